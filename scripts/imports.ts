@@ -1,0 +1,43 @@
+// Reads which of our files a file imports.
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+
+export interface Import {
+  file: string
+  line: number
+  target: string
+  /** Only `import type` and `export type`: Node drops nothing else, see verbatimModuleSyntax. */
+  typeOnly: boolean
+}
+
+const names = String.raw`(?:[\w$]+\s*,\s*)?(?:\{[^}]*\}|\*(?:\s+as\s+[\w$]+)?|[\w$]+)`
+const statement = new RegExp(
+  String.raw`^(?:import|export)\s+(?<type>type\s+(?!from\b))?(?:${names}\s+from\s+)?['"](?<path>[^'"]+)['"]`,
+  'gm',
+)
+const call = /(?<type>\btypeof\s+)?\bimport\(\s*['"](?<path>[^'"]+)['"]/g
+
+/** Every hand-written TypeScript file of ours, as paths relative to the root. */
+export function listFiles(root: string): string[] {
+  return globSync('{api,server,cli,e2e,bench,scripts}/**/*.{ts,mts}', {
+    cwd: root,
+    exclude: ['**/node_modules', 'api/gen'],
+  })
+    .map((file) => file.replaceAll('\\', '/'))
+    .sort()
+}
+
+export function readImports(root: string, file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const found = [...text.matchAll(statement), ...text.matchAll(call)]
+  return found.flatMap(({ index, groups }) => {
+    const target = resolve(file, groups?.path ?? '')
+    const line = text.slice(0, index).split('\n').length
+    return target ? [{ file, line, target, typeOnly: groups?.type !== undefined }] : []
+  })
+}
+
+function resolve(file: string, path: string): string | undefined {
+  if (path.startsWith('.')) return posix.join(posix.dirname(file), path)
+  return path.startsWith('@stemma/') ? path.slice('@stemma/'.length) : undefined
+}

