@@ -1,0 +1,80 @@
+// What the contract says about a call: its http rules, the access it needs and where its scope lies.
+import type { DescField, DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { http } from './gen/google/api/annotations_pb.ts'
+import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'
+import type { HttpRule } from './gen/google/api/http_pb.ts'
+import type { Access } from './gen/platform/common/access_pb.ts'
+import { access, scope } from './gen/platform/common/access_pb.ts'
+
+export type HttpBinding = {
+  verb: string
+  path: string
+  /** The request field that the body fills, `*` for the whole request, or `` for none. */
+  body: string
+}
+
+export type Method = {
+  desc: DescMethod
+  /** `platform.iam.v2beta1.GroupsService.GetGroup`: the name that page tokens, logs and metrics use. */
+  name: string
+  /** The path of the call over gRPC. */
+  grpcPath: string
+  bindings: HttpBinding[]
+  access: Access | undefined
+  /** The fields that lead from the request to the uid at which access is checked. */
+  scope: DescField[]
+  /** The request field that holds the resource, where the method takes one. */
+  resource: DescField | undefined
+}
+
+export function describeMethods(service: DescService): Method[] {
+  return service.methods.map(describeMethod)
+}
+
+export function describeMethod(desc: DescMethod): Method {
+  const rule = hasOption(desc, http) ? getOption(desc, http) : undefined
+  const bindings = rule ? [rule, ...rule.additionalBindings].map(bindingOf) : []
+  const body = bindings[0]?.body
+  return {
+    desc,
+    name: `${desc.parent.typeName}.${desc.name}`,
+    grpcPath: `/${desc.parent.typeName}/${desc.name}`,
+    bindings,
+    access: hasOption(desc, access) ? getOption(desc, access) : undefined,
+    scope: scopePath(desc.input),
+    resource: desc.input.fields.find((field) => field.name === body),
+  }
+}
+
+function bindingOf(rule: HttpRule): HttpBinding {
+  const { case: verb, value } = rule.pattern
+  if (verb === undefined) return { verb: '', path: '', body: rule.body }
+  if (verb === 'custom') return { verb: value.kind, path: value.path, body: rule.body }
+  return { verb: verb.toUpperCase(), path: value, body: rule.body }
+}
+
+function scopePath(message: DescMessage): DescField[] {
+  const field = message.fields.find((candidate) => getOption(candidate, scope))
+  if (!field) return []
+  return field.fieldKind === 'message' ? [field, ...scopePath(field.message)] : [field]
+}
+
+/** The uid at which access is checked, `` where the request names none. */
+export function scopeOf(method: Method, request: Message): string {
+  let message = reflect(method.desc.input, request)
+  for (const field of method.scope) {
+    if (field.fieldKind === 'message') message = message.get(field)
+    else return message.get(field) as string // a scope field is a string, proven by the descriptor tests
+  }
+  return ''
+}
+
+export function behaves(field: DescField, behaviour: FieldBehavior): boolean {
+  return getOption(field, field_behavior).includes(behaviour)
+}
+
+export const isOutputOnly = (field: DescField) => behaves(field, FieldBehavior.OUTPUT_ONLY)
+export const isRequired = (field: DescField) => behaves(field, FieldBehavior.REQUIRED)
+export const isImmutable = (field: DescField) => behaves(field, FieldBehavior.IMMUTABLE)
