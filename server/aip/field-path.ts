@@ -1,0 +1,30 @@
+// Paths through a message, `claim_match.issuer`, in proto or JSON spelling.
+import type { DescField, DescMessage } from '@bufbuild/protobuf'
+
+const leaves = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
+
+/** Whether a mask or a filter can name something inside this field. */
+export function isBranch(field: DescField): field is DescField & { fieldKind: 'message' } {
+  return field.fieldKind === 'message' && !leaves.has(field.message.typeName)
+}
+
+export function findField(desc: DescMessage, name: string): DescField | undefined {
+  return desc.fields.find((field) => field.name === name || field.jsonName === name)
+}
+
+/** The fields a path walks through, undefined where there is no such path. */
+export function resolvePath(desc: DescMessage, path: string): DescField[] | undefined {
+  const fields: DescField[] = []
+  let inside: DescMessage | undefined = desc
+  for (const name of path.split('.')) {
+    const field: DescField | undefined = inside && findField(inside, name)
+    if (!field) return undefined
+    fields.push(field)
+    inside = isBranch(field) ? field.message : undefined
+  }
+  return fields
+}
+
+/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. */
+export const toCamel = (path: string) =>
+  path.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())

@@ -1,0 +1,159 @@
+// Writes messages as JSON (facts of the ProtoJSON mapping, with the choices of this API): one writer for
+// each message type, put together once from its descriptor.
+import { createHash } from 'node:crypto'
+import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import { getOption, ScalarType, toBinary } from '@bufbuild/protobuf'
+import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
+import { DescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
+
+type Write = (value: never) => string
+
+const writers = new Map<DescMessage, (message: Message) => string>()
+
+export function writeJson(desc: DescMessage, message: Message): string {
+  return writerOf(desc)(message)
+}
+
+/** Stamps stored JSON, so that a row written under another shape of the contract is rendered again. */
+export function shapeOf(desc: DescMessage): string {
+  const hash = createHash('sha256').update('writer 1')
+  const seen = new Set<DescMessage>()
+  addShape(desc)
+  return hash.digest('hex').slice(0, 12)
+
+  function addShape(type: DescMessage) {
+    if (seen.has(type)) return
+    seen.add(type)
+    hash.update(toBinary(DescriptorProtoSchema, type.proto))
+    for (const field of type.fields) if (field.message) addShape(field.message)
+  }
+}
+
+function writerOf(desc: DescMessage): (message: Message) => string {
+  const known = writers.get(desc) ?? wellKnown[desc.typeName]
+  if (known) return known as (message: Message) => string // the map pairs each type with its writer
+  // Registered before its fields are looked at, since a message may contain itself.
+  let parts: ((message: Record<string, unknown>) => string)[] = []
+  const write = (message: Message) => {
+    let json = ''
+    for (const part of parts) {
+      const text = part(message as unknown as Record<string, unknown>)
+      if (text !== '') json += json === '' ? text : `,${text}`
+    }
+    return `{${json}}`
+  }
+  writers.set(desc, write)
+  parts = desc.fields.map(fieldWriter)
+  return write
+}
+
+/** Writes `"key":value`, or nothing where the field stays out. */
+function fieldWriter(field: DescField): (message: Record<string, unknown>) => string {
+  const key = `${JSON.stringify(field.jsonName)}:`
+  const name = field.localName
+  const write = valueWriter(field) as (value: unknown) => string // takes what the field holds
+  const oneof = field.oneof
+  if (oneof) {
+    return (message) => {
+      const set = message[oneof.localName] as { case?: string; value?: unknown }
+      return set.case === name ? key + write(set.value) : ''
+    }
+  }
+  const { omitEmpty } = getOption(field, rules)
+  const mayBeAbsent = field.fieldKind === 'message' || isOptional(field)
+  return (message) => {
+    const value = message[name]
+    if (mayBeAbsent && (value === undefined || !Object.hasOwn(message, name))) return ''
+    if (omitEmpty && isEmpty(value)) return ''
+    return key + write(value)
+  }
+}
+
+const isOptional = (field: DescField) => field.proto.proto3Optional
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return !value
+}
+
+function valueWriter(field: DescField): Write {
+  switch (field.fieldKind) {
+    case 'scalar':
+      return scalarWriter(field.scalar)
+    case 'enum':
+      return enumWriter(field.enum)
+    case 'message':
+      return writerOf(field.message) as Write
+    case 'list':
+      return listWriter(elementWriter(field))
+    case 'map':
+      return mapWriter(elementWriter(field))
+  }
+}
+
+function elementWriter(field: DescField & { fieldKind: 'list' | 'map' }): Write {
+  const kind = field.fieldKind === 'list' ? field.listKind : field.mapKind
+  if (kind === 'scalar') return scalarWriter(field.scalar as ScalarType) // present for this kind
+  if (kind === 'enum') return enumWriter(field.enum as DescEnum) // present for this kind
+  return writerOf(field.message as DescMessage) as Write // present for this kind
+}
+
+function listWriter(write: Write): Write {
+  return (list: never[]) => `[${list.map(write).join(',')}]`
+}
+
+function mapWriter(write: Write): Write {
+  return (map: Record<string, never>) =>
+    `{${Object.entries(map)
+      .map(([key, value]) => `${JSON.stringify(key)}:${write(value)}`)
+      .join(',')}}`
+}
+
+function enumWriter(desc: DescEnum): Write {
+  const names = new Map(desc.values.map((value) => [value.number, JSON.stringify(value.name)]))
+  return (number: number) => names.get(number) ?? String(number)
+}
+
+function scalarWriter(type: ScalarType): Write {
+  switch (type) {
+    case ScalarType.STRING:
+      return (text: string) => JSON.stringify(text)
+    case ScalarType.BOOL:
+      return (flag: boolean) => (flag ? 'true' : 'false')
+    case ScalarType.BYTES:
+      return (bytes: Uint8Array) => `"${Buffer.from(bytes).toString('base64')}"`
+    case ScalarType.INT64:
+    case ScalarType.UINT64:
+    case ScalarType.SINT64:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return (number: bigint) => `"${number}"`
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return (number: number) => (Number.isFinite(number) ? String(number) : `"${number}"`)
+    default:
+      return (number: number) => String(number)
+  }
+}
+
+/** Always three digits: the service keeps milliseconds (SPEC section 2). */
+const writeTimestamp = ({ seconds, nanos }: Timestamp) =>
+  `"${new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6)).toISOString()}"`
+
+function writeDuration({ seconds, nanos }: Duration): string {
+  const sign = seconds < 0n || nanos < 0 ? '-' : ''
+  const whole = seconds < 0n ? -seconds : seconds
+  const fraction =
+    nanos === 0
+      ? ''
+      : `.${String(Math.abs(nanos))
+          .padStart(9, '0')
+          .replace(/(000)+$/, '')}`
+  return `"${sign}${whole}${fraction}s"`
+}
+
+const wellKnown: Record<string, Write> = {
+  'google.protobuf.Timestamp': writeTimestamp,
+  'google.protobuf.Duration': writeDuration,
+}

@@ -1,0 +1,40 @@
+// AIP-132 ordering: `name desc, create_time`. Every order ends with the uid, so that it is total.
+import { invalidField } from './errors.ts'
+
+export type OrderTerm = { column: string; descending: boolean }
+
+const term = /^ *([A-Za-z_][A-Za-z0-9_.]*)(?: +(asc|desc))? *$/
+const maxTerms = 8
+
+/** `sortable` maps each spelling that callers may use to its column. */
+export function parseOrderBy(
+  text: string,
+  sortable: ReadonlyMap<string, string>,
+  fallback: OrderTerm[],
+): OrderTerm[] {
+  if (text.trim() === '') return complete(fallback)
+  const parts = text.split(',')
+  if (parts.length > maxTerms) throw invalidField('order_by', `must name at most ${maxTerms} fields`)
+  const terms: OrderTerm[] = []
+  for (const part of parts) {
+    const [, field, direction] = term.exec(part) ?? []
+    const column = field === undefined ? undefined : sortable.get(field)
+    if (column === undefined) throw invalidField('order_by', hint(sortable))
+    if (terms.some((earlier) => earlier.column === column)) {
+      throw invalidField('order_by', `must name each field once, but ${field} comes twice`)
+    }
+    terms.push({ column, descending: direction === 'desc' })
+  }
+  return complete(terms)
+}
+
+function hint(sortable: ReadonlyMap<string, string>): string {
+  const fields = [...new Set(sortable.values())].join(', ')
+  return `must be fields separated by commas, each optionally followed by asc or desc; the fields are ${fields}`
+}
+
+function complete(terms: OrderTerm[]): OrderTerm[] {
+  const atUid = terms.findIndex(({ column }) => column === 'uid')
+  if (atUid >= 0) return terms.slice(0, atUid + 1)
+  return [...terms, { column: 'uid', descending: terms.at(-1)?.descending ?? false }]
+}

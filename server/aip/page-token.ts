@@ -1,0 +1,68 @@
+// Where the next page starts, sealed so that it can be neither read nor made up. A token says where a list
+// went on, never what its bearer may see.
+import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import { invalidField } from './errors.ts'
+import type { RandomBytes } from './random.ts'
+
+export type PageKey = { kid: string; secret: Buffer; retired: boolean }
+export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefined }
+
+/** What a token is bound to: the call, and everything that decides which rows come in which order. */
+export type Query = { method: string; fingerprint: string }
+export type Cursor = (string | number)[]
+
+const lifetime = 3 * 24 * 60 * 60 * 1000
+const longest = 2048
+const nonceSize = 12
+const tagSize = 16
+const kidSize = 8
+
+export const fingerprintOf = (parts: unknown) =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
+
+export function sealPageToken(
+  keys: PageKeys,
+  query: Query,
+  cursor: Cursor,
+  now: number,
+  random: RandomBytes,
+): string {
+  const { kid, secret } = keys.current
+  const nonce = random(nonceSize)
+  const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(query.method))
+  const sealed = Buffer.concat([
+    cipher.update(JSON.stringify([now, query.fingerprint, cursor])),
+    cipher.final(),
+  ])
+  return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+}
+
+/** The cursor of a token; undefined where the list starts at the beginning: no token, or one past its days. */
+export function openPageToken(keys: PageKeys, query: Query, token: string, now: number): Cursor | undefined {
+  if (token === '') return undefined
+  const bytes = token.length <= longest ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
+  const key = keys.find(bytes.subarray(0, kidSize).toString('hex'))
+  const sealed = bytes.subarray(kidSize + nonceSize + tagSize)
+  if (!key || sealed.length === 0) throw forged()
+  if (key.retired) return undefined
+  const nonce = bytes.subarray(kidSize, kidSize + nonceSize)
+  const tag = bytes.subarray(kidSize + nonceSize, kidSize + nonceSize + tagSize)
+  const decipher = createDecipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagSize })
+  decipher.setAAD(Buffer.from(query.method)).setAuthTag(tag)
+  const [issued, fingerprint, cursor] = JSON.parse(unseal(decipher, sealed)) as [number, string, Cursor] // we sealed it
+  if (now - issued > lifetime) return undefined
+  if (fingerprint !== query.fingerprint) {
+    throw invalidField('page_token', 'belongs to a list with another filter or order; start again without it')
+  }
+  return cursor
+}
+
+function unseal(decipher: ReturnType<typeof createDecipheriv>, sealed: Buffer): string {
+  try {
+    return decipher.update(sealed, undefined, 'utf8') + decipher.final('utf8')
+  } catch {
+    throw forged()
+  }
+}
+
+const forged = () => invalidField('page_token', 'must be the next_page_token of the same list')

@@ -1,0 +1,34 @@
+// A uid is a path: 40 hex digits for the root, then 16 for each segment below it.
+import type { RandomBytes } from './random.ts'
+
+const pattern = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
+const rootLength = 40
+const segmentLength = 17
+
+export const isUid = (text: string) => text.length <= 40 + 17 * 64 && pattern.test(text)
+
+export const newRootUid = (random: RandomBytes) => random(20).toString('hex')
+
+export const newChildUid = (parent: string, random: RandomBytes) => `${parent}/${random(8).toString('hex')}`
+
+/** The organization, user or built-in role that a uid starts with. */
+export const rootOf = (uid: string) => uid.slice(0, rootLength)
+
+/** The uid one level up, `` for a root. */
+export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
+
+/** How many segments a uid has: 1 for a root. */
+export const depthOf = (uid: string) => 1 + (uid.length - rootLength) / segmentLength
+
+/** Everything is below ``, the place above all roots. */
+export const isBelow = (uid: string, place: string) =>
+  uid.length > place.length && (place === '' || (uid[place.length] === '/' && uid.startsWith(place)))
+
+export const isAtOrBelow = (uid: string, place: string) => uid === place || isBelow(uid, place)
+
+/** A uid and everything above it, the root first. */
+export function lineage(uid: string): string[] {
+  const line: string[] = []
+  for (let end = rootLength; end <= uid.length; end += segmentLength) line.push(uid.slice(0, end))
+  return line
+}

@@ -1,0 +1,128 @@
+// Holds values against the rules of the contract. Every string of every request is checked for text that no
+// store can keep, whether or not its field has rules of its own.
+import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
+import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
+import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
+import type { FieldViolation } from './errors.ts'
+import { isUid } from './uid.ts'
+
+const mostViolations = 20
+
+type Check = (message: ReflectMessage, path: string, report: (violation: FieldViolation) => void) => void
+
+const checks = new Map<DescMessage, Check[]>()
+
+/** `skip` leaves out a field that is checked elsewhere, as an update's resource is after the merge. */
+export function violationsOf(
+  desc: DescMessage,
+  message: Message,
+  skip?: DescField,
+  prefix = '',
+): FieldViolation[] {
+  const found: FieldViolation[] = []
+  const report = (violation: FieldViolation) => {
+    if (found.length < mostViolations) found.push(violation)
+  }
+  run(reflect(desc, message), prefix, report, skip)
+  return found
+}
+
+function run(
+  message: ReflectMessage,
+  prefix: string,
+  report: (violation: FieldViolation) => void,
+  skip?: DescField,
+) {
+  const list = checksOf(message.desc)
+  message.fields.forEach((field, at) => {
+    if (field !== skip) list[at]?.(message, prefix + field.name, report)
+  })
+}
+
+function checksOf(desc: DescMessage): Check[] {
+  let list = checks.get(desc)
+  if (!list) {
+    list = desc.fields.map(checkOf)
+    checks.set(desc, list)
+  }
+  return list
+}
+
+function checkOf(field: DescField): Check {
+  // What callers send in an output-only field is ignored, so it cannot be wrong either.
+  if (isOutputOnly(field)) return () => {}
+  const rule = getOption(field, rules)
+  const required = isRequired(field)
+  const test = stringTest(rule)
+  return (message, path, report) => {
+    const tell = (description: string, where = path) => report({ field: where, description })
+    if (!message.isSet(field)) {
+      if (required) tell(missing(rule))
+      return
+    }
+    switch (field.fieldKind) {
+      case 'scalar': {
+        const value = message.get(field)
+        if (typeof value === 'string') test(value, tell)
+        else if (rule.nonNegative && Number(value) < 0) tell('must not be negative')
+        break
+      }
+      case 'message':
+        run(message.get(field), `${path}.`, report)
+        break
+      case 'list': {
+        const list = message.get(field)
+        if (rule.maxItems > 0 && list.size > rule.maxItems) tell(`must hold at most ${rule.maxItems} entries`)
+        else checkElements(list, path, test, report)
+        break
+      }
+      case 'map': {
+        const map = message.get(field)
+        if (rule.maxItems > 0 && map.size > rule.maxItems) tell(`must hold at most ${rule.maxItems} entries`)
+        else checkElements([...map].flat(), path, test, report)
+        break
+      }
+    }
+  }
+}
+
+type StringTest = (value: string, tell: (description: string, where?: string) => void) => void
+
+function checkElements(
+  list: Iterable<unknown>,
+  path: string,
+  test: StringTest,
+  report: (violation: FieldViolation) => void,
+) {
+  let at = 0
+  for (const element of list) {
+    const where = `${path}[${at++}]`
+    if (typeof element === 'string') test(element, (description) => report({ field: where, description }))
+    else if (isReflectMessage(element)) run(element, `${where}.`, report)
+  }
+}
+
+const isReflectMessage = (value: unknown): value is ReflectMessage =>
+  typeof value === 'object' && value !== null && 'desc' in value && 'message' in value
+
+function missing(rule: FieldRules): string {
+  return rule.pattern === '' ? 'is required' : `is required and must match ${JSON.stringify(rule.pattern)}`
+}
+
+function stringTest(rule: FieldRules): StringTest {
+  const pattern = rule.pattern === '' ? undefined : new RegExp(rule.pattern, 'u')
+  return (value, tell) => {
+    if (!value.isWellFormed()) tell('must be well-formed Unicode; it holds a lone surrogate')
+    else if (value.includes('\0')) tell('must not hold a NUL character')
+    else if (rule.maxLength > 0 && value.length > rule.maxLength && [...value].length > rule.maxLength) {
+      tell(`must be at most ${rule.maxLength} characters long`)
+    } else if (pattern && !pattern.test(value)) tell(`must match ${JSON.stringify(rule.pattern)}`)
+    else if (rule.uid && value !== '' && !isUid(value)) {
+      tell('must be a uid: 40 hex digits, then segments of 16 hex digits, separated by /')
+    }
+  }
+}

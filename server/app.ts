@@ -1,0 +1,147 @@
+// The whole program put together: the only file that knows every room.
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DescService } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethods } from '@stemma/api/method.ts'
+import type { KeyRing } from './auth/keys.ts'
+import { openKeyRing } from './auth/keys.ts'
+import { makeSecret, secretFile } from './auth/secret.ts'
+import { openAuthenticator } from './auth/tokens.ts'
+import type { Config } from './config.ts'
+import { dispatch } from './http/dispatch.ts'
+import { openGrpc } from './http/grpc.ts'
+import { listen } from './http/listen.ts'
+import { openRest } from './http/rest/rest.ts'
+import type { Log } from './log.ts'
+import { groupsService } from './resources/iam/groups/groups.ts'
+import { groups } from './resources/iam/groups/table.ts'
+import { identities } from './resources/iam/identities/table.ts'
+import { roleBindings } from './resources/iam/role-bindings/table.ts'
+import { seedRoles } from './resources/iam/roles/built-in.ts'
+import { roles } from './resources/iam/roles/table.ts'
+import { spokenStore } from './resources/spoken-store.ts'
+import type { Surroundings } from './resources/standard.ts'
+import type { Endpoint, Handler } from './rpc/call.ts'
+import { openCorridor } from './rpc/corridor.ts'
+import { openMetrics, openReport } from './rpc/report.ts'
+import type { Store } from './store/db.ts'
+import { loadMigrations } from './store/migrate.ts'
+import { openPostgres } from './store/postgres.ts'
+import { sql } from './store/sql.ts'
+import { openSqlite } from './store/sqlite.ts'
+
+/** What may differ in tests. */
+export type Overrides = { now?: () => number; drainPatience?: number }
+
+export function openStore(config: Config, log?: Log): Store {
+  if (config.databaseUrl) {
+    return openPostgres({
+      url: config.databaseUrl,
+      connections: config.databaseConnections,
+      onIdleError: (err) => log?.warn({ err }, 'a connection to the store broke; it is replaced'),
+    })
+  }
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  return openSqlite(join(config.dataDir, 'stemma.db'))
+}
+
+/** Brings the store to the state that this program needs, and opens its keys. */
+export async function prepareStore(
+  config: Config,
+  store: Store,
+): Promise<{ keys: KeyRing; applied: string[] }> {
+  const applied = await store.migrate(await loadMigrations())
+  await seedRoles(store)
+  const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
+  return { keys: await openKeyRing(store, secret), applied }
+}
+
+/** The kinds whose rows are tallied. */
+export const talliedKinds = [groups, identities, roles, roleBindings].map(({ table }) => table.name)
+
+/** Every service of the contract with what answers it: one line for each. */
+function endpointsOf(surroundings: Surroundings, config: Config): Endpoint[] {
+  return [serve(GroupsService, groupsService(surroundings, config))].flat()
+}
+
+type Methods<S extends DescService> = { [name in keyof S['method']]: Handler }
+
+function serve<S extends DescService>(service: S, methods: Methods<S>): Endpoint[] {
+  return describeMethods(service).map((method) => ({
+    method,
+    handler: methods[method.desc.localName as keyof S['method']],
+  }))
+}
+
+export type App = {
+  port: number
+  endpoints: readonly Endpoint[]
+  /** Ends without losing a call under way; at once if `isUrgent`. */
+  stop(isUrgent?: boolean): Promise<void>
+}
+
+export async function startApp(config: Config, log: Log, overrides: Overrides = {}): Promise<App> {
+  const now = overrides.now ?? Date.now
+  const store = openStore(config, log)
+  const { keys } = await prepareStore(config, store)
+  const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random: randomBytes }
+  const endpoints = endpointsOf(surroundings, config)
+  const metrics = openMetrics()
+  const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
+  const corridor = openCorridor(authenticate, openReport(log, metrics))
+  const { errorDomain, baseUrl, corsOrigins } = config
+  let isDraining = false
+
+  const grpc = openGrpc({ endpoints, corridor, errorDomain })
+  const rest = openRest({
+    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins },
+    isTls: config.tls !== undefined,
+    onStray: (requestId, error) =>
+      log.info({ requestId, door: 'rest', reason: error.message }, 'stray request'),
+    isDraining: () => isDraining,
+  })
+  const plainPaths = {
+    '/healthz': () => text(200, 'ok\n'),
+    '/readyz': async () => {
+      if (isDraining) return text(503, 'draining\n')
+      return store.query(sql`select 1`).then(
+        () => text(200, 'ok\n'),
+        () => text(503, 'the store cannot be reached\n'),
+      )
+    },
+    '/metrics': async () => ({
+      status: 200,
+      type: metrics.registry.contentType,
+      body: await metrics.registry.metrics(),
+    }),
+  }
+  const listener = await listen({
+    ...{ port: config.port, hosts: config.hosts, tls: config.tls },
+    onRequest: dispatch(plainPaths, rest),
+    onHttp2: grpc.takeSocket,
+  })
+
+  return {
+    port: listener.port,
+    endpoints,
+    async stop(isUrgent = false) {
+      isDraining = true
+      grpc.setServing(false)
+      if (!isUrgent) await pause(config.drainDelay)
+      const drained = Promise.all([listener.drain(), grpc.drain()])
+      await Promise.race([drained, pause(overrides.drainPatience ?? 30_000)])
+      grpc.destroy()
+      listener.destroy()
+      await store.close()
+    },
+  }
+}
+
+const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body })
+
+const pause = (milliseconds: number) =>
+  new Promise<void>((resolve) => {
+    setTimeout(resolve, milliseconds).unref()
+  })

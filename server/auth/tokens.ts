@@ -1,0 +1,126 @@
+// Access tokens (RFC 9068): they say who calls, never what the caller may do.
+import { randomUUID } from 'node:crypto'
+import type { JWTPayload } from 'jose'
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import type { Caller } from '../aip/caller.ts'
+import { unauthenticated } from '../aip/errors.ts'
+import { isUid } from '../aip/uid.ts'
+import type { KeyRing } from './keys.ts'
+import { signingAlgorithm } from './keys.ts'
+
+export const tokenLifetime = 3600
+const tokenType = 'at+jwt'
+const longestToken = 16 * 1024
+const mostRemembered = 10_000
+const reloadPause = 1000
+
+export type TokenParties = { issuer: string; audience: string }
+
+export async function mintToken(
+  keys: KeyRing,
+  parties: TokenParties,
+  identity: string,
+  now: number,
+): Promise<string> {
+  const { kid, privateKey } = keys.signing()
+  const issued = Math.floor(now / 1000)
+  return new SignJWT({ client_id: 'stemmad' })
+    .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid })
+    .setIssuer(parties.issuer)
+    .setAudience(parties.audience)
+    .setSubject(identity)
+    .setIssuedAt(issued)
+    .setNotBefore(issued)
+    .setExpirationTime(issued + tokenLifetime)
+    .setJti(randomUUID())
+    .sign(privateKey)
+}
+
+type Remembered = { caller: Caller; expires: number; kid: string }
+
+export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>
+
+/** Verifying a signature costs more than all the rest of a call, so tokens are remembered until they expire. */
+export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
+  const remembered = new Map<string, Remembered>()
+  let reloaded = 0
+
+  function recall(token: string): Caller | undefined {
+    const known = remembered.get(token)
+    if (!known) return undefined
+    if (known.expires > now() && keys.findSigning(known.kid)) return known.caller
+    remembered.delete(token)
+    return undefined
+  }
+
+  function remember(token: string, entry: Remembered): void {
+    if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value as string) // not empty
+    remembered.set(token, entry)
+  }
+
+  async function findKey(kid: string) {
+    const known = keys.findSigning(kid)
+    if (known || now() - reloaded < reloadPause) return known
+    reloaded = now()
+    await keys.reload()
+    return keys.findSigning(kid)
+  }
+
+  async function verify(token: string): Promise<Caller> {
+    const kid = keyIdOf(token)
+    const key = await findKey(kid)
+    if (!key) throw invalid('the token was not signed by this service')
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      ...parties,
+      algorithms: [signingAlgorithm],
+      typ: tokenType,
+      requiredClaims: ['sub', 'exp', 'iat'],
+      currentDate: new Date(now()),
+    }).catch((error: unknown) => {
+      throw explain(error, parties)
+    })
+    const entry = { caller: callerOf(payload), expires: (payload.exp ?? 0) * 1000, kid }
+    remember(token, entry)
+    return entry.caller
+  }
+
+  return (authorization) => {
+    const token = bearerOf(authorization)
+    return recall(token) ?? verify(token)
+  }
+}
+
+function bearerOf(authorization: string | undefined): string {
+  if (authorization === undefined)
+    throw unauthenticated('this call needs the header Authorization: Bearer <access token>')
+  const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []
+  if (token === undefined || token.length > longestToken)
+    throw invalid('the Authorization header must be Bearer <access token>')
+  return token
+}
+
+function keyIdOf(token: string): string {
+  try {
+    return decodeProtectedHeader(token).kid ?? ''
+  } catch {
+    throw invalid('the token is no JSON Web Token')
+  }
+}
+
+function callerOf({ sub = '', iat = 0 }: JWTPayload): Caller {
+  if (!isUid(sub)) throw invalid('the subject of the token is no identity')
+  return { identity: sub, issuedAt: iat }
+}
+
+function explain(error: unknown, { audience }: TokenParties) {
+  if (error instanceof errors.JWTExpired) return invalid('the token has expired; get a new one')
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return error.claim === 'aud'
+      ? invalid(`the audience of the token must be ${audience}`)
+      : invalid(`the claim ${error.claim} of the token is not as it must be`)
+  }
+  if (error instanceof errors.JOSEError) return invalid('the token is not valid')
+  return error
+}
+
+const invalid = (text: string) => unauthenticated(text, `error="invalid_token", error_description="${text}"`)

@@ -1,0 +1,51 @@
+import { startApp } from '../app.ts'
+import type { Config } from '../config.ts'
+import { readConfig } from '../config.ts'
+import { openLog } from '../log.ts'
+import type { Command } from './command.ts'
+
+export const serve: Command = {
+  usage: 'serve',
+  about: 'Serves REST and gRPC on one port until it is told to stop.',
+  async run(args) {
+    const { config } = readConfig(process.env, args)
+    const log = openLog(config.logLevel)
+    const app = await startApp(config, log)
+    process.stdout.write(greeting(config, app.port))
+    const signal = await stopSignal()
+    log.info({ signal }, 'stopping')
+    // Whoever presses Ctrl-C watches, and waits for no load balancer.
+    await app.stop(signal === 'SIGINT')
+    log.flush()
+    return 0
+  },
+}
+
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        resolve(signal)
+        // The first signal asks, the second insists.
+        process.on(signal, () => process.exit(1))
+      })
+    }
+  })
+}
+
+function greeting(config: Config, port: number): string {
+  const store = config.databaseUrl ? 'PostgreSQL' : `the embedded store in ${config.dataDir}`
+  const addresses = config.hosts.map((host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
+  return `
+Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
+REST and gRPC share the port; /healthz, /readyz and /metrics tell how it is.
+
+First time here? In another terminal:
+
+  export TOKEN=$(npx stemmad bootstrap --org my-org --json | node -pe 'JSON.parse(fs.readFileSync(0)).token')
+  curl -H "Authorization: Bearer $TOKEN" ${config.baseUrl}/iam/v2beta1/groups
+
+Stop with Ctrl-C.
+
+`
+}

@@ -1,0 +1,29 @@
+import { isUid } from '../aip/uid.ts'
+import { openStore, prepareStore } from '../app.ts'
+import { mintToken } from '../auth/tokens.ts'
+import { readConfig } from '../config.ts'
+import { sql } from '../store/sql.ts'
+import type { Command } from './command.ts'
+import { UsageError } from './command.ts'
+
+export const token: Command = {
+  usage: 'token IDENTITY_UID',
+  about: 'Prints a fresh access token for an identity, valid for one hour.',
+  async run(args) {
+    const { config, rest } = readConfig(process.env, args)
+    const [uid, ...more] = rest
+    if (uid === undefined || more.length > 0 || !isUid(uid))
+      throw new UsageError('Usage: stemmad token IDENTITY_UID')
+    const store = openStore(config)
+    try {
+      const { keys } = await prepareStore(config, store)
+      const known = await store.query(sql`select uid from identities where uid = ${uid}`)
+      if (known.length === 0) throw new UsageError(`there is no identity ${uid}`)
+      const parties = { issuer: config.authUrl, audience: config.baseUrl }
+      process.stdout.write(`${await mintToken(keys, parties, uid, Date.now())}\n`)
+      return 0
+    } finally {
+      await store.close()
+    }
+  },
+}

@@ -1,0 +1,222 @@
+// The only reader of the environment. Every setting is an environment variable and a flag; whatever is wrong
+// with them is told in one message.
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+export type Tls = { cert: string; key: string }
+
+export type Config = {
+  port: number
+  hosts: string[]
+  baseUrl: string
+  authUrl: string
+  dataDir: string
+  databaseUrl: string | undefined
+  databaseConnections: number
+  errorDomain: string
+  secretKey: string | undefined
+  organizationCreation: 'people' | 'nobody'
+  corsOrigins: string[]
+  tls: Tls | undefined
+  logLevel: string
+  /** How long a stopping server still takes calls, so that load balancers can turn away. */
+  drainDelay: number
+}
+
+type Reader<T> = (text: string) => T
+
+type Setting = { variable: string; flag: string; about: string; fallback: string }
+
+const setting = (variable: string, fallback: string, about: string): Setting => ({
+  variable,
+  flag: variable
+    .replace(/^STEMMA_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-'),
+  about,
+  fallback,
+})
+
+export const settings = {
+  port: setting('PORT', '8080', 'the port that serves everything'),
+  host: setting('HOST', 'localhost', 'the address to listen on; localhost means 127.0.0.1 and ::1'),
+  baseUrl: setting('STEMMA_BASE_URL', '', 'how clients reach the API; the audience of access tokens'),
+  authUrl: setting('STEMMA_AUTH_URL', '', 'how clients reach the token issuer; the base URL unless set'),
+  dataDir: setting('STEMMA_DATA_DIR', './data', 'where the embedded store lives'),
+  databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
+  databaseConnections: setting('STEMMA_DATABASE_CONNECTIONS', '10', 'the most connections to PostgreSQL'),
+  errorDomain: setting('STEMMA_ERROR_DOMAIN', 'iam.stemma.dev', 'the domain that errors name'),
+  secretKey: setting('STEMMA_SECRET_KEY', '', 'wraps keys and secrets at rest; required with PostgreSQL'),
+  organizationCreation: setting(
+    'STEMMA_ORG_CREATION',
+    'people',
+    'who may create organizations: people or nobody',
+  ),
+  corsOrigins: setting('STEMMA_CORS_ORIGINS', '', 'web origins that may call, separated by commas'),
+  tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
+  tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the key of the certificate'),
+  logLevel: setting('STEMMA_LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
+  drainDelay: setting('STEMMA_DRAIN_DELAY', '5', 'seconds that a server told to stop still takes calls'),
+} as const
+
+export class ConfigError extends Error {
+  constructor(faults: string[]) {
+    super(`Stemma cannot start with these settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** Flags win over the environment. Whatever is no setting is left to the command, in `rest`. */
+export function readConfig(
+  env: NodeJS.ProcessEnv,
+  args: string[],
+  own: Record<string, { type: 'string' | 'boolean' }> = {},
+): { config: Config; flags: Record<string, string | boolean | undefined>; rest: string[] } {
+  const faults: string[] = []
+  const { values, positionals } = parseFlags(args, own, faults)
+  const config = makeConfig((key) => {
+    const { variable, flag, fallback } = settings[key]
+    return String(values[flag] ?? (env[variable] || fallback))
+  }, faults)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { config, flags: values, rest: positionals }
+}
+
+function parseFlags(args: string[], own: Record<string, { type: 'string' | 'boolean' }>, faults: string[]) {
+  const known = Object.values(settings).map(({ flag }) => [flag, { type: 'string' as const }])
+  try {
+    const options = { ...Object.fromEntries(known), ...own } as Record<string, { type: 'string' | 'boolean' }>
+    return parseArgs({ args, options, allowPositionals: true, strict: true }) as {
+      values: Record<string, string | boolean | undefined>
+      positionals: string[]
+    }
+  } catch (error) {
+    faults.push((error as Error).message)
+    return { values: {}, positionals: [] }
+  }
+}
+
+function makeConfig(textOf: (key: keyof typeof settings) => string, faults: string[]): Config {
+  const read = <T>(key: keyof typeof settings, reader: Reader<T>, instead: T): T => {
+    try {
+      return reader(textOf(key))
+    } catch (error) {
+      faults.push(`${settings[key].variable} (--${settings[key].flag}) ${(error as Error).message}`)
+      return instead
+    }
+  }
+  const port = read('port', integer(0, 65535), 8080)
+  const tls = readTls(textOf('tlsCert'), textOf('tlsKey'), faults)
+  const scheme = tls ? 'https' : 'http'
+  const baseUrl = read('baseUrl', url, '') || `${scheme}://localhost:${port}`
+  const databaseUrl = read('databaseUrl', postgresUrl, undefined)
+  const secretKey = read('secretKey', secret, undefined)
+  if (databaseUrl && !secretKey) {
+    faults.push(
+      'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy',
+    )
+  }
+  return {
+    port,
+    hosts: read('host', hosts, []),
+    baseUrl,
+    authUrl: read('authUrl', url, '') || baseUrl,
+    dataDir: textOf('dataDir'),
+    databaseUrl,
+    databaseConnections: read('databaseConnections', integer(1, 1000), 10),
+    errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
+    secretKey,
+    organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
+    corsOrigins: read('corsOrigins', origins, []),
+    tls,
+    logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
+    drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
+  }
+}
+
+function integer(least: number, most: number): Reader<number> {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= least && number <= most))
+      throw new Error(`must be a whole number from ${least} to ${most}, not ${quote(text)}`)
+    return number
+  }
+}
+
+function oneOf<T extends string>(...words: T[]): Reader<T> {
+  return (text) => {
+    const word = words.find((candidate) => candidate === text)
+    if (word === undefined) throw new Error(`must be one of ${words.join(', ')}, not ${quote(text)}`)
+    return word
+  }
+}
+
+function matching(pattern: RegExp, complaint: string): Reader<string> {
+  return (text) => {
+    if (!pattern.test(text)) throw new Error(`${complaint}, not ${quote(text)}`)
+    return text
+  }
+}
+
+const quote = (text: string) => JSON.stringify(text.slice(0, 100))
+
+function url(text: string): string {
+  if (text === '') return ''
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = parsed && !parsed.search && !parsed.hash && !parsed.username && !text.endsWith('/')
+  if (!isPlain || !['http:', 'https:'].includes(parsed.protocol)) {
+    throw new Error(
+      `must be an http or https URL without user, query, fragment or final slash, not ${quote(text)}`,
+    )
+  }
+  return text
+}
+
+function postgresUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  // The text may hold a password, so it is not repeated.
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error('must be a postgres:// URL')
+  return text
+}
+
+function secret(text: string): string | undefined {
+  if (text === '') return undefined
+  if (text.length < 32) throw new Error('must be at least 32 characters long')
+  return text
+}
+
+function hosts(text: string): string[] {
+  if (text === 'localhost') return ['127.0.0.1', '::1']
+  if (!/^[A-Za-z0-9.:-]{1,253}$/.test(text))
+    throw new Error(`must be a host name or an address, not ${quote(text)}`)
+  return [text]
+}
+
+function origins(text: string): string[] {
+  const list = text
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter(Boolean)
+  for (const origin of list) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new Error(`must be origins such as https://console.example.com, not ${quote(origin)}`)
+    }
+  }
+  return list
+}
+
+function readTls(cert: string, key: string, faults: string[]): Tls | undefined {
+  if (cert === '' && key === '') return undefined
+  if (cert === '' || key === '') {
+    faults.push('STEMMA_TLS_CERT and STEMMA_TLS_KEY must be set together')
+    return undefined
+  }
+  try {
+    return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+  } catch (error) {
+    faults.push(
+      `STEMMA_TLS_CERT and STEMMA_TLS_KEY must be files that can be read: ${(error as Error).message}`,
+    )
+    return undefined
+  }
+}

@@ -1,0 +1,131 @@
+// gRPC over HTTP/2. Messages pass as bytes: requests are decoded after the caller is known, answers may come
+// from a row as they are stored.
+import { randomUUID } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+import type { Message } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
+import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedHandleCall } from '@grpc/grpc-js'
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Method } from '@stemma/api/method.ts'
+import { HealthImplementation } from 'grpc-health-check'
+import { internal, malformed, StatusError } from '../aip/errors.ts'
+import type { Corridor, Endpoint, Envelope } from './door.ts'
+import { longestCall, requestIdOf } from './door.ts'
+import { statusBytes } from './grpc-status.ts'
+import { addReflection } from './reflection.ts'
+
+export type GrpcOptions<E extends Endpoint> = {
+  endpoints: readonly E[]
+  corridor: Corridor<E>
+  errorDomain: string
+}
+
+export type GrpcDoor = {
+  takeSocket(socket: Duplex): void
+  setServing(isServing: boolean): void
+  /** Tells clients to go and waits for the calls under way. */
+  drain(): Promise<void>
+  destroy(): void
+}
+
+const options = {
+  'grpc.max_concurrent_streams': 100,
+  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.max_metadata_size': 16 * 1024,
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+}
+
+type BytesCall = ServerUnaryCall<Buffer, Uint8Array>
+
+export function openGrpc<E extends Endpoint>({ endpoints, corridor, errorDomain }: GrpcOptions<E>): GrpcDoor {
+  const server = new Server(options)
+  const byService = Map.groupBy(endpoints, ({ method }) => method.desc.parent)
+  const health = new HealthImplementation()
+  const healthNames = ['', ...[...byService.keys()].map(({ typeName }) => typeName)]
+
+  async function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Promise<void> {
+    const requestId = requestIdOf(
+      call.metadata.get('x-request-id')[0] ?? call.metadata.get('cgrequestid')[0],
+      randomUUID,
+    )
+    const echo = new Metadata()
+    echo.set('x-request-id', requestId)
+    call.sendMetadata(echo)
+    try {
+      const reply = await corridor(endpoint, envelopeOf(call, requestId), () =>
+        decode(endpoint.method, call.request),
+      )
+      callback(null, reply.bytes())
+    } catch (thrown) {
+      const error = thrown instanceof StatusError ? thrown : internal(thrown)
+      const { message, bytes } = statusBytes(error, errorDomain)
+      const metadata = new Metadata()
+      metadata.set('grpc-status-details-bin', Buffer.from(bytes))
+      callback({ code: error.code as number, details: message, metadata })
+    }
+  }
+
+  for (const [service, members] of byService) {
+    const definitions = members.map(({ method }) => [method.desc.name, definitionOf(method)])
+    const handlers = members.map((endpoint): [string, UntypedHandleCall] => [
+      endpoint.method.desc.name,
+      (call: BytesCall, callback: sendUnaryData<Uint8Array>) => void answer(endpoint, call, callback),
+    ])
+    server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
+    health.setStatus(service.typeName, 'SERVING')
+  }
+  health.setStatus('', 'SERVING')
+  health.addToServer(server)
+  addReflection(server, [...byService.keys()])
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+
+  return {
+    takeSocket: (socket) => injector.injectConnection(socket),
+    setServing(isServing) {
+      for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
+    },
+    async drain() {
+      injector.drain(30_000)
+      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+    },
+    destroy() {
+      injector.destroy()
+      server.forceShutdown()
+    },
+  }
+}
+
+const asIs = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+function definitionOf({ grpcPath, desc }: Method) {
+  return {
+    path: grpcPath,
+    originalName: desc.localName,
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: asIs,
+    requestDeserialize: asIs,
+    responseSerialize: asIs,
+    responseDeserialize: asIs,
+  }
+}
+
+function decode({ desc }: Method, bytes: Uint8Array): Message {
+  try {
+    return fromBinary(desc.input, bytes)
+  } catch {
+    throw malformed(`the request is not a well-formed ${desc.input.typeName}`)
+  }
+}
+
+function envelopeOf(call: BytesCall, requestId: string): Envelope {
+  const deadline = call.getDeadline()
+  const left = (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now()
+  return {
+    door: 'grpc',
+    requestId,
+    authorization: call.metadata.get('authorization')[0]?.toString(),
+    timeout: Math.min(longestCall, Math.max(0, left)),
+  }
+}

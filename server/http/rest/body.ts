@@ -1,0 +1,50 @@
+// Reads a request body within its limits.
+import type { IncomingMessage } from 'node:http'
+import { malformed, tooLarge } from '../../aip/errors.ts'
+
+const largestBody = 1024 * 1024
+
+const jsonType = /^(?:application\/json|text\/json|application\/[a-z0-9.+-]+\+json)$/
+const formType = 'application/x-www-form-urlencoded'
+
+export const contentTypeOf = (request: IncomingMessage) =>
+  (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType
+
+/** JSON, said to be so or not said to be anything; and JSON as `curl -d` sends it, under the type of a form. */
+export async function readJsonText(request: IncomingMessage): Promise<string> {
+  const type = contentTypeOf(request)
+  if (type !== '' && type !== formType && !jsonType.test(type)) throw unsupported()
+  const body = await readText(request)
+  if (type === formType && !/^\s*(\{|$)/.test(body)) throw unsupported()
+  return body
+}
+
+const unsupported = () => malformed('the body must be JSON, sent with Content-Type: application/json', 415)
+
+export async function readText(request: IncomingMessage): Promise<string> {
+  if (Number(request.headers['content-length'] ?? 0) > largestBody) throw oversized()
+  const chunks: Buffer[] = []
+  let size = 0
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= largestBody) chunks.push(chunk)
+      else reject(oversized())
+    })
+    request.on('end', () => {
+      try {
+        resolve(utf8.decode(Buffer.concat(chunks)))
+      } catch {
+        reject(malformed('the body is not well-formed UTF-8'))
+      }
+    })
+    request.on('error', reject)
+    request.on('close', () => reject(malformed('the body ended before its length')))
+  })
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+const oversized = () => tooLarge(`the body must be at most ${largestBody} bytes`, 413)

@@ -1,0 +1,16 @@
+// Which web pages may call. Tokens travel in a header, never in cookies, so no credentials are allowed.
+
+const preflightHeaders = [
+  ...['access-control-allow-methods', 'GET, HEAD, POST, PATCH, PUT, DELETE'],
+  ...['access-control-allow-headers', 'authorization, content-type, x-request-id, traceparent, if-match'],
+  ...['access-control-max-age', '7200'],
+]
+
+export function corsHeaders(allowed: readonly string[], origin: string, isPreflight: boolean): string[] {
+  if (!allowed.includes(origin)) return ['vary', 'Origin']
+  return [
+    ...['vary', 'Origin', 'access-control-allow-origin', origin],
+    ...['access-control-expose-headers', 'retry-after, x-request-id, ratelimit, ratelimit-policy'],
+    ...(isPreflight ? preflightHeaders : []),
+  ]
+}

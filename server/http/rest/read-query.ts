@@ -1,0 +1,137 @@
+// Fills request fields from query parameters: dotted paths in proto or JSON spelling, one value for a single
+// field, several for a list. What names no field is ignored.
+import type { DescField, JsonValue } from '@bufbuild/protobuf'
+import { create, ScalarType } from '@bufbuild/protobuf'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { invalidField, malformed } from '../../aip/errors.ts'
+import { isBranch, resolvePath } from '../../aip/field-path.ts'
+import { readLeaf } from './read-json.ts'
+
+const mostParameters = 2000
+
+/** `isBound` says which top-level paths come from elsewhere: the path or the body. */
+export function readQuery(target: ReflectMessage, query: string, isBound: (path: string) => boolean): void {
+  const seen = new Set<string>()
+  for (const [name, value] of parameters(query)) {
+    const [, path = '', key] = /^([^[]*)(?:\[(.*)\])?$/.exec(name) ?? []
+    const fields = resolvePath(target.desc, path)
+    const field = fields?.at(-1)
+    if (!fields || !field || isBranch(field)) continue
+    const canonical = fields.map((step) => step.name).join('.')
+    if (isBound(canonical)) continue
+    const owner = enter(target, fields.slice(0, -1))
+    if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
+    else if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
+    else {
+      if (seen.has(canonical)) throw invalidField(canonical, 'takes one value and is given several')
+      seen.add(canonical)
+      setSingle(owner, field, value, canonical)
+    }
+  }
+}
+
+export function* parameters(query: string): Generator<[string, string]> {
+  if (query === '') return
+  const pairs = query.split('&')
+  if (pairs.length > mostParameters)
+    throw malformed(`the query must hold at most ${mostParameters} parameters`)
+  for (const pair of pairs) {
+    if (pair === '') continue
+    if (pair.includes(';')) throw malformed('the query must separate parameters by &, not by ;')
+    const at = pair.indexOf('=')
+    yield at < 0 ? [decode(pair), ''] : [decode(pair.slice(0, at)), decode(pair.slice(at + 1))]
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw malformed('the query holds a malformed percent escape')
+  }
+}
+
+function enter(target: ReflectMessage, path: DescField[]): ReflectMessage {
+  let message = target
+  for (const field of path) {
+    if (!isBranch(field)) break
+    if (!message.isSet(field)) message.set(field, reflect(field.message, create(field.message)))
+    message = message.get(field)
+  }
+  return message
+}
+
+function setSingle(owner: ReflectMessage, field: DescField, value: string, path: string): void {
+  const taken = field.oneof && owner.oneofCase(field.oneof)
+  if (taken && taken !== field) throw invalidField(path, `excludes ${taken.name}; give one of them`)
+  if (field.fieldKind === 'message' && field.message.typeName === 'google.protobuf.FieldMask') {
+    // Paths keep their spelling; whoever applies the mask accepts both.
+    owner.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
+  } else readLeaf(owner, field, jsonOf(field, value), path)
+}
+
+function addToList(
+  owner: ReflectMessage,
+  field: DescField & { fieldKind: 'list' },
+  value: string,
+  path: string,
+): void {
+  const scratch = reflect(owner.desc, create(owner.desc))
+  readLeaf(scratch, field, [jsonOf(field, value)], path)
+  for (const element of scratch.get(field)) owner.get(field).add(element)
+}
+
+function addToMap(
+  owner: ReflectMessage,
+  field: DescField & { fieldKind: 'map' },
+  key: string | undefined,
+  value: string,
+  path: string,
+): void {
+  if (key === undefined) throw invalidField(path, `is a map: write ${path}[key]=value`)
+  readLeaf(owner, field, { [key]: jsonOf(field, value) }, path)
+}
+
+/** The JSON value that a parameter's text stands for; text that stands for none stays text and is refused later. */
+function jsonOf(field: DescField, text: string): JsonValue {
+  if (field.enum) return /^-?\d{1,10}$/.test(text) ? knownNumber(field, Number(text)) : text
+  if (field.message?.typeName === 'google.protobuf.Duration') return goDuration(text)
+  switch (field.scalar) {
+    case ScalarType.BOOL:
+      return booleans.get(text) ?? text
+    case ScalarType.STRING:
+    case ScalarType.BYTES:
+    case undefined:
+      return text
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return text
+    default:
+      // JSON takes 1e3 and 1.0 for whole numbers; a query does not.
+      return /^[+-]?\d+$/.test(text) ? text.replace(/^\+/, '') : { notANumber: text }
+  }
+}
+
+function knownNumber(field: DescField, number: number): JsonValue {
+  return field.enum?.values.some((value) => value.number === number) ? number : String(number)
+}
+
+const booleans = new Map([
+  ...['1', 't', 'T', 'true', 'TRUE', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false] as const),
+])
+
+const unitSeconds: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, ns: 1e-9 }
+
+/** `1h30m` as well as the `5400s` of JSON. */
+function goDuration(text: string): string {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/g)]
+  const isWhole = parts.map(([part]) => part).join('') === text.replace(/^-/, '')
+  if (parts.length === 0 || !isWhole) return text
+  const seconds = parts.reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ''] ?? 0),
+    0,
+  )
+  return `${text.startsWith('-') ? '-' : ''}${Number(seconds.toFixed(9))}s`
+}

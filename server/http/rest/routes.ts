@@ -1,0 +1,77 @@
+// Which endpoint a path means. The table is made once from the contract's http rules.
+import type { HttpBinding } from '@stemma/api/method.ts'
+import { malformed } from '../../aip/errors.ts'
+import type { Endpoint } from '../door.ts'
+import type { Template } from './template.ts'
+import { matchTemplate, parseTemplate } from './template.ts'
+
+export type Route = { endpoint: Endpoint; binding: HttpBinding; template: Template }
+export type Match = { route: Route; fields: Map<string, string> }
+
+export type Routes = {
+  /** The route of a path for each HTTP method that it takes. */
+  find(segments: readonly string[]): Map<string, Match>
+  match(verb: string, segments: readonly string[]): Match | undefined
+}
+
+export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
+  const buckets = new Map<string, Route[]>()
+  const routes = endpoints.flatMap((endpoint) =>
+    endpoint.method.bindings.map(
+      (binding): Route => ({ endpoint, binding, template: parseTemplate(binding.path) }),
+    ),
+  )
+  for (const route of routes.sort(bySpecificity)) {
+    const words = route.template.tokens.map((token) => (token.kind === 'literal' ? token.text : ''))
+    const key = bucketOf(words)
+    buckets.set(key, [...(buckets.get(key) ?? []), route])
+  }
+  const candidates = (segments: readonly string[]) => buckets.get(bucketOf(segments)) ?? []
+
+  return {
+    match(verb, segments) {
+      for (const route of candidates(segments)) {
+        if (route.binding.verb !== verb) continue
+        const fields = matchTemplate(route.template, segments)
+        if (fields) return { route, fields }
+      }
+      return undefined
+    },
+    find(segments) {
+      const matches = new Map<string, Match>()
+      for (const route of candidates(segments)) {
+        const fields = matchTemplate(route.template, segments)
+        if (fields && !matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
+      }
+      return matches
+    },
+  }
+}
+
+/** All paths start with domain, version and collection. */
+const bucketOf = ([domain = '', version = '', collection = '']: readonly string[]) =>
+  `${domain}/${version}/${collection.split(':', 1)[0]}`
+
+/** A verb says more than a path, and a fixed path more than one that takes anything. */
+function bySpecificity({ template: a }: Route, { template: b }: Route): number {
+  const rank = ({ verb, tokens }: Template) => [
+    verb === '' ? 1 : 0,
+    tokens.some(({ kind }) => kind === 'many') ? 1 : 0,
+    -tokens.filter(({ kind }) => kind === 'literal').length,
+  ]
+  const [left, right] = [rank(a), rank(b)]
+  return left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0
+}
+
+/** Escapes are resolved before the path is split: `%2F` in a uid is a `/`. */
+export function splitPath(path: string): string[] {
+  let plain = path
+  if (path.includes('%')) {
+    try {
+      plain = decodeURIComponent(path)
+    } catch {
+      throw malformed('the path holds a malformed percent escape')
+    }
+  }
+  return plain.slice(1).split('/')
+}

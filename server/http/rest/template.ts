@@ -1,0 +1,58 @@
+// Path templates of google.api.http: literals, `*`, `**`, `{field.path=pattern}` and a final `:verb`.
+
+type Token = { kind: 'literal'; text: string } | { kind: 'one' } | { kind: 'many' }
+
+export type Template = {
+  tokens: Token[]
+  verb: string
+  /** Which tokens fill which request field. */
+  variables: { field: string; from: number; to: number }[]
+}
+
+export function parseTemplate(text: string): Template {
+  const [, path = '', verb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
+  const template: Template = { tokens: [], verb, variables: [] }
+  for (const part of splitOutsideBraces(path)) {
+    const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
+    const from = template.tokens.length
+    for (const word of (field === undefined ? part : pattern).split('/')) template.tokens.push(tokenOf(word))
+    if (field !== undefined) template.variables.push({ field, from, to: template.tokens.length })
+  }
+  if (template.tokens.filter(({ kind }) => kind === 'many').length > 1)
+    throw new Error(`${text} holds ** twice`)
+  return template
+}
+
+function splitOutsideBraces(path: string): string[] {
+  return path.match(/(?:\{[^}]*\}|[^/{])+/g) ?? []
+}
+
+function tokenOf(word: string): Token {
+  if (word === '*') return { kind: 'one' }
+  if (word === '**') return { kind: 'many' }
+  return { kind: 'literal', text: word }
+}
+
+/** The request fields that a path fills, undefined where it does not match. `**` takes what the others leave. */
+export function matchTemplate(
+  { tokens, verb, variables }: Template,
+  segments: readonly string[],
+): Map<string, string> | undefined {
+  const path = verb === '' ? segments : withoutVerb(segments, verb)
+  if (!path) return undefined
+  const many = tokens.findIndex(({ kind }) => kind === 'many')
+  const extra = path.length - tokens.length
+  if (many < 0 ? extra !== 0 : extra < -1) return undefined
+  const at = (token: number) => (many >= 0 && token > many ? token + extra : token)
+  for (const [index, token] of tokens.entries()) {
+    if (token.kind === 'literal' && path[at(index)] !== token.text) return undefined
+  }
+  const fields = new Map<string, string>()
+  for (const { field, from, to } of variables) fields.set(field, path.slice(at(from), at(to)).join('/'))
+  return fields
+}
+
+function withoutVerb(segments: readonly string[], verb: string): string[] | undefined {
+  const last = segments.at(-1) ?? ''
+  return last.endsWith(`:${verb}`) ? [...segments.slice(0, -1), last.slice(0, -verb.length - 1)] : undefined
+}

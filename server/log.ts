@@ -1,0 +1,16 @@
+import { isatty } from 'node:tty'
+import type { Logger } from 'pino'
+import { destination, pino } from 'pino'
+
+export type Log = Logger
+
+/** Lines of JSON on standard output; buffered where nobody watches, since a write for each call is dear. */
+export function openLog(level: string, isBuffered = !isatty(1)): Log {
+  const output = destination({
+    dest: 1,
+    sync: !isBuffered,
+    minLength: isBuffered ? 4096 : 0,
+    periodicFlush: 500,
+  })
+  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, output)
+}

@@ -1,0 +1,21 @@
+// Capabilities by number, dotted name and bit, read from the contract.
+import { getOption } from '@bufbuild/protobuf'
+import type { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_pb.ts'
+
+export type CapabilityFact = { number: Capability; name: string; bit: number; internalOnly: boolean }
+
+const facts: CapabilityFact[] = CapabilitySchema.values
+  .filter(({ number }) => number !== 0)
+  .map((value) => {
+    const { name, bit, internalOnly } = getOption(value, info)
+    return { number: value.number as Capability, name, bit, internalOnly }
+  })
+
+const byNumber = new Map<number, CapabilityFact>(facts.map((fact) => [fact.number, fact]))
+const byName = new Map(facts.map((fact) => [fact.name, fact]))
+
+export const capabilityOf = (number: number) => byNumber.get(number)
+export const capabilityNamed = (name: string) => byName.get(name)
+export const nameOf = (number: number) => byNumber.get(number)?.name ?? `capability ${number}`
+export const allCapabilities: readonly CapabilityFact[] = facts

@@ -1,0 +1,102 @@
+// What a caller holds where, read in the same moment as the data it is held against.
+import type { Caller } from '../aip/caller.ts'
+import { unauthenticated } from '../aip/errors.ts'
+import type { Region } from '../aip/region.ts'
+import { disjoint, intersectAll } from '../aip/region.ts'
+import { isAtOrBelow, lineage } from '../aip/uid.ts'
+import type { Row, Sql } from '../store/sql.ts'
+import { raw, sql, tuple } from '../store/sql.ts'
+import type { Stored } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import type { Bits } from './bits.ts'
+import { decodeBits } from './bits.ts'
+import { capabilityOf } from './capabilities.ts'
+
+export type Grants = {
+  caller: Caller
+  held: readonly { place: string; bits: Bits }[]
+}
+
+/** All that a caller holds, or what reaches `place` alone. In a write, nobody revokes it before the end. */
+export function* readGrants(caller: Caller, place: string | undefined, isWrite: boolean): Work<Grants> {
+  const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
+  const bindings = yield isWrite
+    ? sql`${selectBindings(caller, place)} /*pg for share of b */`
+    : selectBindings(caller, place)
+  return grantsOf(caller, identity, bindings)
+}
+
+/** The grants that reach `place` together with the row of a resource, in one statement. */
+export function grantsWithRow(caller: Caller, place: string, table: string): Sql {
+  return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${caller.identity}
+    union all select 'binding', b.parent, r.bits, null, ${noBytes}
+      from role_bindings b join roles r on r.uid = b.role
+      where b.identity = ${caller.identity} and b.parent in ${tuple(lineage(place))}
+    union all select 'row', json, shape, null, proto from ${raw(table)} where uid = ${place}`
+}
+
+const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
+
+export function splitGrantsAndRow(
+  caller: Caller,
+  rows: Row[],
+): { grants: Grants; stored: Stored | undefined } {
+  const identity = rows.find(([kind]) => kind === 'identity')
+  const bindings = rows.filter(([kind]) => kind === 'binding').map(([, place, bits]) => [place, bits] as Row)
+  const row = rows.find(([kind]) => kind === 'row')
+  return {
+    grants: grantsOf(caller, identity?.slice(3), bindings),
+    stored: row && ({ json: row[1], shape: row[2], proto: row[4] } as Stored), // as grantsWithRow selects them
+  }
+}
+
+function selectBindings(caller: Caller, place: string | undefined): Sql {
+  const within = place === undefined ? sql`` : sql` and b.parent in ${tuple(lineage(place))}`
+  return sql`select b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
+    where b.identity = ${caller.identity}${within}`
+}
+
+function grantsOf(caller: Caller, identity: Row | undefined, bindings: Row[]): Grants {
+  const [createTime] = identity ?? []
+  // A uid is never given twice, but a token must not outlive its identity into one that was restored or imported.
+  if (createTime === undefined || Math.floor((createTime as number) / 1000) > caller.issuedAt) {
+    throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
+  }
+  const held = bindings.map(([place, bits]) => ({ place: place as string, bits: bitsOf(bits as string) }))
+  return { caller, held }
+}
+
+const decoded = new Map<string, Bits>()
+const mostDecoded = 1000
+
+function bitsOf(text: string): Bits {
+  let bits = decoded.get(text)
+  if (!bits) {
+    if (decoded.size >= mostDecoded) decoded.clear()
+    bits = decodeBits(text)
+    decoded.set(text, bits)
+  }
+  return bits
+}
+
+/** Whether all of the capabilities are held at a place, by whatever bindings. */
+export function holds(grants: Grants, capabilities: readonly number[], place: string): boolean {
+  return capabilities.every((capability) => {
+    const bit = capabilityOf(capability)?.bit
+    return (
+      bit !== undefined && grants.held.some((held) => held.bits.has(bit) && isAtOrBelow(place, held.place))
+    )
+  })
+}
+
+/** The parts of the tree in which all of the capabilities are held. */
+export function reach(grants: Grants, capabilities: readonly number[]): Region[] {
+  const [first = [], ...others] = capabilities.map((capability) => reachOf(grants, capability))
+  return others.reduce(intersectAll, first)
+}
+
+function reachOf(grants: Grants, capability: number): Region[] {
+  const bit = capabilityOf(capability)?.bit
+  const held = grants.held.filter(({ bits }) => bit !== undefined && bits.has(bit))
+  return disjoint(held.map(({ place }): Region => ({ kind: 'tree', uid: place })))
+}

@@ -1,0 +1,41 @@
+// Answers, from messages or straight from rows: what is stored is sent on without being decoded.
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { writeJson } from '../aip/json-writer.ts'
+import type { Reply } from '../rpc/call.ts'
+import type { Stored } from '../store/table.ts'
+import type { Kind } from './kind.ts'
+import { jsonOf } from './kind.ts'
+
+export const storedReply = (kind: Kind<DescMessage>, stored: Stored): Reply => ({
+  json: () => jsonOf(kind, stored),
+  bytes: () => stored.proto,
+})
+
+/** SPEC section 4: an empty body, and over gRPC an empty message. */
+export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array() }
+
+/** A list response: its first field holds the resources, as their rows keep them. */
+export function listReply<D extends DescMessage>(
+  kind: Kind<DescMessage>,
+  response: D,
+  rows: Stored[],
+  rest: MessageInitShape<D>,
+): Reply {
+  const message = create(response, rest)
+  const [collection] = response.fields
+  if (!collection) throw new Error(`${response.typeName} has no fields`)
+  return {
+    json() {
+      const frame = writeJson(response, message)
+      const opening = `{${JSON.stringify(collection.jsonName)}:[`
+      return opening + rows.map((row) => jsonOf(kind, row)).join(',') + frame.slice(opening.length)
+    },
+    bytes() {
+      const writer = new BinaryWriter()
+      for (const row of rows) writer.tag(collection.number, WireType.LengthDelimited).bytes(row.proto)
+      return writer.raw(toBinary(response, message)).finish()
+    },
+  }
+}

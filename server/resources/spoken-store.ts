@@ -1,0 +1,22 @@
+// The store as resources see it: what it cannot do just now is told in words for the caller.
+import { deadlineExceeded, unavailable } from '../aip/errors.ts'
+import type { Store } from '../store/db.ts'
+import { StoreError } from '../store/db.ts'
+
+export function spokenStore(store: Store): Store {
+  return {
+    ...store,
+    query: (statement) => store.query(statement).catch(explain),
+    read: (work) => store.read(work).catch(explain),
+    write: (work, deadline) => store.write(work, deadline).catch(explain),
+  }
+}
+
+/** A constraint that no resource foresaw stays what it is: a fault of ours. */
+function explain(error: unknown): never {
+  if (!(error instanceof StoreError)) throw error
+  if (error.kind === 'unavailable')
+    throw unavailable('the store cannot be reached just now; try again', error)
+  if (error.kind === 'deadline') throw deadlineExceeded()
+  throw error
+}

@@ -1,0 +1,21 @@
+import type { Message } from '@bufbuild/protobuf'
+import type { Method } from '@stemma/api/method.ts'
+import type { Demand } from '../policy/admit.ts'
+
+/** A request on its way to the resource that answers it. */
+export type Call<Request extends Message = Message> = {
+  method: Method
+  request: Request
+  /** What the caller must hold. The resource reads it in the moment of its data, as its first step. */
+  demand: Demand
+  /** When nobody waits for the answer any more, in milliseconds. */
+  deadline: number
+}
+
+/** An answer that each door asks for in its own form. */
+export type Reply = { json(): string; bytes(): Uint8Array }
+
+export type Handler = (call: Call<never>) => Promise<Reply>
+
+/** A method of the contract and what answers it. */
+export type Endpoint = { method: Method; handler: Handler }

@@ -1,0 +1,98 @@
+// What every call walks through, whichever door it came by: authenticate, read the request, say what access
+// it needs and whether its values hold, run it, report.
+import type { DescField, Message } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import type { Method } from '@stemma/api/method.ts'
+import { scopeOf } from '@stemma/api/method.ts'
+import type { Caller } from '../aip/caller.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { deadlineExceeded, invalidArgument } from '../aip/errors.ts'
+import { violationsOf } from '../aip/validate.ts'
+import type { Authenticate } from '../auth/tokens.ts'
+import type { Demand } from '../policy/admit.ts'
+import type { Call, Endpoint, Reply } from './call.ts'
+import type { Report } from './report.ts'
+import { asStatusError } from './report.ts'
+
+/** What a door knows of a call before it has read the request. */
+export type Envelope = {
+  door: 'rest' | 'grpc'
+  requestId: string
+  authorization: string | undefined
+  /** How long the caller waits, in milliseconds. */
+  timeout: number
+}
+
+export type Corridor = (
+  endpoint: Endpoint,
+  envelope: Envelope,
+  readRequest: () => Message | Promise<Message>,
+) => Promise<Reply>
+
+export const longestCall = 60_000
+
+export function openCorridor(authenticate: Authenticate, report: Report): Corridor {
+  return async (endpoint, envelope, readRequest) => {
+    const started = performance.now()
+    const deadline = Date.now() + envelope.timeout
+    let caller: Caller | undefined
+    try {
+      caller = await authenticate(envelope.authorization)
+      const call = callOf(endpoint.method, await readRequest(), caller, deadline)
+      const reply = await inTime(endpoint.handler(call as Call<never>), envelope.timeout)
+      report(endpoint.method, envelope, caller, performance.now() - started, undefined)
+      return reply
+    } catch (thrown) {
+      const error = asStatusError(thrown)
+      report(endpoint.method, envelope, caller, performance.now() - started, error)
+      throw error
+    }
+  }
+}
+
+function callOf(method: Method, request: Message, caller: Caller, deadline: number): Call {
+  return { method, request, deadline, demand: demandOf(method, request, caller) }
+}
+
+function demandOf(method: Method, request: Message, caller: Caller): Demand {
+  const { access, desc } = method
+  const scopeField = method.scope.at(-1)
+  return {
+    caller,
+    capabilities: access?.capabilities ?? [],
+    scope: scopeOf(method, request),
+    scopeField: scopeField?.name ?? '',
+    unscoped: access?.unscoped ?? false,
+    fault: faultOf(method, request),
+    resourceType: (method.resource?.message ?? desc.output).typeName,
+  }
+}
+
+/** Paths name fields of the resource where there is one. An update's resource is checked after the merge. */
+function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
+  const violations = violationsOf(desc.input, request, resource)
+  if (resource?.fieldKind === 'message') {
+    const sent = reflect(desc.input, request)
+    if (!sent.isSet(resource)) violations.push({ field: resource.name, description: 'is required' })
+    else if (!desc.input.fields.some(isUpdateMask)) {
+      violations.push(...violationsOf(resource.message, sent.get(resource).message))
+    }
+  }
+  const [first, ...others] = violations
+  return first && invalidArgument(first, ...others)
+}
+
+const isUpdateMask = (field: DescField) => field.name === 'update_mask'
+
+function inTime(reply: Promise<Reply>, timeout: number): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(deadlineExceeded()), timeout)
+    const settle =
+      <T>(then: (value: T) => void) =>
+      (value: T) => {
+        clearTimeout(timer)
+        then(value)
+      }
+    reply.then(settle(resolve), settle(reject))
+  })
+}

@@ -1,0 +1,48 @@
+// What the two engines have in common.
+import type { Row, Sql } from './sql.ts'
+import type { Work } from './work.ts'
+
+export type Migration = { name: string; script: string }
+
+export type Store = {
+  readonly engine: 'sqlite' | 'postgres'
+  /** One statement, which sees one moment of the store. */
+  query(statement: Sql): Promise<Row[]>
+  /** Several statements that see the same moment. */
+  read<T>(work: () => Work<T>): Promise<T>
+  /** All or nothing, durable once answered. May run the work again, so it has no effects but SQL. */
+  write<T>(work: () => Work<T>, deadline?: number): Promise<T>
+  /** Applies what is missing, once, however many copies start together. Answers the names it applied. */
+  migrate(migrations: readonly Migration[]): Promise<string[]>
+  close(): Promise<void>
+}
+
+export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline'
+
+/** What a caller of the store can act on. Everything else is a fault and passes as it came. */
+export class StoreError extends Error {
+  readonly kind: StoreErrorKind
+
+  constructor(kind: StoreErrorKind, cause?: unknown) {
+    super(`store: ${kind}`, { cause })
+    this.name = 'StoreError'
+    this.kind = kind
+  }
+}
+
+export const migrationsTable = `create table if not exists migrations (
+  name text primary key,
+  apply_time bigint not null
+)`
+
+/** Which migrations to apply, given those applied before. */
+export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
+  const known = new Set(migrations.map(({ name }) => name))
+  const foreign = applied.filter((name) => !known.has(name))
+  if (foreign.length > 0) {
+    throw new Error(
+      `the store was written by a newer version of Stemma: it has ${foreign.join(', ')}; start that version instead`,
+    )
+  }
+  return migrations.filter(({ name }) => !applied.includes(name))
+}

@@ -1,0 +1,15 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { Migration } from './db.ts'
+
+const folder = new URL('./migrations/', import.meta.url)
+
+/** The migrations of this program, in their order. */
+export async function loadMigrations(): Promise<Migration[]> {
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
+  return Promise.all(
+    files.map(async (file) => ({
+      name: file.replace(/\.sql$/, ''),
+      script: await readFile(new URL(file, folder), 'utf8'),
+    })),
+  )
+}

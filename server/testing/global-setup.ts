@@ -1,0 +1,25 @@
+// One PostgreSQL cluster for a whole test run. STEMMA_TEST_POSTGRES tells the tests where it is; a developer may set it
+// to a server of their own.
+import { type Cluster, startCluster } from './postgres.ts'
+
+const isOurCi = Boolean(process.env.CI) && /^linux-(x64|arm64)$/.test(`${process.platform}-${process.arch}`)
+let cluster: Cluster | undefined
+
+export async function globalSetup(): Promise<void> {
+  if (process.env.STEMMA_TEST_POSTGRES) return
+  try {
+    cluster = await startCluster()
+    process.env.STEMMA_TEST_POSTGRES = cluster.url
+  } catch (error) {
+    const reason = String(error instanceof Error ? error.message : error)
+      .trim()
+      .replace(/\s+/g, ' ')
+    const line = `PostgreSQL tests were not run: ${reason}`
+    if (isOurCi) throw new Error(line)
+    console.error(line)
+  }
+}
+
+export async function globalTeardown(): Promise<void> {
+  await cluster?.stop()
+}

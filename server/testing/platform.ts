@@ -1,0 +1,129 @@
+// A whole platform on a temporary store and a free port, with an organization and its owner.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { newChildUid, newRootUid } from '../aip/uid.ts'
+import type { App, Overrides } from '../app.ts'
+import { openStore, prepareStore, startApp } from '../app.ts'
+import type { KeyRing } from '../auth/keys.ts'
+import { mintToken } from '../auth/tokens.ts'
+import { makeOrganization } from '../commands/bootstrap.ts'
+import type { Config } from '../config.ts'
+import { readConfig } from '../config.ts'
+import { openLog } from '../log.ts'
+import { builtInRole } from '../policy/built-in-roles.ts'
+import { identities } from '../resources/iam/identities/table.ts'
+import { roleBindings } from '../resources/iam/role-bindings/table.ts'
+import { createEntry } from '../resources/standard.ts'
+import type { Store } from '../store/db.ts'
+import { createDatabase } from './postgres.ts'
+
+export type Engine = 'sqlite' | 'postgres'
+
+export type Person = { organization: string; identity: string; token: string }
+
+export type Platform = {
+  engine: Engine
+  app: App
+  config: Config
+  /** Where it listens, with the real port. */
+  url: string
+  /** A second opening of the same store, as another process would have it. */
+  store: Store
+  keys: KeyRing
+  owner: Person
+  /** Another organization and its owner. */
+  found(name: string): Promise<Person>
+  /** An identity in a group, bound to a built-in role there or elsewhere. */
+  addIdentity(group: string, role?: string, place?: string): Promise<Person>
+  tokenOf(identity: string, now?: number): Promise<string>
+  stop(): Promise<void>
+}
+
+const clusterUrl = process.env.STEMMA_TEST_POSTGRES
+
+/** The same tests on both stores; says so where one of them is not there. */
+export function onEachStore(name: string, tests: (engine: Engine) => void): void {
+  describe(`${name} (SQLite)`, () => tests('sqlite'))
+  const skip = clusterUrl ? false : 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
+  describe(`${name} (PostgreSQL)`, { skip }, () => tests('postgres'))
+}
+
+/** An empty store of an engine and what removes it. */
+export async function temporaryStore(
+  engine: Engine,
+): Promise<{ settings: string[]; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'stemma-test-'))
+  const removeFolder = () => rm(folder, { recursive: true, force: true })
+  if (engine === 'sqlite') return { settings: ['--data-dir', folder], remove: removeFolder }
+  const database = await createDatabase(clusterUrl ?? '')
+  const secret = 'a secret key that is only used in tests'
+  return {
+    settings: ['--data-dir', folder, '--database-url', database.url, '--secret-key', secret],
+    async remove() {
+      await database.drop()
+      await removeFolder()
+    },
+  }
+}
+
+export async function startPlatform(
+  engine: Engine,
+  args: string[] = [],
+  overrides: Overrides = {},
+): Promise<Platform> {
+  const place = await temporaryStore(engine)
+  const fixed = [
+    '--port',
+    '0',
+    '--base-url',
+    'http://stemma.test',
+    '--log-level',
+    'silent',
+    '--drain-delay',
+    '0',
+  ]
+  const { config } = readConfig({}, [...place.settings, ...fixed, ...args])
+  const app = await startApp(config, openLog(config.logLevel), overrides)
+  const store = openStore(config)
+  const { keys } = await prepareStore(config, store)
+  const parties = { issuer: config.authUrl, audience: config.baseUrl }
+  const now = overrides.now ?? Date.now
+
+  const tokenOf = (identity: string, at = now()) => mintToken(keys, parties, identity, at)
+
+  async function found(name: string): Promise<Person> {
+    const { organization, identity } = await makeOrganization(store, config, name, undefined)
+    return { organization, identity, token: await tokenOf(identity) }
+  }
+
+  async function addIdentity(group: string, role?: string, at = group): Promise<Person> {
+    const identity = await store.write(function* () {
+      const uid = group === '' ? newRootUid(randomBytes) : newChildUid(group, randomBytes)
+      yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), uid, now())
+      if (role !== undefined) {
+        const binding = create(RoleBindingSchema, { identityUid: uid, roleUid: builtInRole(role).uid })
+        yield* createEntry(roleBindings, binding, newChildUid(at, randomBytes), now())
+      }
+      return uid
+    })
+    return { organization: group, identity, token: await tokenOf(identity) }
+  }
+
+  const scheme = config.tls ? 'https' : 'http'
+  return {
+    ...{ engine, app, config, store, keys, found, addIdentity, tokenOf },
+    url: `${scheme}://127.0.0.1:${app.port}`,
+    owner: await found('acme'),
+    async stop() {
+      await app.stop(true)
+      await store.close()
+      await place.remove()
+    },
+  }
+}

