@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
+import type { RandomBytes } from './aip/random.ts'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing } from './auth/keys.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
@@ -33,7 +34,7 @@ import { sql } from './store/sql.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 /** What may differ in tests. */
-export type Overrides = { now?: () => number; drainPatience?: number }
+export type Overrides = { now?: () => number; random?: RandomBytes; drainPatience?: number }
 
 export function openStore(config: Config, log?: Log): Store {
   if (config.databaseUrl) {
@@ -86,7 +87,8 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
   const now = overrides.now ?? Date.now
   const store = openStore(config, log)
   const { keys } = await prepareStore(config, store)
-  const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random: randomBytes }
+  const random = overrides.random ?? randomBytes
+  const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
   const endpoints = endpointsOf(surroundings, config)
   const metrics = openMetrics()
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)

@@ -59,42 +59,45 @@ export function makeOrganization(
   store: Store,
   config: Config,
   name: string,
-  email: string | undefined,
+  email?: string,
+  now = Date.now,
 ): Promise<Made> {
-  const surroundings = { now: Date.now, random: randomBytes }
+  const surroundings = { now, random: randomBytes }
   return store.write(function* () {
     const organization = newRootUid(randomBytes)
-    yield* createEntry(groups, create(GroupSchema, { name }), organization, Date.now())
+    yield* createEntry(groups, create(GroupSchema, { name }), organization, now())
     const identity =
-      email === undefined ? yield* makeWorkload(organization, config) : yield* findOrMakeUser(email, config)
+      email === undefined
+        ? yield* makeWorkload(organization, config, now())
+        : yield* findOrMakeUser(email, config, now())
     yield* makeOwner(surroundings, organization, identity)
     return { organization, identity }
   })
 }
 
 /** Without an address the owner lies in the organization and is known to our own issuer alone. */
-function* makeWorkload(organization: string, { authUrl }: Config): Work<string> {
+function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
   const uid = newChildUid(organization, randomBytes)
-  yield* createEntry(identities, identityOf('owner', authUrl, uid), uid, Date.now())
+  yield* createEntry(identities, identityOf('owner', authUrl, uid, now), uid, now)
   yield sql`insert into founders (identity) values (${uid})`
   return uid
 }
 
 /** A user is known by issuer and subject, and so is the uid: it can be told before the user is there. */
-function* findOrMakeUser(email: string, { authUrl }: Config): Work<string> {
+function* findOrMakeUser(email: string, { authUrl }: Config, now: number): Work<string> {
   const uid = createHash('sha256')
     .update(JSON.stringify([authUrl, email]))
     .digest('hex')
     .slice(0, 40)
   const known = yield* first(sql`select uid from identities where uid = ${uid}`)
-  if (!known) yield* createEntry(identities, { ...identityOf(email, authUrl, email), email }, uid, Date.now())
+  if (!known) yield* createEntry(identities, { ...identityOf(email, authUrl, email, now), email }, uid, now)
   return uid
 }
 
-function identityOf(name: string, issuer: string, subject: string) {
+function identityOf(name: string, issuer: string, subject: string, now: number) {
   return create(IdentitySchema, {
     name,
-    lastSeenTime: timestampFromMs(Date.now()),
+    lastSeenTime: timestampFromMs(now),
     relationship: {
       case: 'claimMatch',
       value: { iss: { case: 'issuer', value: issuer }, sub: { case: 'subject', value: subject } },

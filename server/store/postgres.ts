@@ -163,9 +163,13 @@ const int8 = 20
 const numeric = 1700
 const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
 
-type PostgresError = Error & { code?: string }
+type PostgresError = Error & { code?: unknown }
 
-const codeOf = (error: unknown) => (error as PostgresError).code ?? ''
+/** Errors of the driver carry a text; others that pass through here may have a `code` of another sort. */
+function codeOf(error: unknown): string {
+  const { code } = error as PostgresError
+  return typeof code === 'string' ? code : ''
+}
 const isConflict = (error: unknown) => ['40001', '40P01'].includes(codeOf(error))
 
 /** Class 08 and 57P are the server's words for it, the rest the operating system's and the driver's. */

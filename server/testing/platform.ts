@@ -98,7 +98,7 @@ export async function startPlatform(
   const tokenOf = (identity: string, at = now()) => mintToken(keys, parties, identity, at)
 
   async function found(name: string): Promise<Person> {
-    const { organization, identity } = await makeOrganization(store, config, name, undefined)
+    const { organization, identity } = await makeOrganization(store, config, name, undefined, now)
     return { organization, identity, token: await tokenOf(identity) }
   }
 

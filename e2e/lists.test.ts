@@ -1,0 +1,285 @@
+// SPEC section 4 on lists: paging, ordering, skipping, filters, totals; and section 8 on their limits.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Stage } from './examples.ts'
+import { examples, violations } from './examples.ts'
+
+const { listGroups, createGroup } = GroupsService.method
+
+type Listed = {
+  groups: { uid: string; name: string; createTime: string }[]
+  nextPageToken?: string
+  totalCount: string
+  skipped: number
+}
+
+let clock = Date.now()
+
+async function plant(
+  { succeed, owner }: Stage,
+  names: string[],
+  parent = owner.organization,
+): Promise<string[]> {
+  const uids: string[] = []
+  for (const name of names) {
+    clock += 1
+    uids.push((await succeed(createGroup, { parent, group: { name } })).uid as string)
+  }
+  return uids
+}
+
+const list = async ({ succeed }: Stage, request: JsonObject) =>
+  (await succeed(listGroups, request)) as unknown as Listed
+const names = ({ groups }: Listed) => groups.map(({ name }) => name)
+
+async function walk(stage: Stage, request: JsonObject): Promise<Listed[]> {
+  const pages = [await list(stage, request)]
+  for (let last = pages[0]; last?.nextPageToken; last = pages.at(-1)) {
+    pages.push(await list(stage, { ...request, pageToken: last.nextPageToken }))
+  }
+  return pages
+}
+
+examples(
+  'lists',
+  {
+    async 'a list holds the collection, the total and what was skipped, and no token on its last page'(
+      stage,
+    ) {
+      await plant(stage, ['a'])
+      const page = await list(stage, { uidp: { descendantsOf: stage.owner.organization } })
+      assert.deepEqual(Object.keys(page), ['groups', 'totalCount', 'skipped'])
+      assert.equal(page.totalCount, '1')
+      assert.equal(page.skipped, 0)
+    },
+
+    async 'a page holds 50 unless asked otherwise, and 200 at most'(stage) {
+      await plant(
+        stage,
+        Array.from({ length: 205 }, (_, at) => `g${at}`),
+      )
+      const uidp = { childrenOf: stage.owner.organization }
+      for (const [pageSize, expected] of [
+        [0, 50],
+        [1, 1],
+        [200, 200],
+        [201, 200],
+        [2147483647, 200],
+      ] as const) {
+        const page = await list(stage, pageSize === 0 ? { uidp } : { uidp, pageSize })
+        assert.equal(page.groups.length, expected)
+        assert.equal(page.totalCount, '205')
+        assert.ok(page.nextPageToken)
+      }
+    },
+
+    async 'the cursor walks every group once, in order, for every order'(stage) {
+      await plant(stage, ['d', 'a', 'c', 'a', 'b', 'e', 'a'])
+      const uidp = { childrenOf: stage.owner.organization }
+      for (const orderBy of [
+        '',
+        'uid',
+        'name',
+        'name desc',
+        'created_at desc',
+        'create_time',
+        'updateTime desc',
+        'name, create_time desc',
+        ' name  asc ',
+      ]) {
+        const pages = await walk(stage, { uidp, pageSize: 2, orderBy })
+        const walked = pages.flatMap(({ groups }) => groups)
+        const whole = await list(stage, { uidp, orderBy })
+        assert.deepEqual(walked, whole.groups, orderBy)
+        assert.equal(new Set(walked.map(({ uid }) => uid)).size, 7)
+        assert.deepEqual(
+          pages.map(({ totalCount }) => totalCount),
+          ['7', '7', '7', '7'],
+        )
+      }
+      assert.deepEqual(names(await list(stage, { uidp, orderBy: 'name' })), [
+        'a',
+        'a',
+        'a',
+        'b',
+        'c',
+        'd',
+        'e',
+      ])
+      assert.deepEqual(names(await list(stage, { uidp, orderBy: 'name desc' })), [
+        'e',
+        'd',
+        'c',
+        'b',
+        'a',
+        'a',
+        'a',
+      ])
+      assert.deepEqual(names(await list(stage, { uidp, orderBy: 'created_at desc' })), [
+        'a',
+        'e',
+        'b',
+        'a',
+        'c',
+        'a',
+        'd',
+      ])
+      const byUid = await list(stage, { uidp })
+      assert.deepEqual(
+        byUid.groups.map(({ uid }) => uid),
+        byUid.groups.map(({ uid }) => uid).sort(),
+      )
+    },
+
+    async 'skip drops the first results of the ordered set and is echoed'(stage) {
+      await plant(stage, ['a', 'b', 'c', 'd', 'e'])
+      const uidp = { childrenOf: stage.owner.organization }
+      const page = await list(stage, { uidp, orderBy: 'name', skip: 2, pageSize: 2 })
+      assert.deepEqual([names(page), page.skipped, page.totalCount], [['c', 'd'], 2, '5'])
+      const next = await list(stage, {
+        uidp,
+        orderBy: 'name',
+        pageSize: 2,
+        pageToken: page.nextPageToken ?? '',
+      })
+      assert.deepEqual([names(next), next.skipped], [['e'], 0])
+      const beyond = await list(stage, { uidp, skip: 9 })
+      assert.deepEqual([names(beyond), beyond.skipped, beyond.totalCount], [[], 9, '5'])
+      const fromCursor = await list(stage, {
+        uidp,
+        orderBy: 'name',
+        pageSize: 1,
+        skip: 1,
+        pageToken: (await list(stage, { uidp, orderBy: 'name', pageSize: 1 })).nextPageToken ?? '',
+      })
+      assert.deepEqual(names(fromCursor), ['c'])
+    },
+
+    async 'filters restrict by place and exact name, and combine'(stage) {
+      const { organization } = stage.owner
+      const [left = '', right = ''] = await plant(stage, ['left', 'right'])
+      const [inner = ''] = await plant(stage, ['x', 'y'], left)
+      await plant(stage, ['x'], right)
+      await plant(stage, ['x', 'x2'], inner)
+      const below = async (uidp: JsonObject, more: JsonObject = {}) => {
+        const page = await list(stage, { uidp, orderBy: 'create_time', ...more })
+        assert.equal(page.totalCount, String(page.groups.length))
+        return names(page)
+      }
+      assert.deepEqual(await below({ descendantsOf: organization }), [
+        'left',
+        'right',
+        'x',
+        'y',
+        'x',
+        'x',
+        'x2',
+      ])
+      assert.deepEqual(await below({ descendantsOf: left }), ['x', 'y', 'x', 'x2'])
+      assert.deepEqual(await below({ childrenOf: left }), ['x', 'y'])
+      assert.deepEqual(await below({ descendantsOf: organization }, { name: 'x' }), ['x', 'x', 'x'])
+      assert.deepEqual(await below({ descendantsOf: left }, { name: 'x' }), ['x', 'x'])
+      assert.deepEqual(await below({ childrenOf: organization }, { name: 'x' }), [])
+      assert.deepEqual(await below({ ancestorsOf: inner }), ['acme', 'left'])
+      assert.deepEqual(await below({ inRoot: true }), ['acme'])
+      assert.deepEqual(await below({ ids: [inner, right, right] }), ['right', 'x'])
+      assert.deepEqual(await below({ ids: [inner, right], descendantsOf: left }), ['x'])
+      assert.deepEqual(await below({ descendantsOf: `${left}/${'0'.repeat(16)}` }), [])
+      assert.deepEqual(await below({}), ['acme', 'left', 'right', 'x', 'y', 'x', 'x', 'x2'])
+    },
+
+    async 'a changed filter or order makes a token invalid, a changed page size does not'(stage) {
+      await plant(stage, ['a', 'b', 'c', 'd'])
+      const uidp = { childrenOf: stage.owner.organization }
+      const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
+      assert.deepEqual(names(await list(stage, { uidp, orderBy: 'name', pageSize: 2, pageToken })), [
+        'b',
+        'c',
+      ])
+      for (const request of [
+        { uidp, pageToken },
+        { uidp, orderBy: 'name desc', pageToken },
+        { uidp, orderBy: 'name', name: 'b', pageToken },
+        { orderBy: 'name', pageToken },
+      ]) {
+        const error = await stage.fail(listGroups, request)
+        assert.equal(error.code, 3)
+        assert.deepEqual(violations(error), ['pageToken'])
+      }
+    },
+
+    async 'a made-up token is refused'(stage) {
+      const uidp = { childrenOf: stage.owner.organization }
+      for (const pageToken of ['x', 'AAAA', 'a'.repeat(3000), Buffer.alloc(80, 7).toString('base64url')]) {
+        assert.deepEqual(violations(await stage.fail(listGroups, { uidp, pageToken })), ['pageToken'])
+      }
+    },
+
+    async 'a token of more than three days restarts the list without an error, whatever else changed'(stage) {
+      await plant(stage, ['a', 'b', 'c'])
+      const uidp = { childrenOf: stage.owner.organization }
+      const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
+      const later = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000 + 1)
+      clock += 3 * 24 * 3600_000
+      assert.deepEqual(
+        (
+          (await stage.succeed(listGroups, { uidp, orderBy: 'name', pageSize: 1, pageToken }, later))
+            .groups as { name: string }[]
+        ).map(({ name }) => name),
+        ['b'],
+      )
+      clock += 1
+      for (const orderBy of ['name', 'name desc']) {
+        const page = (await stage.succeed(
+          listGroups,
+          { uidp, orderBy, pageSize: 1, pageToken },
+          later,
+        )) as unknown as Listed
+        assert.deepEqual(names(page), orderBy === 'name' ? ['a'] : ['c'])
+      }
+    },
+
+    async 'wrong parameters are named'(stage) {
+      for (const [request, field] of [
+        [{ pageSize: -1 }, 'pageSize'],
+        [{ skip: -1 }, 'skip'],
+        [{ orderBy: 'description' }, 'orderBy'],
+        [{ orderBy: 'name down' }, 'orderBy'],
+        [{ orderBy: 'name,,uid' }, 'orderBy'],
+        [{ orderBy: 'name, name desc' }, 'orderBy'],
+        [{ uidp: { childrenOf: 'acme' } }, 'uidp.childrenOf'],
+        [{ uidp: { descendantsOf: 'A'.repeat(40) } }, 'uidp.descendantsOf'],
+        [{ uidp: { ids: ['x'] } }, 'uidp.ids[0]'],
+      ] as [JsonObject, string][]) {
+        const error = await stage.fail(listGroups, request)
+        assert.equal(error.code, 3)
+        assert.deepEqual(violations(error), [field])
+      }
+    },
+
+    async 'a list shows what the caller may see and nothing else'(stage) {
+      const { platform, owner } = stage
+      const [left = '', right = ''] = await plant(stage, ['left', 'right'])
+      const [inner = ''] = await plant(stage, ['inner'], left)
+      const viewer = await platform.addIdentity(owner.organization, 'viewer', left)
+      const seen = async (request: JsonObject) => {
+        const page = (await stage.succeed(
+          listGroups,
+          { orderBy: 'name', ...request },
+          viewer.token,
+        )) as unknown as Listed
+        assert.equal(page.totalCount, String(page.groups.length))
+        return names(page)
+      }
+      assert.deepEqual(await seen({}), ['inner', 'left'])
+      assert.deepEqual(await seen({ uidp: { descendantsOf: owner.organization } }), ['inner', 'left'])
+      assert.deepEqual(await seen({ uidp: { childrenOf: owner.organization } }), ['left'])
+      assert.deepEqual(await seen({ uidp: { ids: [right, inner, owner.organization] } }), ['inner'])
+      assert.deepEqual(await seen({ uidp: { ancestorsOf: inner } }), ['left'])
+      assert.deepEqual(await seen({ uidp: { childrenOf: right } }), [])
+      assert.deepEqual(await seen({ name: 'right' }), [])
+    },
+  },
+  () => clock,
+)

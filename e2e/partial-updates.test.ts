@@ -1,0 +1,89 @@
+// SPEC section 4 on partial updates, as groups show them.
+import assert from 'node:assert/strict'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Stage } from './examples.ts'
+import { examples, violations } from './examples.ts'
+
+const { createGroup, getGroup, updateGroup } = GroupsService.method
+
+async function plant({ succeed, owner }: Stage): Promise<string> {
+  const group = { name: 'before', description: 'kept' }
+  return (await succeed(createGroup, { parent: owner.organization, group })).uid as string
+}
+
+examples('partial updates', {
+  async 'without a mask, only what is there changes'(stage) {
+    const uid = await plant(stage)
+    const changed = await stage.succeed(updateGroup, { group: { uid, name: 'after' } })
+    assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
+    assert.deepEqual(await stage.succeed(getGroup, { uid }), changed)
+    assert.ok((changed.updateTime as string) >= (changed.createTime as string))
+  },
+
+  async 'with a mask, only the listed fields change and the rest of the body is ignored'(stage) {
+    const uid = await plant(stage)
+    const request = { group: { uid, name: 'after', description: 'ignored' }, updateMask: 'name' }
+    const changed = await stage.succeed(updateGroup, request)
+    assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
+  },
+
+  async 'values that the mask leaves out are not even looked at'(stage) {
+    const uid = await plant(stage)
+    const request = { group: { uid, name: 'NOT A NAME', description: 'new' }, updateMask: 'description' }
+    assert.equal((await stage.succeed(updateGroup, request)).description, 'new')
+  },
+
+  async 'a field that is listed but absent is cleared'(stage) {
+    const uid = await plant(stage)
+    assert.equal(
+      (await stage.succeed(updateGroup, { group: { uid }, updateMask: 'description' })).description,
+      '',
+    )
+    const error = await stage.fail(updateGroup, { group: { uid }, updateMask: 'name' })
+    assert.equal(error.code, 3)
+    assert.deepEqual(violations(error), ['name'])
+    assert.equal((await stage.succeed(getGroup, { uid })).name, 'before')
+  },
+
+  async 'several fields are separated by commas, and * means all'(stage) {
+    const uid = await plant(stage)
+    const both = { group: { uid, name: 'after', description: 'new' }, updateMask: 'name,description' }
+    const changed = await stage.succeed(updateGroup, both)
+    assert.deepEqual([changed.name, changed.description], ['after', 'new'])
+    const replaced = await stage.succeed(updateGroup, { group: { uid, name: 'again' }, updateMask: '*' })
+    assert.deepEqual([replaced.name, replaced.description], ['again', ''])
+  },
+
+  async 'fields that the service sets are ignored, in the body and in the mask'(stage) {
+    const uid = await plant(stage)
+    const before = await stage.succeed(getGroup, { uid })
+    const group = { uid, createTime: '2001-01-01T00:00:00Z', resourceLimits: { idps: 3 } }
+    const mask = 'uid,createTime,updateTime,resourceLimits,status'
+    assert.deepEqual(await stage.succeed(updateGroup, { group, updateMask: mask }), before)
+    assert.deepEqual(await stage.succeed(updateGroup, { group }), before)
+  },
+
+  async 'nothing to change changes nothing, not even the time'(stage) {
+    const uid = await plant(stage)
+    const before = await stage.succeed(getGroup, { uid })
+    assert.deepEqual(await stage.succeed(updateGroup, { group: { uid } }), before)
+    assert.deepEqual(await stage.succeed(updateGroup, { group: { uid, name: 'before' } }), before)
+  },
+
+  async 'a new value is held to the same rules as at creation'(stage) {
+    const uid = await plant(stage)
+    const error = await stage.fail(updateGroup, { group: { uid, name: 'Not A Name' } })
+    assert.equal(error.code, 3)
+    assert.deepEqual(violations(error), ['name'])
+  },
+
+  async 'a mask names fields of the group'(stage) {
+    const uid = await plant(stage)
+    for (const updateMask of ['nope', 'name.first', 'name,nope']) {
+      const error = await stage.fail(updateGroup, { group: { uid, name: 'after' }, updateMask })
+      assert.equal(error.code, 3)
+      assert.deepEqual(violations(error), ['updateMask'])
+    }
+    assert.equal((await stage.succeed(getGroup, { uid })).name, 'before')
+  },
+})
