@@ -19,8 +19,9 @@ import { openLog } from '../log.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { roleBindings } from '../resources/iam/role-bindings/table.ts'
-import { createEntry } from '../resources/standard.ts'
+import { createEntry, removeEntry } from '../resources/standard.ts'
 import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import { createDatabase } from './postgres.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -41,6 +42,8 @@ export type Platform = {
   found(name: string): Promise<Person>
   /** An identity in a group, bound to a built-in role there or elsewhere. */
   addIdentity(group: string, role?: string, place?: string): Promise<Person>
+  /** Takes all roles from an identity, and the identity itself if asked to. */
+  revoke(identity: string, isDeleted?: boolean): Promise<void>
   tokenOf(identity: string, now?: number): Promise<string>
   stop(): Promise<void>
 }
@@ -115,9 +118,17 @@ export async function startPlatform(
     return { organization: group, identity, token: await tokenOf(identity) }
   }
 
+  function revoke(identity: string, isDeleted = false): Promise<void> {
+    return store.write(function* () {
+      const bindings = yield sql`select uid from role_bindings where identity = ${identity}`
+      for (const [uid] of bindings) yield* removeEntry(roleBindings, uid as string)
+      if (isDeleted) yield* removeEntry(identities, identity)
+    })
+  }
+
   const scheme = config.tls ? 'https' : 'http'
   return {
-    ...{ engine, app, config, store, keys, found, addIdentity, tokenOf },
+    ...{ engine, app, config, store, keys, found, addIdentity, revoke, tokenOf },
     url: `${scheme}://127.0.0.1:${app.port}`,
     owner: await found('acme'),
     async stop() {
