@@ -1,6 +1,7 @@
 // The only reader of the environment. Every setting is an environment variable and a flag; whatever is wrong
 // with them is told in one message.
 import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
 import { parseArgs } from 'node:util'
 
 export type Tls = { cert: string; key: string }
@@ -70,7 +71,7 @@ export class ConfigError extends Error {
 export function readConfig(
   env: NodeJS.ProcessEnv,
   args: string[],
-  own: Record<string, { type: 'string' | 'boolean' }> = {},
+  own: FlagTypes = {},
 ): { config: Config; flags: Record<string, string | boolean | undefined>; rest: string[] } {
   const faults: string[] = []
   const { values, positionals } = parseFlags(args, own, faults)
@@ -82,18 +83,26 @@ export function readConfig(
   return { config, flags: values, rest: positionals }
 }
 
-function parseFlags(args: string[], own: Record<string, { type: 'string' | 'boolean' }>, faults: string[]) {
+type FlagTypes = Record<string, { type: 'string' | 'boolean' }>
+
+/** Not strict, because then the parser would stop at the first fault; all of them are collected here. */
+function parseFlags(args: string[], own: FlagTypes, faults: string[]) {
   const known = Object.values(settings).map(({ flag }) => [flag, { type: 'string' as const }])
-  try {
-    const options = { ...Object.fromEntries(known), ...own } as Record<string, { type: 'string' | 'boolean' }>
-    return parseArgs({ args, options, allowPositionals: true, strict: true }) as {
-      values: Record<string, string | boolean | undefined>
-      positionals: string[]
-    }
-  } catch (error) {
-    faults.push((error as Error).message)
-    return { values: {}, positionals: [] }
+  const options: FlagTypes = { ...Object.fromEntries(known), ...own }
+  const { tokens, positionals } = parseArgs({ args, options, strict: false, tokens: true })
+  const values: Record<string, string | boolean | undefined> = {}
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue
+    const { name, rawName, value, inlineValue } = token
+    const type = Object.hasOwn(options, name) && rawName.startsWith('--') ? options[name]?.type : undefined
+    // Without `=`, what starts with a dash is the next flag and no value.
+    const isMissing = value === undefined || (!inlineValue && value.startsWith('-'))
+    if (type === undefined) faults.push(`there is no flag ${rawName}`)
+    else if (type === 'boolean' && value !== undefined) faults.push(`${rawName} takes no value`)
+    else if (type === 'string' && isMissing) faults.push(`${rawName} needs a value`)
+    else values[name] = value ?? true
   }
+  return { values, positionals }
 }
 
 function makeConfig(textOf: (key: keyof typeof settings) => string, faults: string[]): Config {
@@ -111,7 +120,7 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
   const baseUrl = read('baseUrl', url, '') || `${scheme}://localhost:${port}`
   const databaseUrl = read('databaseUrl', postgresUrl, undefined)
   const secretKey = read('secretKey', secret, undefined)
-  if (databaseUrl && !secretKey) {
+  if (databaseUrl && textOf('secretKey') === '') {
     faults.push(
       'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy',
     )
@@ -121,7 +130,7 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
     hosts: read('host', hosts, []),
     baseUrl,
     authUrl: read('authUrl', url, '') || baseUrl,
-    dataDir: textOf('dataDir'),
+    dataDir: read('dataDir', matching(/^[^\0]+$/, 'must be a folder'), ''),
     databaseUrl,
     databaseConnections: read('databaseConnections', integer(1, 1000), 10),
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
@@ -163,11 +172,11 @@ const quote = (text: string) => JSON.stringify(text.slice(0, 100))
 function url(text: string): string {
   if (text === '') return ''
   const parsed = URL.canParse(text) ? new URL(text) : undefined
-  const isPlain = parsed && !parsed.search && !parsed.hash && !parsed.username && !text.endsWith('/')
-  if (!isPlain || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw new Error(
-      `must be an http or https URL without user, query, fragment or final slash, not ${quote(text)}`,
-    )
+  const isPlain = /^https?:\/\/[!-~]+$/.test(text) && !/["\\<>?#]|\/$/.test(text)
+  if (!parsed || !isPlain || parsed.username !== '' || parsed.password !== '') {
+    // What stands before an @ may be a password.
+    const shown = quote(text.replace(/\/\/.*@/s, '//…@'))
+    throw new Error(`must be an http or https URL without user, query, fragment or final slash, not ${shown}`)
   }
   return text
 }
@@ -212,10 +221,12 @@ function readTls(cert: string, key: string, faults: string[]): Tls | undefined {
     return undefined
   }
   try {
-    return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+    const tls = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
+    createSecureContext(tls)
+    return tls
   } catch (error) {
     faults.push(
-      `STEMMA_TLS_CERT and STEMMA_TLS_KEY must be files that can be read: ${(error as Error).message}`,
+      `STEMMA_TLS_CERT and STEMMA_TLS_KEY must be PEM files that belong together: ${(error as Error).message}`,
     )
     return undefined
   }

@@ -48,12 +48,12 @@ export type Merge = {
 /** The resource as it is after the masked fields took their new values. Changes neither message. */
 export function applyMask(desc: DescMessage, current: Message, patch: Message, mask: DescField[][]): Merge {
   const merged = clone(desc, current)
-  for (const path of mask) {
-    if (!path.some(isOutputOnly)) copyPath(reflect(desc, patch), reflect(desc, merged), path)
-  }
-  const before = reflect(desc, current)
   const after = reflect(desc, merged)
-  for (const field of desc.fields) refuseImmutable(before, after, field, field.name)
+  // Values that are set become part of the merged message, so they are taken from copies.
+  const before = reflect(desc, clone(desc, current))
+  const source = reflect(desc, clone(desc, patch))
+  for (const path of mask) if (!path.some(isOutputOnly)) copyPath(source, after, path)
+  for (const field of desc.fields) protect(before, after, field, field.name)
   const guarded = desc.fields.filter(
     (field) => getOption(field, rules).operatorOnly && differs(before, after, field),
   )
@@ -64,10 +64,10 @@ function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): 
   const [field, ...rest] = path
   if (!field) return
   if (rest.length > 0 && isBranch(field)) {
-    const source = from.isSet(field) ? from.get(field) : reflect(field.message, create(field.message))
+    const source = from.isSet(field) ? from.get(field) : emptyOf(field.message)
     if (!to.isSet(field)) {
       if (!from.isSet(field)) return
-      to.set(field, reflect(field.message, create(field.message)))
+      to.set(field, emptyOf(field.message))
     }
     copyPath(source, to.get(field), rest)
   } else if (from.isSet(field)) {
@@ -77,30 +77,36 @@ function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): 
   }
 }
 
-function refuseImmutable(
+/** Whatever the mask said of the message around it, a field that callers do not set keeps its value. */
+function protect(
   before: ReflectMessage,
   after: ReflectMessage,
   field: DescField,
   path: string,
+  isNew = false,
 ): void {
-  if (isImmutable(field)) {
+  if (isOutputOnly(field)) restore(before, after, field)
+  else if (isImmutable(field) && !isNew) {
     // Left out is not a change, so that `*` and clients that do not know the field keep working.
-    if (!after.isSet(field) && before.isSet(field)) keep(before, after, field)
+    if (!after.isSet(field)) restore(before, after, field)
     else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed once set')
-  } else if (isBranch(field) && before.isSet(field) && after.isSet(field)) {
-    for (const inner of field.message.fields) {
-      refuseImmutable(before.get(field), after.get(field), inner, `${path}.${inner.name}`)
-    }
+  } else if (isBranch(field) && after.isSet(field)) {
+    const inside = before.isSet(field) ? before.get(field) : emptyOf(field.message)
+    for (const inner of field.message.fields)
+      protect(inside, after.get(field), inner, `${path}.${inner.name}`, !before.isSet(field))
   }
 }
 
-function keep(before: ReflectMessage, after: ReflectMessage, field: DescField): void {
-  after.set(field, before.get(field))
+const emptyOf = (desc: DescMessage) => reflect(desc, create(desc))
+
+function restore(before: ReflectMessage, after: ReflectMessage, field: DescField): void {
+  if (before.isSet(field)) after.set(field, before.get(field))
+  else after.clear(field)
 }
 
 function differs(before: ReflectMessage, after: ReflectMessage, field: DescField): boolean {
   const only = (message: ReflectMessage) => {
-    const alone = reflect(message.desc, create(message.desc))
+    const alone = emptyOf(message.desc)
     if (message.isSet(field)) alone.set(field, message.get(field))
     return alone.message
   }

@@ -25,6 +25,6 @@ export function resolvePath(desc: DescMessage, path: string): DescField[] | unde
   return fields
 }
 
-/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. */
+/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. What stands in brackets is an index or a key. */
 export const toCamel = (path: string) =>
-  path.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+  path.replace(/\[[^\]]*\]|_([a-z0-9])/g, (all, letter?: string) => letter?.toUpperCase() ?? all)

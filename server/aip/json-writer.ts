@@ -4,7 +4,11 @@ import { createHash } from 'node:crypto'
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { getOption, ScalarType, toBinary } from '@bufbuild/protobuf'
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
-import { DescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import {
+  DescriptorProtoSchema,
+  EnumDescriptorProtoSchema,
+  hasCustomJsonRepresentation,
+} from '@bufbuild/protobuf/wkt'
 import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 
 type Write = (value: never) => string
@@ -18,21 +22,29 @@ export function writeJson(desc: DescMessage, message: Message): string {
 /** Stamps stored JSON, so that a row written under another shape of the contract is rendered again. */
 export function shapeOf(desc: DescMessage): string {
   const hash = createHash('sha256').update('writer 1')
-  const seen = new Set<DescMessage>()
+  const seen = new Set<DescMessage | DescEnum>()
   addShape(desc)
   return hash.digest('hex').slice(0, 12)
 
-  function addShape(type: DescMessage) {
+  function addShape(type: DescMessage | DescEnum) {
     if (seen.has(type)) return
     seen.add(type)
+    if (type.kind === 'enum') {
+      hash.update(toBinary(EnumDescriptorProtoSchema, type.proto))
+      return
+    }
     hash.update(toBinary(DescriptorProtoSchema, type.proto))
-    for (const field of type.fields) if (field.message) addShape(field.message)
+    for (const field of type.fields) {
+      if (field.message) addShape(field.message)
+      if (field.enum) addShape(field.enum)
+    }
   }
 }
 
 function writerOf(desc: DescMessage): (message: Message) => string {
   const known = writers.get(desc) ?? wellKnown[desc.typeName]
   if (known) return known as (message: Message) => string // the map pairs each type with its writer
+  if (hasCustomJsonRepresentation(desc)) throw new Error(`there is no JSON writer for ${desc.typeName}`)
   // Registered before its fields are looked at, since a message may contain itself.
   let parts: ((message: Record<string, unknown>) => string)[] = []
   const write = (message: Message) => {
@@ -73,6 +85,7 @@ function fieldWriter(field: DescField): (message: Record<string, unknown>) => st
 const isOptional = (field: DescField) => field.proto.proto3Optional
 
 function isEmpty(value: unknown): boolean {
+  if (Array.isArray(value) || value instanceof Uint8Array) return value.length === 0
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
   return !value
 }

@@ -46,18 +46,19 @@ function childrenWithin(children: Region, wide: Region): Region | undefined {
 
 /**
  * What two sets of regions share, in order of their uids. `some` must be in that order and must not overlap.
- * Whatever meets a region starts above it or below it, so a search over the sorted uids finds it.
+ * Whatever meets a region starts at it, above it or below it, so a search over the sorted uids finds it: the
+ * work grows with the size of the sets and of the result, not with the product of the sets.
  */
 export function intersectAll(some: readonly Region[], others: readonly Region[]): Region[] {
   const shared: Region[] = []
   for (const other of others) {
-    for (const above of lineage(other.uid))
-      meet(firstAtOrAfter(some, above), (region) => region.uid === above, other)
-    meet(
-      firstAtOrAfter(some, other.uid === '' ? '' : `${other.uid}/`),
-      (region) => isBelow(region.uid, other.uid),
-      other,
-    )
+    for (const place of new Set(['', ...lineage(other.uid)])) {
+      meet(firstAtOrAfter(some, place), (region) => region.uid === place, other)
+    }
+    // Nothing that starts below a resource holds the resource.
+    if (other.kind === 'point') continue
+    const firstBelow = other.uid === '' ? rootLevel : `${other.uid}/`
+    meet(firstAtOrAfter(some, firstBelow), (region) => isBelow(region.uid, other.uid), other)
   }
   return disjoint(shared)
 
@@ -71,6 +72,9 @@ export function intersectAll(some: readonly Region[], others: readonly Region[])
   }
 }
 
+/** Comes before every uid and after ``. */
+const rootLevel = '0'
+
 function firstAtOrAfter(regions: readonly Region[], uid: string): number {
   let low = 0
   let high = regions.length
@@ -83,21 +87,26 @@ function firstAtOrAfter(regions: readonly Region[], uid: string): number {
   return low
 }
 
-/** The same regions in order of their uids, without those that lie in another. */
+/** The same uids as regions that do not overlap, in order of their uids. */
 export function disjoint(regions: readonly Region[]): Region[] {
+  const parents = new Set(regions.filter(({ kind }) => kind === 'children').map(({ uid }) => uid))
   const kept: Region[] = []
-  const parents = new Set<string>()
   let wide: Region | undefined
-  for (const region of [...regions].sort(byUidThenWidth)) {
+  for (const region of regions.flatMap((one) => beside(parents, one)).sort(byUidThenWidth)) {
     const last = kept.at(-1)
     if (last && covers(last, region)) continue
     if (wide && covers(wide, region)) continue
-    if (region.kind === 'point' && parents.has(parentOf(region.uid))) continue
     if (region.kind === 'tree' || region.kind === 'below') wide = region
-    if (region.kind === 'children') parents.add(region.uid)
     kept.push(region)
   }
   return kept
+}
+
+/** What is left of a region beside the children of these parents. */
+function beside(parents: ReadonlySet<string>, region: Region): Region[] {
+  const isChild = region.uid !== '' && parents.has(parentOf(region.uid))
+  if (!isChild || region.kind === 'below' || region.kind === 'children') return [region]
+  return region.kind === 'tree' ? [{ kind: 'below', uid: region.uid }] : []
 }
 
 const width = { tree: 0, below: 1, children: 2, point: 3 }

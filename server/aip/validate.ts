@@ -8,11 +8,13 @@ import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
 import type { FieldViolation } from './errors.ts'
+import { isInRange, isTime } from './time-range.ts'
 import { isUid } from './uid.ts'
 
 const mostViolations = 20
 
-type Check = (message: ReflectMessage, path: string, report: (violation: FieldViolation) => void) => void
+type Report = (violation: FieldViolation) => void
+type Check = (message: ReflectMessage, path: string, report: Report) => void
 
 const checks = new Map<DescMessage, Check[]>()
 
@@ -24,19 +26,14 @@ export function violationsOf(
   prefix = '',
 ): FieldViolation[] {
   const found: FieldViolation[] = []
-  const report = (violation: FieldViolation) => {
+  const report: Report = (violation) => {
     if (found.length < mostViolations) found.push(violation)
   }
   run(reflect(desc, message), prefix, report, skip)
   return found
 }
 
-function run(
-  message: ReflectMessage,
-  prefix: string,
-  report: (violation: FieldViolation) => void,
-  skip?: DescField,
-) {
+function run(message: ReflectMessage, prefix: string, report: Report, skip?: DescField) {
   const list = checksOf(message.desc)
   message.fields.forEach((field, at) => {
     if (field !== skip) list[at]?.(message, prefix + field.name, report)
@@ -59,7 +56,7 @@ function checkOf(field: DescField): Check {
   const required = isRequired(field)
   const test = stringTest(rule)
   return (message, path, report) => {
-    const tell = (description: string, where = path) => report({ field: where, description })
+    const tell = (description: string) => report({ field: path, description })
     if (!message.isSet(field)) {
       if (required) tell(missing(rule))
       return
@@ -72,7 +69,7 @@ function checkOf(field: DescField): Check {
         break
       }
       case 'message':
-        run(message.get(field), `${path}.`, report)
+        checkMessage(message.get(field), path, report)
         break
       case 'list': {
         const list = message.get(field)
@@ -83,46 +80,61 @@ function checkOf(field: DescField): Check {
       case 'map': {
         const map = message.get(field)
         if (rule.maxItems > 0 && map.size > rule.maxItems) tell(`must hold at most ${rule.maxItems} entries`)
-        else checkElements([...map].flat(), path, test, report)
+        else for (const [key, value] of map) checkEntry(key, value, path, test, report)
         break
       }
     }
   }
 }
 
-type StringTest = (value: string, tell: (description: string, where?: string) => void) => void
+type StringTest = (value: string, tell: (description: string) => void) => void
 
-function checkElements(
-  list: Iterable<unknown>,
-  path: string,
-  test: StringTest,
-  report: (violation: FieldViolation) => void,
-) {
+function checkElements(list: Iterable<unknown>, path: string, test: StringTest, report: Report) {
   let at = 0
-  for (const element of list) {
-    const where = `${path}[${at++}]`
-    if (typeof element === 'string') test(element, (description) => report({ field: where, description }))
-    else if (isReflectMessage(element)) run(element, `${where}.`, report)
-  }
+  for (const element of list) checkValue(element, `${path}[${at++}]`, test, report)
+}
+
+function checkEntry(key: unknown, value: unknown, path: string, test: StringTest, report: Report) {
+  const where = `${path}[${String(key).slice(0, 100).toWellFormed()}]`
+  if (typeof key === 'string')
+    test(key, (description) => report({ field: where, description: `the key ${description}` }))
+  checkValue(value, where, test, report)
+}
+
+function checkValue(value: unknown, path: string, test: StringTest, report: Report) {
+  if (typeof value === 'string') test(value, (description) => report({ field: path, description }))
+  else if (isReflectMessage(value)) checkMessage(value, path, report)
+}
+
+function checkMessage(value: ReflectMessage, path: string, report: Report) {
+  const { message } = value
+  if (!isTime(message)) run(value, `${path}.`, report)
+  else if (!isInRange(message)) report({ field: path, description: 'is out of range' })
 }
 
 const isReflectMessage = (value: unknown): value is ReflectMessage =>
   typeof value === 'object' && value !== null && 'desc' in value && 'message' in value
 
 function missing(rule: FieldRules): string {
-  return rule.pattern === '' ? 'is required' : `is required and must match ${JSON.stringify(rule.pattern)}`
+  return rule.pattern === '' ? 'is required' : `is required and ${complaint(rule)}`
 }
 
+const complaint = ({ hint, pattern }: FieldRules) => hint || `must match ${JSON.stringify(pattern)}`
+
 function stringTest(rule: FieldRules): StringTest {
-  const pattern = rule.pattern === '' ? undefined : new RegExp(rule.pattern, 'u')
+  const pattern = rule.pattern === '' ? undefined : new RegExp(`^(?:${rule.pattern})$`, 'u')
   return (value, tell) => {
     if (!value.isWellFormed()) tell('must be well-formed Unicode; it holds a lone surrogate')
     else if (value.includes('\0')) tell('must not hold a NUL character')
-    else if (rule.maxLength > 0 && value.length > rule.maxLength && [...value].length > rule.maxLength) {
+    else if (rule.maxLength > 0 && isLongerThan(value, rule.maxLength)) {
       tell(`must be at most ${rule.maxLength} characters long`)
-    } else if (pattern && !pattern.test(value)) tell(`must match ${JSON.stringify(rule.pattern)}`)
+    } else if (pattern && !pattern.test(value)) tell(complaint(rule))
     else if (rule.uid && value !== '' && !isUid(value)) {
       tell('must be a uid: 40 hex digits, then segments of 16 hex digits, separated by /')
     }
   }
 }
+
+/** Characters are code points, of which each takes one or two units; they are counted only where it matters. */
+const isLongerThan = (value: string, most: number) =>
+  value.length > 2 * most || (value.length > most && [...value].length > most)

@@ -3,6 +3,7 @@ import type { JsonValue, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { findField, isBranch, resolvePath } from '../../aip/field-path.ts'
 import { readJson } from './read-json.ts'
@@ -13,47 +14,35 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
   const { input } = route.endpoint.method.desc
   const request = reflect(input, create(input))
   const bodyField = route.binding.body
-  const mask =
-    bodyField === '' ? [] : readBody(request, route.binding.body, body, query, route.binding.verb === 'PATCH')
   readQuery(request, query, (path) => {
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   })
+  if (bodyField === '*') readJson(request, parse(body))
+  else if (bodyField !== '') readResource(request, bodyField, parse(body), route.binding.verb === 'PATCH')
   for (const [path, value] of fields) setText(request, path, value)
-  if (mask.length > 0) setImpliedMask(request, mask)
   return request.message
 }
 
-/** Answers the paths that the body holds, which are the mask of an update that came without one. */
-function readBody(
-  request: ReflectMessage,
-  bodyField: string,
-  body: string,
-  query: string,
-  isPatch: boolean,
-): string[] {
-  const json = parse(body)
-  if (bodyField === '*') {
-    readJson(request, json)
-    return []
-  }
+/** What an update's body holds is its mask where it came without one. */
+function readResource(request: ReflectMessage, bodyField: string, json: JsonValue, isPatch: boolean): void {
   const field = findField(request.desc, bodyField)
   if (!field || !isBranch(field))
     throw new Error(`${request.desc.typeName} has no message field ${bodyField}`)
   const resource = reflect(field.message, create(field.message))
   request.set(field, resource)
-  const hasMask = /(?:^|&)update_?[mM]ask=[^&]/.test(query)
-  const mask: string[] = []
+  const isMasked = !isPatch || hasMask(request)
+  const paths: string[] = []
   readJson(resource, json, {
-    onPath: (path) => mask.push(path),
+    onPath: (path) => paths.push(path),
     onUnknown(path) {
       // A typo must not look like success.
-      if (isPatch && !hasMask) throw invalidField(path, 'is no field of this resource')
+      if (!isMasked) throw invalidField(path, 'is no field of this resource')
     },
   })
-  return isPatch && !hasMask ? mask : []
+  if (!isMasked) setMask(request, paths)
 }
 
 function parse(body: string): JsonValue {
@@ -76,8 +65,17 @@ function setText(request: ReflectMessage, path: string, value: string): void {
   }
 }
 
-function setImpliedMask(request: ReflectMessage, paths: string[]): void {
-  const field = findField(request.desc, 'update_mask')
+const maskOf = (request: ReflectMessage) => findField(request.desc, 'update_mask')
+
+function hasMask(request: ReflectMessage): boolean {
+  const field = maskOf(request)
+  if (field?.fieldKind !== 'message' || !request.isSet(field)) return false
+  const { paths } = request.get(field).message as FieldMask // the contract's masks are FieldMasks
+  return paths.some((path) => path.trim() !== '')
+}
+
+function setMask(request: ReflectMessage, paths: string[]): void {
+  const field = maskOf(request)
   if (field?.fieldKind === 'message')
     request.set(field, reflect(field.message, create(field.message, { paths })))
 }

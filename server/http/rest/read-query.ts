@@ -6,7 +6,8 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { isBranch, resolvePath } from '../../aip/field-path.ts'
-import { readLeaf } from './read-json.ts'
+import { refuseSecond } from './read-json.ts'
+import { readLeaf, refused } from './read-leaf.ts'
 
 const mostParameters = 2000
 
@@ -18,15 +19,17 @@ export function readQuery(target: ReflectMessage, query: string, isBound: (path:
     const fields = resolvePath(target.desc, path)
     const field = fields?.at(-1)
     if (!fields || !field || isBranch(field)) continue
-    const canonical = fields.map((step) => step.name).join('.')
+    const canonical = pathOf(fields)
     if (isBound(canonical)) continue
     const owner = enter(target, fields.slice(0, -1))
-    if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
-    else if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
+    if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
+    else if (key !== undefined) throw invalidField(canonical, 'is no map and takes no key in brackets')
+    else if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
     else {
       if (seen.has(canonical)) throw invalidField(canonical, 'takes one value and is given several')
       seen.add(canonical)
-      setSingle(owner, field, value, canonical)
+      refuseSecond(owner, field, canonical)
+      readLeaf(owner, field, jsonOf(field, value, canonical), canonical)
     }
   }
 }
@@ -54,22 +57,16 @@ function decode(text: string): string {
 
 function enter(target: ReflectMessage, path: DescField[]): ReflectMessage {
   let message = target
-  for (const field of path) {
+  for (const [at, field] of path.entries()) {
     if (!isBranch(field)) break
+    refuseSecond(message, field, pathOf(path.slice(0, at + 1)))
     if (!message.isSet(field)) message.set(field, reflect(field.message, create(field.message)))
     message = message.get(field)
   }
   return message
 }
 
-function setSingle(owner: ReflectMessage, field: DescField, value: string, path: string): void {
-  const taken = field.oneof && owner.oneofCase(field.oneof)
-  if (taken && taken !== field) throw invalidField(path, `excludes ${taken.name}; give one of them`)
-  if (field.fieldKind === 'message' && field.message.typeName === 'google.protobuf.FieldMask') {
-    // Paths keep their spelling; whoever applies the mask accepts both.
-    owner.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
-  } else readLeaf(owner, field, jsonOf(field, value), path)
-}
+const pathOf = (fields: DescField[]) => fields.map(({ name }) => name).join('.')
 
 function addToList(
   owner: ReflectMessage,
@@ -78,7 +75,7 @@ function addToList(
   path: string,
 ): void {
   const scratch = reflect(owner.desc, create(owner.desc))
-  readLeaf(scratch, field, [jsonOf(field, value)], path)
+  readLeaf(scratch, field, [jsonOf(field, value, path)], path)
   for (const element of scratch.get(field)) owner.get(field).add(element)
 }
 
@@ -90,31 +87,27 @@ function addToMap(
   path: string,
 ): void {
   if (key === undefined) throw invalidField(path, `is a map: write ${path}[key]=value`)
-  readLeaf(owner, field, { [key]: jsonOf(field, value) }, path)
+  readLeaf(owner, field, { [key]: jsonOf(field, value, path) }, path)
 }
 
-/** The JSON value that a parameter's text stands for; text that stands for none stays text and is refused later. */
-function jsonOf(field: DescField, text: string): JsonValue {
-  if (field.enum) return /^-?\d{1,10}$/.test(text) ? knownNumber(field, Number(text)) : text
+/** The JSON value that a parameter's text stands for. */
+function jsonOf(field: DescField, text: string, path: string): JsonValue {
+  if (field.enum) return /^-?\d{1,10}$/.test(text) ? Number(text) : text
   if (field.message?.typeName === 'google.protobuf.Duration') return goDuration(text)
   switch (field.scalar) {
     case ScalarType.BOOL:
       return booleans.get(text) ?? text
     case ScalarType.STRING:
     case ScalarType.BYTES:
-    case undefined:
-      return text
     case ScalarType.FLOAT:
     case ScalarType.DOUBLE:
+    case undefined:
       return text
     default:
       // JSON takes 1e3 and 1.0 for whole numbers; a query does not.
-      return /^[+-]?\d+$/.test(text) ? text.replace(/^\+/, '') : { notANumber: text }
+      if (!/^[+-]?\d+$/.test(text)) throw refused(field, text, path)
+      return text.replace(/^\+/, '')
   }
-}
-
-function knownNumber(field: DescField, number: number): JsonValue {
-  return field.enum?.values.some((value) => value.number === number) ? number : String(number)
 }
 
 const booleans = new Map([
@@ -133,5 +126,5 @@ function goDuration(text: string): string {
     (sum, [, amount, unit]) => sum + Number(amount) * (unitSeconds[unit ?? ''] ?? 0),
     0,
   )
-  return `${text.startsWith('-') ? '-' : ''}${Number(seconds.toFixed(9))}s`
+  return `${text.startsWith('-') ? '-' : ''}${seconds.toFixed(9)}s`
 }

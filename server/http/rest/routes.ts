@@ -22,8 +22,7 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
     ),
   )
   for (const route of routes.sort(bySpecificity)) {
-    const words = route.template.tokens.map((token) => (token.kind === 'literal' ? token.text : ''))
-    const key = bucketOf(words)
+    const key = bucketOf(wordsOf(route))
     buckets.set(key, [...(buckets.get(key) ?? []), route])
   }
   const candidates = (segments: readonly string[]) => buckets.get(bucketOf(segments)) ?? []
@@ -48,9 +47,20 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   }
 }
 
-/** All paths start with domain, version and collection. */
+const bucketWords = 3
+
+/** All paths start with domain, version and collection, or are shorter; a verb may follow. */
 const bucketOf = ([domain = '', version = '', collection = '']: readonly string[]) =>
-  `${domain}/${version}/${collection.split(':', 1)[0]}`
+  `${withoutVerb(domain)}/${withoutVerb(version)}/${withoutVerb(collection)}`
+
+const withoutVerb = (word: string) => (word.includes(':') ? word.slice(0, word.indexOf(':')) : word)
+
+function wordsOf({ template, binding }: Route): string[] {
+  return template.tokens.slice(0, bucketWords).map((token) => {
+    if (token.kind !== 'literal') throw new Error(`${binding.path} does not start with fixed words`)
+    return token.text
+  })
+}
 
 /** A verb says more than a path, and a fixed path more than one that takes anything. */
 function bySpecificity({ template: a }: Route, { template: b }: Route): number {

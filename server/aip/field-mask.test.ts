@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { DescMessage, JsonObject, Message } from '@bufbuild/protobuf'
+import { clone, create, equals, fromJson, toJson } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { FieldBehavior } from '@stemma/api/gen/google/api/field_behavior_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import fc from 'fast-check'
+import { declare } from '../testing/hand-made.ts'
+import { StatusError } from './errors.ts'
+import { applyMask, parseMask, populatedPaths } from './field-mask.ts'
+
+const pathsOf = (desc: DescMessage, paths: string[]) =>
+  parseMask(desc, paths).map((fields) => fields.map(({ name }) => name).join('.'))
+
+/** The resource after an update with this mask, all as JSON. */
+function update(desc: DescMessage, current: JsonObject, patch: JsonObject, paths: string[]): JsonObject {
+  const mask = parseMask(desc, paths)
+  const { merged } = applyMask(desc, fromJson(desc, current), fromJson(desc, patch), mask)
+  return toJson(desc, merged) as JsonObject
+}
+
+/** The same, with the mask that a message without one stands for. */
+function updateUnmasked(desc: DescMessage, current: JsonObject, patch: JsonObject): JsonObject {
+  const sent = fromJson(desc, patch)
+  const { merged } = applyMask(desc, fromJson(desc, current), sent, populatedPaths(reflect(desc, sent)))
+  return toJson(desc, merged) as JsonObject
+}
+
+function assertRefused(run: () => unknown, field: string, description: RegExp): void {
+  assert.throws(run, (error) => {
+    assert.ok(error instanceof StatusError, String(error))
+    assert.equal(error.http, 400)
+    assert.equal(error.violations[0]?.field, field)
+    assert.match(error.violations[0].description, description)
+    return true
+  })
+}
+
+const identity = {
+  uid: 'aa',
+  name: 'ci',
+  description: 'builds',
+  lastSeenTime: '2026-01-02T03:04:05Z',
+  claimMatch: { issuer: 'https://issuer.test', subject: 'repo' },
+}
+
+describe('a mask', () => {
+  test('takes both spellings of a path, and blanks around it', () => {
+    assert.deepEqual(pathsOf(IdentitySchema, ['claimMatch.issuer', ' claim_match.subject ', 'name']), [
+      ...['claim_match.issuer', 'claim_match.subject', 'name'],
+    ])
+  })
+
+  test('stands for every field where it is *', () => {
+    assert.deepEqual(
+      pathsOf(GroupSchema, ['*']),
+      GroupSchema.fields.map(({ name }) => name),
+    )
+    assert.deepEqual(pathsOf(GroupSchema, [' * ', '']).length, GroupSchema.fields.length)
+  })
+
+  test('holds nothing else where it holds *', () => {
+    assertRefused(() => parseMask(GroupSchema, ['*', 'name']), 'update_mask', /nothing else/)
+  })
+
+  test('names nothing where it is blank', () => {
+    assert.deepEqual(pathsOf(GroupSchema, []), [])
+    assert.deepEqual(pathsOf(GroupSchema, ['', '  ']), [])
+  })
+
+  test('is refused for a path that leads nowhere, and says which', () => {
+    const nowhere = ['nme', 'name.first', 'createTime.seconds', 'claim_match.*', 'claim_match.', '__proto__']
+    for (const path of [...nowhere, 'constructor', 'claimMatch.constructor', '\ud800', '\0', '"']) {
+      assertRefused(() => parseMask(IdentitySchema, ['name', path]), 'update_mask', /it has no "/)
+    }
+    assertRefused(() => parseMask(GroupSchema, ['nme']), 'update_mask', /it has no "nme"$/)
+  })
+
+  test('does not reach into lists and maps', () => {
+    assertRefused(() => parseMask(RoleSchema, ['capabilities.0']), 'update_mask', /it has no/)
+    assertRefused(() => parseMask(GroupSchema, ['resource_limits.clusters']), 'update_mask', /it has no/)
+  })
+
+  test('is refused where it is longer than any resource has fields', () => {
+    assertRefused(() => parseMask(GroupSchema, Array(201).fill('name')), 'update_mask', /at most 200/)
+    const long = 'x'.repeat(1_000_000)
+    assertRefused(() => parseMask(GroupSchema, [long]), 'update_mask', /^.{1,200}$/)
+  })
+})
+
+describe('an update with a mask', () => {
+  test('changes what the mask names and nothing else', () => {
+    const patch = { name: 'new', description: 'new' }
+    assert.deepEqual(update(IdentitySchema, identity, patch, ['description']), {
+      ...identity,
+      description: 'new',
+    })
+  })
+
+  test('clears what the mask names and the resource leaves out', () => {
+    const { description: _, ...rest } = identity
+    assert.deepEqual(update(IdentitySchema, identity, {}, ['description']), rest)
+    const { claimMatch: __, ...withoutMatch } = identity
+    assert.deepEqual(update(IdentitySchema, identity, {}, ['claim_match']), withoutMatch)
+  })
+
+  test('replaces a whole message by its path, and one leaf by the path of the leaf', () => {
+    const patch = { claimMatch: { subject: 'other' } }
+    assert.deepEqual(update(IdentitySchema, identity, patch, ['claimMatch']).claimMatch, { subject: 'other' })
+    assert.deepEqual(update(IdentitySchema, identity, patch, ['claimMatch.subject']).claimMatch, {
+      issuer: 'https://issuer.test',
+      subject: 'other',
+    })
+    assert.deepEqual(update(IdentitySchema, identity, patch, ['claimMatch.issuer']).claimMatch, {
+      subject: 'repo',
+    })
+  })
+
+  test('makes the message around a leaf that it sets, and none around one that it clears', () => {
+    const bare = { uid: 'aa', name: 'ci' }
+    const patch = { claimMatch: { subject: 'other' } }
+    assert.deepEqual(update(IdentitySchema, bare, patch, ['claim_match.subject']).claimMatch, {
+      subject: 'other',
+    })
+    assert.deepEqual(update(IdentitySchema, bare, {}, ['claim_match.subject']), bare)
+  })
+
+  test('replaces all that callers can set where the mask is *', () => {
+    const patch = { uid: 'bb', name: 'new', lastSeenTime: '2030-01-01T00:00:00Z' }
+    const { uid, lastSeenTime } = identity
+    assert.deepEqual(update(IdentitySchema, identity, patch, ['*']), { uid, name: 'new', lastSeenTime })
+  })
+
+  test('ignores output-only fields that the mask names', () => {
+    const patch = { uid: 'bb', lastSeenTime: '2030-01-01T00:00:00Z' }
+    assert.deepEqual(
+      update(IdentitySchema, identity, patch, ['uid', 'last_seen_time', 'create_time']),
+      identity,
+    )
+  })
+
+  test('changes nothing where the mask names nothing', () => {
+    assert.deepEqual(update(IdentitySchema, identity, { name: 'new' }, []), identity)
+  })
+
+  test('names the fields of the operator that it would change', () => {
+    const guardedBy = (current: JsonObject, patch: JsonObject, paths: string[]) => {
+      const messages = [fromJson(GroupSchema, current), fromJson(GroupSchema, patch)] as const
+      return applyMask(GroupSchema, ...messages, parseMask(GroupSchema, paths)).guarded.map(
+        ({ name }) => name,
+      )
+    }
+    assert.deepEqual(guardedBy({ verified: true }, { verified: true, name: 'x' }, ['*']), [])
+    assert.deepEqual(guardedBy({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['name']), [])
+    assert.deepEqual(guardedBy({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['*']), ['verified', 'kind'])
+    assert.deepEqual(guardedBy({ verified: true }, {}, ['verified']), ['verified'])
+    assert.deepEqual(guardedBy({ kind: 'ORG_KIND_DEV' }, { kind: 'ORG_KIND_UNSPECIFIED' }, ['kind']), [
+      'kind',
+    ])
+  })
+})
+
+describe('an update without a mask', () => {
+  test('changes what the resource holds, leaf by leaf', () => {
+    const patch = { description: 'new', claimMatch: { subject: 'other' } }
+    assert.deepEqual(updateUnmasked(IdentitySchema, identity, patch), {
+      ...identity,
+      description: 'new',
+      claimMatch: { issuer: 'https://issuer.test', subject: 'other' },
+    })
+  })
+
+  test('takes a message that holds nothing for the whole of it', () => {
+    assert.deepEqual(updateUnmasked(IdentitySchema, identity, { claimMatch: {} }).claimMatch, {})
+  })
+
+  test('cannot tell an empty value from none', () => {
+    assert.deepEqual(updateUnmasked(IdentitySchema, identity, { description: '' }), identity)
+  })
+
+  test('takes an optional field that holds its default for set', () => {
+    const current = { kind: 'ORG_KIND_DEV' }
+    const { kind } = updateUnmasked(GroupSchema, current, { kind: 'ORG_KIND_UNSPECIFIED' })
+    assert.equal(kind, 'ORG_KIND_UNSPECIFIED')
+  })
+})
+
+const provider = declare({
+  Provider: {
+    name: 'string',
+    region: { type: 'string', behaviour: FieldBehavior.IMMUTABLE },
+    oidc: { type: 'Oidc', oneof: 'configuration' },
+    saml: { type: 'string', oneof: 'configuration' },
+    labels: { type: 'string', key: 'string' },
+    scopes: { type: 'string', list: true },
+  },
+  Oidc: {
+    issuer: 'string',
+    rule: { type: 'string', behaviour: FieldBehavior.IMMUTABLE },
+    checked: { type: 'string', behaviour: FieldBehavior.OUTPUT_ONLY },
+    inner: 'Inner',
+  },
+  Inner: { text: 'string', seen: { type: 'string', behaviour: FieldBehavior.OUTPUT_ONLY } },
+})('Provider')
+
+describe('an immutable field', () => {
+  const current = { name: 'a', region: 'eu', oidc: { issuer: 'i', rule: 'sub', checked: 'yes' } }
+
+  test('may be restated and left out, also by *', () => {
+    assert.deepEqual(update(provider, current, { name: 'b', region: 'eu', oidc: current.oidc }, ['*']), {
+      ...current,
+      name: 'b',
+    })
+    assert.equal(update(provider, current, { name: 'b' }, ['region', 'name']).region, 'eu')
+  })
+
+  test('cannot be changed, nor set later', () => {
+    assertRefused(
+      () => update(provider, current, { region: 'us' }, ['region']),
+      'region',
+      /cannot be changed/,
+    )
+    assertRefused(
+      () => update(provider, { name: 'a' }, { region: 'us' }, ['*']),
+      'region',
+      /cannot be changed/,
+    )
+  })
+
+  test('inside a message is kept and guarded when the message is replaced', () => {
+    assert.deepEqual(update(provider, current, { oidc: { issuer: 'j' } }, ['oidc']).oidc, {
+      issuer: 'j',
+      rule: 'sub',
+      checked: 'yes',
+    })
+    const change = { oidc: { issuer: 'j', rule: 'email' } }
+    assertRefused(() => update(provider, current, change, ['oidc']), 'oidc.rule', /cannot be changed/)
+  })
+
+  test('inside a message that is new takes its first value', () => {
+    assert.deepEqual(update(provider, { name: 'a' }, { oidc: { rule: 'email' } }, ['oidc']).oidc, {
+      rule: 'email',
+    })
+  })
+})
+
+describe('an output-only field inside a message', () => {
+  test('keeps its value when the message is replaced, and is dropped where it is new', () => {
+    const patch = { oidc: { issuer: 'j', checked: 'forged', inner: { text: 't', seen: 'forged' } } }
+    const current = { oidc: { issuer: 'i', checked: 'yes' } }
+    assert.deepEqual(update(provider, current, patch, ['oidc']).oidc, {
+      issuer: 'j',
+      checked: 'yes',
+      inner: { text: 't' },
+    })
+    assert.deepEqual(update(provider, {}, patch, ['*']).oidc, { issuer: 'j', inner: { text: 't' } })
+    assert.equal((update(provider, current, patch, ['oidc.checked']).oidc as JsonObject).checked, 'yes')
+  })
+})
+
+describe('a oneof', () => {
+  test('takes the member that is given in place of the one it held', () => {
+    const oidc = { oidc: { issuer: 'i' } }
+    const saml = { saml: 's' }
+    for (const paths of [['*'], ['oidc', 'saml'], ['saml', 'oidc']]) {
+      assert.deepEqual(update(provider, oidc, saml, paths), saml)
+      assert.deepEqual(update(provider, saml, oidc, paths), oidc)
+    }
+    assert.deepEqual(update(provider, oidc, saml, ['saml']), saml)
+    assert.deepEqual(update(provider, oidc, saml, ['oidc']), {})
+    assert.deepEqual(update(provider, oidc, {}, ['saml']), oidc)
+  })
+})
+
+describe('lists and maps', () => {
+  const current = { scopes: ['a', 'b'], labels: { x: '1', y: '2' } }
+
+  test('are replaced as a whole', () => {
+    const patch = { scopes: ['c'], labels: { z: '3' } }
+    assert.deepEqual(update(provider, current, patch, ['scopes', 'labels']), patch)
+    assert.deepEqual(updateUnmasked(provider, current, patch), patch)
+    assert.deepEqual(update(provider, current, {}, ['scopes']), { labels: current.labels })
+  })
+
+  test('are not shared by the messages before and after', () => {
+    const sent = fromJson(provider, { scopes: ['c'] }) as Message & { scopes: string[] }
+    const { merged } = applyMask(provider, create(provider), sent, parseMask(provider, ['*']))
+    sent.scopes.push('d')
+    assert.deepEqual(toJson(provider, merged), { scopes: ['c'] })
+  })
+})
+
+test('an update changes neither message, whatever mask is applied', () => {
+  const text = fc.constantFrom('', 'a', 'b')
+  const oidc = fc.record({ issuer: text, rule: fc.constant('sub'), checked: text }, { requiredKeys: [] })
+  const json = fc.record(
+    { name: text, scopes: fc.array(text), labels: fc.dictionary(text, text), oidc },
+    { requiredKeys: [], noNullPrototype: true },
+  )
+  const paths = fc.subarray(['name', 'scopes', 'labels', 'oidc', 'oidc.issuer', 'oidc.checked', 'saml'])
+  fc.assert(
+    fc.property(json, json, paths, (before, after, masked) => {
+      const current = fromJson(provider, JSON.parse(JSON.stringify(before)))
+      const patch = fromJson(provider, JSON.parse(JSON.stringify(after)))
+      const kept = [clone(provider, current), clone(provider, patch)] as const
+      try {
+        applyMask(provider, current, patch, parseMask(provider, masked))
+      } catch (error) {
+        assert.ok(error instanceof StatusError, String(error))
+      }
+      assert.ok(equals(provider, current, kept[0]))
+      assert.ok(equals(provider, patch, kept[1]))
+    }),
+    { numRuns: 500 },
+  )
+})

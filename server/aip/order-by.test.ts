@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { StatusError } from './errors.ts'
+import type { OrderTerm } from './order-by.ts'
+import { parseOrderBy } from './order-by.ts'
+
+const sortable = new Map([
+  ['uid', 'uid'],
+  ['name', 'name'],
+  ['create_time', 'create_time'],
+  ['createTime', 'create_time'],
+  ['created_at', 'create_time'],
+  ['update_time', 'update_time'],
+])
+const fallback: OrderTerm[] = [{ column: 'uid', descending: false }]
+const parse = (text: string, otherwise = fallback) => parseOrderBy(text, sortable, otherwise)
+const asc = (column: string): OrderTerm => ({ column, descending: false })
+const desc = (column: string): OrderTerm => ({ column, descending: true })
+
+function assertRefused(text: string, description: RegExp = /^must be fields separated by commas/): void {
+  assert.throws(
+    () => parse(text),
+    (error) => {
+      assert.ok(error instanceof StatusError)
+      assert.equal(error.http, 400)
+      const [violation] = error.violations
+      assert.equal(violation?.field, 'order_by')
+      assert.match(violation.description, description)
+      return true
+    },
+    JSON.stringify(text),
+  )
+}
+
+describe('order_by', () => {
+  test('is ascending unless it says desc', () => {
+    assert.deepEqual(parse('name'), [asc('name'), asc('uid')])
+    assert.deepEqual(parse('name asc'), [asc('name'), asc('uid')])
+    assert.deepEqual(parse('name desc'), [desc('name'), desc('uid')])
+  })
+
+  test('takes every spelling of a field', () => {
+    for (const spelling of ['create_time', 'createTime', 'created_at']) {
+      assert.deepEqual(parse(`${spelling} desc`), [desc('create_time'), desc('uid')])
+    }
+  })
+
+  test('ends with the uid in the direction of the field before it', () => {
+    assert.deepEqual(parse('name desc, update_time'), [desc('name'), asc('update_time'), asc('uid')])
+    assert.deepEqual(parse('name, update_time desc'), [asc('name'), desc('update_time'), desc('uid')])
+  })
+
+  test('goes no further than the uid, which leaves nothing to order', () => {
+    assert.deepEqual(parse('uid desc'), [desc('uid')])
+    assert.deepEqual(parse('name, uid desc, update_time'), [asc('name'), desc('uid')])
+  })
+
+  test('ignores blanks that say nothing', () => {
+    assert.deepEqual(parse('  name   desc  ,update_time  '), [desc('name'), asc('update_time'), asc('uid')])
+  })
+
+  test('falls back to the order of the kind where it is empty', () => {
+    assert.deepEqual(parse(''), [asc('uid')])
+    assert.deepEqual(parse('   '), [asc('uid')])
+    assert.deepEqual(parse('', [desc('create_time')]), [desc('create_time'), desc('uid')])
+  })
+
+  test('is refused for what is no sortable field, with the fields that are', () => {
+    for (const text of [
+      'description',
+      'Name',
+      'name.first',
+      'constructor',
+      '__proto__',
+      'toString',
+      'uid;',
+    ]) {
+      assertRefused(text, /the fields are uid, name, create_time, update_time$/)
+    }
+  })
+
+  test('is refused where it is malformed', () => {
+    const malformed = [
+      ...[',', 'name,', ',name', 'name,,uid', 'name desc desc', 'name descending', 'name DESC', 'desc'],
+      ...['name\tdesc', 'name\n', '-name', 'name+desc', "name'; drop table groups; --", 'name\0', '\ud800'],
+    ]
+    for (const text of malformed) assertRefused(text)
+  })
+
+  test('is refused where it names a field twice, in whatever spelling', () => {
+    assertRefused('name, name desc', /^must name each field once, but name comes twice$/)
+    assertRefused('create_time, createTime', /createTime comes twice/)
+  })
+
+  test('is refused where it is longer than any order makes sense', () => {
+    assertRefused(Array(9).fill('name').join(','), /^must name at most 8 fields$/)
+    assertRefused(','.repeat(1_000_000), /^must name at most 8 fields$/)
+    assertRefused(`name${' '.repeat(1_000_000)}x`)
+  })
+
+  test('always gives a total order, each column once and the uid last', () => {
+    const term = fc.tuple(
+      fc.constantFrom('uid', 'name', 'createTime', 'update_time'),
+      fc.constantFrom('', ' asc', ' desc'),
+    )
+    const terms = fc.uniqueArray(term, { selector: ([field]) => field, minLength: 1 })
+    fc.assert(
+      fc.property(terms, (list) => {
+        const order = parse(list.map(([field, direction]) => field + direction).join(', '))
+        const columns = order.map(({ column }) => column)
+        assert.equal(columns.indexOf('uid'), columns.length - 1)
+        assert.equal(new Set(columns).size, columns.length)
+      }),
+    )
+  })
+
+  test('refuses other text with a violation and never with a fault', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        try {
+          assert.equal(parse(text).at(-1)?.column, 'uid')
+        } catch (error) {
+          assert.ok(error instanceof StatusError)
+        }
+      }),
+    )
+  })
+})

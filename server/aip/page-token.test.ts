@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { anyUid } from '../testing/arbitraries.ts'
+import { StatusError } from './errors.ts'
+import type { PageKey, PageKeys, Query } from './page-token.ts'
+import { fingerprintOf, openPageToken, sealPageToken } from './page-token.ts'
+
+const now = Date.UTC(2026, 5, 1)
+const day = 24 * 60 * 60 * 1000
+const query: Query = {
+  method: 'platform.iam.v2beta1.GroupsService.ListGroups',
+  fingerprint: 'what is asked for',
+}
+const cursor = ['team-a', '0123456789abcdef0123456789abcdef01234567']
+
+const newKey = (retired = false): PageKey => ({
+  kid: randomBytes(8).toString('hex'),
+  secret: randomBytes(32),
+  retired,
+})
+const ringOf = (current: PageKey, ...others: PageKey[]): PageKeys => ({
+  current,
+  find: (kid) => [current, ...others].find((key) => key.kid === kid),
+})
+const keys = ringOf(newKey())
+
+const seal = (from = keys, values: (string | number)[] = cursor) =>
+  sealPageToken(from, query, values, now, randomBytes)
+const open = (token: string, at = now, asked = query, ring = keys) => openPageToken(ring, asked, token, at)
+
+function assertForged(token: string, asked = query, ring = keys): void {
+  assert.throws(
+    () => open(token, now, asked, ring),
+    (error) => {
+      assert.ok(error instanceof StatusError, String(error))
+      assert.equal(error.http, 400)
+      assert.deepEqual(
+        error.violations.map(({ field }) => field),
+        ['page_token'],
+      )
+      return true
+    },
+    token,
+  )
+}
+
+const column = fc.oneof(fc.string({ maxLength: 255 }), fc.integer(), fc.maxSafeInteger())
+
+describe('a page token', () => {
+  test('opens to the cursor that it was sealed with', () => {
+    fc.assert(
+      fc.property(fc.array(column, { maxLength: 4 }), anyUid(), (values, uid) => {
+        assert.deepEqual(open(seal(keys, [...values, uid])), [...values, uid])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('opens for the longest name at the deepest place', () => {
+    const deepest = `${'a'.repeat(40)}${'/0123456789abcdef'.repeat(64)}`
+    for (const letter of ['a', '\u0001', '"', '😀']) {
+      const longest = [letter.repeat(255), deepest]
+      assert.deepEqual(open(seal(keys, longest)), longest)
+    }
+  })
+
+  test('is the same list from the start where there is none', () => {
+    assert.equal(open(''), undefined)
+  })
+
+  test('can stand in a URL as it is, and shows nothing of what it holds', () => {
+    const token = seal()
+    assert.match(token, /^[A-Za-z0-9_-]+$/)
+    const bytes = Buffer.from(token, 'base64url').toString('latin1')
+    for (const part of [...cursor, query.fingerprint, query.method, String(now)])
+      assert.ok(!bytes.includes(part))
+    assert.notEqual(seal(), token)
+  })
+
+  test('is refused after any change of a single bit', () => {
+    const bytes = Buffer.from(seal(), 'base64url')
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes)
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      assertForged(changed.toString('base64url'))
+    }
+  })
+
+  test('is refused wherever it is cut off', () => {
+    const token = seal()
+    for (let length = 1; length < token.length; length++) assertForged(token.slice(0, length))
+    for (let from = 1; from < token.length; from++) assertForged(token.slice(from))
+  })
+
+  test('is refused in any other spelling of the same bytes', () => {
+    const token = seal(keys, ['x', 'y'])
+    const spellings = [
+      `${token}=`,
+      `${token}==`,
+      ` ${token}`,
+      `${token}\n`,
+      `${token.slice(0, 9)}.${token.slice(9)}`,
+    ]
+    for (const spelling of spellings) assertForged(spelling)
+    // The last letter may carry bits that no byte uses.
+    const last = token.at(-1) ?? ''
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (const letter of alphabet.replace(last, '')) assertForged(token.slice(0, -1) + letter)
+  })
+
+  test('is refused where it is made up', () => {
+    assertForged('next')
+    assertForged('\0')
+    assertForged('\ud800')
+    assertForged('A'.repeat(4096))
+    assertForged('A'.repeat(10_000_000))
+    assertForged(Buffer.concat([Buffer.from(keys.current.kid, 'hex'), randomBytes(60)]).toString('base64url'))
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => assertForged(text)))
+  })
+
+  test('is refused by another method', () => {
+    assertForged(seal(), { ...query, method: 'platform.iam.v2beta1.RolesService.ListRoles' })
+  })
+
+  test('is refused by a list that asks for something else, and says so', () => {
+    const other = { ...query, fingerprint: 'something else' }
+    assertForged(seal(), other)
+    assert.throws(() => open(seal(), now, other), /belongs to a list with another filter or order/)
+  })
+
+  test('lives for three days to the millisecond; afterwards the list starts again', () => {
+    const token = seal()
+    assert.deepEqual(open(token, now + 3 * day), cursor)
+    assert.equal(open(token, now + 3 * day + 1), undefined)
+    assert.equal(open(token, now + 1000 * day), undefined)
+  })
+
+  test('starts the list again when it is past its days even if the list asks for something else', () => {
+    assert.equal(open(seal(), now + 4 * day, { ...query, fingerprint: 'something else' }), undefined)
+  })
+
+  test('outlives a clock that goes back', () => {
+    assert.deepEqual(open(seal(), now - day), cursor)
+  })
+
+  test('goes on under the key it was sealed with after that is no longer the current one', () => {
+    const old = newKey()
+    assert.deepEqual(open(seal(ringOf(old)), now, query, ringOf(newKey(), old)), cursor)
+  })
+
+  test('of a retired key starts the list again', () => {
+    const old = newKey()
+    const token = seal(ringOf(old))
+    assert.equal(open(token, now, query, ringOf(newKey(), { ...old, retired: true })), undefined)
+  })
+
+  test('of a key that nobody knows is refused', () => {
+    assertForged(seal(ringOf(newKey())))
+  })
+
+  test('of another key under a known name is refused', () => {
+    assertForged(seal(ringOf({ ...newKey(), kid: keys.current.kid })))
+  })
+})
+
+describe('a fingerprint', () => {
+  test('differs where what it is taken of differs', () => {
+    const part = fc.array(fc.oneof(fc.string(), fc.boolean(), fc.integer()))
+    fc.assert(
+      fc.property(part, part, (a, b) => {
+        assert.equal(fingerprintOf(a) === fingerprintOf(b), JSON.stringify(a) === JSON.stringify(b))
+      }),
+    )
+    assert.notEqual(fingerprintOf(['ab', 'c']), fingerprintOf(['a', 'bc']))
+  })
+})

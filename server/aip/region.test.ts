@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
+import type { Region } from './region.ts'
+import { contains, disjoint, intersect, intersectAll } from './region.ts'
+import { lineage, newChildUid, newRootUid, parentOf } from './uid.ts'
+
+const uidsIn = (regions: readonly Region[]) =>
+  smallTree.filter((uid) => regions.some((region) => contains(region, uid)))
+
+/** How many of the regions a uid lies in. */
+const timesIn = (regions: readonly Region[], uid: string) =>
+  regions.filter((region) => contains(region, uid)).length
+
+function assertDisjointAndOrdered(regions: readonly Region[]): void {
+  const uids = regions.map(({ uid }) => uid)
+  assert.deepEqual(uids, [...uids].sort())
+  for (const uid of smallTree) assert.ok(timesIn(regions, uid) <= 1, `${uid} in ${JSON.stringify(regions)}`)
+}
+
+const place = fc.oneof({ weight: 6, arbitrary: uidInSmallTree }, { weight: 1, arbitrary: fc.constant('') })
+const wideRegion = fc.record({ kind: fc.constantFrom('tree', 'below', 'children'), uid: place })
+const point = fc.record({ kind: fc.constant('point' as const), uid: uidInSmallTree })
+const anyRegion: fc.Arbitrary<Region> = fc.oneof(wideRegion, point)
+const anyRegions = fc.array(anyRegion, { maxLength: 8 })
+
+/** What a list starts with: everything below the places where the caller holds a role. */
+const grants = fc
+  .array(uidInSmallTree, { maxLength: 8 })
+  .map((places) => disjoint(places.map((uid): Region => ({ kind: 'tree', uid }))))
+
+const points = (uids: readonly string[]) => uids.map((uid): Region => ({ kind: 'point', uid }))
+
+/** What a list is narrowed by: one kind of filter at a time. */
+const filter: fc.Arbitrary<Region[]> = fc.oneof(
+  place.map((uid): Region[] => [{ kind: 'below', uid }]),
+  place.map((uid): Region[] => [{ kind: 'children', uid }]),
+  uidInSmallTree.map((uid) => points(lineage(parentOf(uid)))),
+  fc.array(uidInSmallTree, { maxLength: 12 }).map(points),
+)
+
+describe('a region', () => {
+  const [root = '', child = '', grandchild = ''] = lineage(
+    smallTree.find((uid) => lineage(uid).length === 3) ?? '',
+  )
+
+  test('is a place and all below it, all below it, what is directly below it, or one resource', () => {
+    const inside = (kind: Region['kind']) =>
+      [root, child, grandchild].map((uid) => contains({ kind, uid: root }, uid))
+    assert.deepEqual(inside('tree'), [true, true, true])
+    assert.deepEqual(inside('below'), [false, true, true])
+    assert.deepEqual(inside('children'), [false, true, false])
+    assert.deepEqual(inside('point'), [true, false, false])
+  })
+
+  test('above all roots has the roots as its children', () => {
+    const roots = smallTree.filter((uid) => contains({ kind: 'children', uid: '' }, uid))
+    assert.deepEqual(
+      roots,
+      smallTree.filter((uid) => !uid.includes('/')),
+    )
+  })
+
+  test('shares with another exactly the uids that lie in both', () => {
+    fc.assert(
+      fc.property(anyRegion, anyRegion, (a, b) => {
+        const both = intersect(a, b)
+        const expected = smallTree.filter((uid) => contains(a, uid) && contains(b, uid))
+        assert.deepEqual(uidsIn(both ? [both] : []), expected)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+describe('a set of regions', () => {
+  test('made disjoint holds the same uids, each in one region, in order', () => {
+    fc.assert(
+      fc.property(anyRegions, (regions) => {
+        const apart = disjoint(regions)
+        assert.deepEqual(uidsIn(apart), uidsIn(regions))
+        assertDisjointAndOrdered(apart)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('made disjoint keeps the children of a place beside the trees among them', () => {
+    const [child = ''] = smallTree.filter((uid) => uid.includes('/'))
+    const parent = parentOf(child)
+    const apart = disjoint([
+      { kind: 'tree', uid: child },
+      { kind: 'children', uid: parent },
+      { kind: 'tree', uid: child },
+      { kind: 'point', uid: child },
+    ])
+    assert.deepEqual(apart, [
+      { kind: 'children', uid: parent },
+      { kind: 'below', uid: child },
+    ])
+  })
+
+  test('leaves what it was made from as it was', () => {
+    fc.assert(
+      fc.property(anyRegions, anyRegions, (some, others) => {
+        const before = JSON.stringify([some, others])
+        intersectAll(disjoint(some), others)
+        assert.equal(JSON.stringify([some, others]), before)
+      }),
+    )
+  })
+
+  test('shares with another exactly the uids that lie in both', () => {
+    fc.assert(
+      fc.property(anyRegions, anyRegions, (some, others) => {
+        const shared = intersectAll(disjoint(some), disjoint(others))
+        const inBoth = uidsIn(some).filter((uid) => timesIn(others, uid) > 0)
+        assert.deepEqual(uidsIn(shared), inBoth)
+        assertDisjointAndOrdered(shared)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('of grants, narrowed by one filter after another, is what all of them let through, each uid once', () => {
+    fc.assert(
+      fc.property(grants, fc.array(filter, { maxLength: 3 }), (visible, filters) => {
+        let regions = visible
+        for (const asked of filters) regions = intersectAll(regions, disjoint(asked))
+        const expected = smallTree.filter((uid) =>
+          [visible, ...filters].every((set) => timesIn(set, uid) > 0),
+        )
+        assert.deepEqual(uidsIn(regions), expected)
+        assertDisjointAndOrdered(regions)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
+
+// Nothing here is timed. Comparing each region with each would be 20 million steps for every filter below, and
+// the test run would not come back for minutes.
+describe('many thousands of grants', () => {
+  let counter = 0
+  const distinct = (size: number) => {
+    const bytes = Buffer.alloc(size)
+    bytes.writeUInt32BE(counter++, size - 4)
+    return bytes
+  }
+  const organization = newRootUid(distinct)
+  const places = Array.from({ length: 20_000 }, () => newChildUid(organization, distinct))
+  const visible = disjoint(places.toReversed().map((uid): Region => ({ kind: 'tree', uid })))
+
+  test('stay in order and whole', () => {
+    assert.deepEqual(
+      visible.map(({ uid }) => uid),
+      places,
+    )
+  })
+
+  test('are narrowed to a thousand ids, again and again', () => {
+    const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, distinct))
+    for (let round = 0; round < 50; round++) {
+      assert.equal(intersectAll(visible, disjoint(points(ids))).length, 1000)
+    }
+  })
+
+  test('are narrowed to what lies below an organization, among its children, and at another', () => {
+    assert.equal(intersectAll(visible, [{ kind: 'below', uid: organization }]).length, 20_000)
+    assert.deepEqual(intersectAll(visible, [{ kind: 'children', uid: organization }]), points(places))
+    assert.deepEqual(intersectAll(visible, [{ kind: 'tree', uid: newRootUid(distinct) }]), [])
+  })
+
+  test('meet as many of another capability', () => {
+    const half = visible.filter((_, at) => at % 2 === 0)
+    assert.deepEqual(intersectAll(visible, half), half)
+    assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)
+  })
+
+  test('are not walked again for each id that lies above them', () => {
+    const line = lineage(organization + '/0123456789abcdef'.repeat(60))
+    const bottom = line.at(-1) ?? ''
+    const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, distinct) })))
+    for (let round = 0; round < 50; round++) assert.deepEqual(intersectAll(deep, points(line)), [])
+  })
+})

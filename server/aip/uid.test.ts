@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { anyUid, smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
+import {
+  depthOf,
+  isAtOrBelow,
+  isBelow,
+  isUid,
+  lineage,
+  newChildUid,
+  newRootUid,
+  parentOf,
+  rootOf,
+} from './uid.ts'
+
+const root = '0123456789abcdef0123456789abcdef01234567'
+const child = `${root}/0123456789abcdef`
+
+describe('a uid', () => {
+  test('is 40 hex digits, then segments of 16, and nothing else', () => {
+    for (const uid of [root, child, `${child}/ffffffffffffffff`]) assert.equal(isUid(uid), true, uid)
+    const others = [
+      ...['', '/', root.slice(1), `${root}0`, `${root}/`, `/${root}`, `${root}//0123456789abcdef`],
+      ...[`${root}/0123456789abcde`, `${root}/0123456789abcdef0`, `${child}/`, root.toUpperCase()],
+      ...[
+        `${root}\n`,
+        `${root} `,
+        ` ${root}`,
+        `${root}\0`,
+        `${root}:verb`,
+        `${root}/../${root}`,
+        `g${root.slice(1)}`,
+      ],
+    ]
+    for (const text of others) assert.equal(isUid(text), false, JSON.stringify(text))
+  })
+
+  test('is refused beyond any depth that a tree can have, without being looked at', () => {
+    assert.equal(isUid(root + '/0123456789abcdef'.repeat(64)), true)
+    assert.equal(isUid(root + '/0123456789abcdef'.repeat(65)), false)
+    assert.equal(isUid('0'.repeat(10_000_000)), false)
+  })
+
+  test('is no uid any more once a character of it is another, unless that is a hex digit too', () => {
+    const changed = fc.tuple(anyUid(), fc.nat(), fc.string({ minLength: 1, maxLength: 1 }))
+    fc.assert(
+      fc.property(changed, ([uid, seed, letter]) => {
+        const at = seed % uid.length
+        const tried = uid.slice(0, at) + letter + uid.slice(at + 1)
+        const isHexForHex = /[0-9a-f]/.test(letter) && uid[at] !== '/'
+        assert.equal(isUid(tried), isHexForHex || letter === uid[at])
+      }),
+    )
+  })
+
+  test('that is made is a uid, and lies where it was made', () => {
+    const made = newRootUid(randomBytes)
+    assert.equal(isUid(made), true)
+    const below = newChildUid(made, randomBytes)
+    assert.equal(isUid(below), true)
+    assert.equal(parentOf(below), made)
+    assert.notEqual(newChildUid(made, randomBytes), below)
+  })
+
+  test('uses every bit of the randomness it is given', () => {
+    assert.equal(
+      newRootUid((size) => Buffer.alloc(size, 0xab)),
+      'ab'.repeat(20),
+    )
+    assert.equal(
+      newChildUid(root, (size) => Buffer.alloc(size, 0x0c)),
+      `${root}/${'0c'.repeat(8)}`,
+    )
+  })
+
+  test('tells its root, parent and depth, as its segments do', () => {
+    fc.assert(
+      fc.property(anyUid(), (uid) => {
+        const segments = uid.split('/')
+        assert.equal(rootOf(uid), segments[0])
+        assert.equal(parentOf(uid), segments.slice(0, -1).join('/'))
+        assert.equal(depthOf(uid), segments.length)
+      }),
+    )
+  })
+
+  test('has a lineage from its root down to itself', () => {
+    fc.assert(
+      fc.property(anyUid(), (uid) => {
+        const segments = uid.split('/')
+        const expected = segments.map((_, at) => segments.slice(0, at + 1).join('/'))
+        assert.deepEqual(lineage(uid), expected)
+      }),
+    )
+    assert.deepEqual(lineage(''), [])
+  })
+
+  test('lies below exactly those that are in its lineage, and below the place above all roots', () => {
+    fc.assert(
+      fc.property(uidInSmallTree, uidInSmallTree, (uid, place) => {
+        const line = lineage(uid)
+        assert.equal(isAtOrBelow(uid, place), line.includes(place))
+        assert.equal(isBelow(uid, place), line.includes(place) && uid !== place)
+        assert.equal(isBelow(uid, ''), true)
+      }),
+    )
+    assert.equal(isBelow(`${root}/ffffffffffffffff`, `${root}/fffffffffffffff`), false)
+    assert.equal(isBelow('', ''), false)
+  })
+
+  test('sorts next to everything below it, so that a subtree is one range', () => {
+    const sorted = [...smallTree].sort()
+    for (const place of smallTree) {
+      const range = sorted.filter((uid) => uid >= place && uid < `${place}0`)
+      assert.deepEqual(
+        range,
+        sorted.filter((uid) => isAtOrBelow(uid, place)),
+      )
+    }
+  })
+})

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import fc from 'fast-check'
+import { ConfigError, readConfig, settings } from './config.ts'
+import { certFile, keyFile } from './testing/tls.ts'
+
+const read = (env: Record<string, string>, ...args: string[]) => readConfig(env, args).config
+
+/** What is wrong with these settings, line by line. */
+function faultsOf(env: Record<string, string>, ...args: string[]): string[] {
+  try {
+    read(env, ...args)
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error))
+    const [title, ...lines] = error.message.split('\n')
+    assert.equal(title, 'Stemma cannot start with these settings:')
+    return lines.map((line) => line.replace(/^ {2}- /, ''))
+  }
+  return []
+}
+
+function assertRefused(variable: string, text: string, complaint: RegExp): void {
+  const [fault = '', ...others] = faultsOf({ [variable]: text })
+  assert.deepEqual(others, [], text)
+  assert.ok(fault.startsWith(`${variable} (--`), fault)
+  assert.match(fault, complaint, text)
+}
+
+const secret = 'correct horse battery staple and some more'
+const database = 'postgres://stemma:hunter2@db.test:5432/stemma'
+
+describe('settings', () => {
+  test('that are not set are as documented', () => {
+    assert.deepEqual(read({}), {
+      port: 8080,
+      hosts: ['127.0.0.1', '::1'],
+      baseUrl: 'http://localhost:8080',
+      authUrl: 'http://localhost:8080',
+      dataDir: './data',
+      databaseUrl: undefined,
+      databaseConnections: 10,
+      errorDomain: 'iam.stemma.dev',
+      secretKey: undefined,
+      organizationCreation: 'people',
+      corsOrigins: [],
+      tls: undefined,
+      logLevel: 'info',
+      drainDelay: 5000,
+    })
+  })
+
+  test('come from the environment', () => {
+    const config = read({
+      PORT: '9000',
+      HOST: '0.0.0.0',
+      STEMMA_BASE_URL: 'https://api.example.com/stemma',
+      STEMMA_AUTH_URL: 'https://auth.example.com',
+      STEMMA_DATA_DIR: '/var/lib/stemma',
+      DATABASE_URL: database,
+      STEMMA_SECRET_KEY: secret,
+      STEMMA_DATABASE_CONNECTIONS: '3',
+      STEMMA_ERROR_DOMAIN: 'iam.example.com',
+      STEMMA_ORG_CREATION: 'nobody',
+      STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
+      STEMMA_LOG_LEVEL: 'debug',
+      STEMMA_DRAIN_DELAY: '0',
+    })
+    assert.deepEqual(config, {
+      port: 9000,
+      hosts: ['0.0.0.0'],
+      baseUrl: 'https://api.example.com/stemma',
+      authUrl: 'https://auth.example.com',
+      dataDir: '/var/lib/stemma',
+      databaseUrl: database,
+      databaseConnections: 3,
+      errorDomain: 'iam.example.com',
+      secretKey: secret,
+      organizationCreation: 'nobody',
+      corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
+      tls: undefined,
+      logLevel: 'debug',
+      drainDelay: 0,
+    })
+  })
+
+  test('come from flags, which win over the environment, and the last of which wins', () => {
+    assert.equal(read({ PORT: '9000' }, '--port', '9001').port, 9001)
+    assert.equal(read({}, '--port=1', '--port=2').port, 2)
+    assert.equal(read({ STEMMA_LOG_LEVEL: 'debug' }, '--log-level=error').logLevel, 'error')
+    assert.equal(
+      read({ DATABASE_URL: database, STEMMA_SECRET_KEY: secret }, '--database-url=').databaseUrl,
+      undefined,
+    )
+    assert.equal(read({ PORT: 'nonsense' }, '--port', '1').port, 1)
+  })
+
+  test('that are empty in the environment are not set', () => {
+    assert.equal(read({ PORT: '', HOST: '', STEMMA_LOG_LEVEL: '' }).port, 8080)
+  })
+
+  test('each have a variable, a flag and words about them', () => {
+    for (const { variable, flag, about } of Object.values(settings)) {
+      assert.match(variable, /^(STEMMA_[A-Z_]+|PORT|HOST|DATABASE_URL)$/)
+      assert.match(flag, /^[a-z]+(-[a-z]+)*$/)
+      assert.ok(about.length > 10)
+    }
+    const flags = Object.values(settings).map(({ flag }) => flag)
+    assert.equal(new Set(flags).size, flags.length)
+  })
+})
+
+describe('faults', () => {
+  test('are all told in one message', () => {
+    const env = {
+      PORT: 'http',
+      HOST: 'a b',
+      STEMMA_BASE_URL: 'example.com',
+      DATABASE_URL: 'mysql://x',
+      STEMMA_LOG_LEVEL: 'loud',
+    }
+    const faults = faultsOf(env, '--drain-delay=soon', '--bogus', '--wrong=1', '--org-creation')
+    const names = [
+      ...['there is no flag --bogus', 'there is no flag --wrong', '--org-creation needs a value'],
+      ...['PORT (--port)', 'STEMMA_BASE_URL (--base-url)', 'DATABASE_URL (--database-url)'],
+      ...['HOST (--host)', 'STEMMA_LOG_LEVEL (--log-level)', 'STEMMA_DRAIN_DELAY (--drain-delay)'],
+    ]
+    assert.equal(faults.length, names.length, faults.join('\n'))
+    for (const name of names)
+      assert.ok(
+        faults.some((fault) => fault.startsWith(name)),
+        name,
+      )
+  })
+
+  test('of one flag do not hide or invent others', () => {
+    const faults = faultsOf({ DATABASE_URL: database }, '--secret-key', secret, '--bogus')
+    assert.deepEqual(faults, ['there is no flag --bogus'])
+  })
+
+  test('of flags are those a shell makes', () => {
+    assert.deepEqual(faultsOf({}, '--port'), ['--port needs a value'])
+    assert.deepEqual(faultsOf({}, '--port', '--host=::1'), ['--port needs a value'])
+    assert.deepEqual(faultsOf({}, '-p', '80'), ['there is no flag -p'])
+    assert.deepEqual(faultsOf({}, '--__proto__', '--constructor=x'), [
+      'there is no flag --__proto__',
+      'there is no flag --constructor',
+    ])
+    assert.deepEqual(faultsOf({}, '--no-port'), ['there is no flag --no-port'])
+  })
+
+  test('never repeat a secret', () => {
+    const secrets = ['hunter2', 'short secret', 'pa55word']
+    const attempts = [
+      faultsOf({ DATABASE_URL: 'mysql://u:hunter2@h', STEMMA_SECRET_KEY: 'short secret' }),
+      faultsOf({ DATABASE_URL: 'postgres://u:hunter2@h:99999/x' }),
+      faultsOf({}, '--database-url', 'hunter2', '--secret-key', 'short secret'),
+      faultsOf({}, '--databaseurl=postgres://u:hunter2@h', '--secretkey=short secret'),
+      faultsOf({}, '--bogus', '--secret-key=short secret', '--database-url=x:hunter2'),
+      faultsOf({ STEMMA_BASE_URL: 'postgres://u:pa55word@h/x', STEMMA_AUTH_URL: 'https://u:pa55word@h' }),
+      faultsOf({ STEMMA_BASE_URL: 'https://:pa55word@h' }),
+      faultsOf({ DATABASE_URL: 'postgres://u:hunter2@h' }),
+    ]
+    for (const faults of attempts) {
+      assert.ok(faults.length > 0)
+      for (const word of secrets) assert.ok(!faults.join('\n').includes(word), faults.join('\n'))
+    }
+  })
+
+  test('never repeat a secret, whatever it is', () => {
+    const password = fc.stringMatching(/^[A-Za-z0-9]{8,20}$/)
+    fc.assert(
+      fc.property(password, (word) => {
+        const env = {
+          DATABASE_URL: `postgre://u:${word}@h`,
+          STEMMA_SECRET_KEY: word,
+          STEMMA_BASE_URL: `http://u:${word}@h`,
+        }
+        assert.ok(!faultsOf(env, `--bogus=${word}`).join('\n').includes(word))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  test('show what else was wrong, quoted and shortened', () => {
+    assertRefused('PORT', 'http\n', /not "http\\n"$/)
+    assertRefused('STEMMA_LOG_LEVEL', 'x'.repeat(10_000), /^.{1,300}$/)
+  })
+})
+
+describe('each setting', () => {
+  test('takes a port from 0 to 65535', () => {
+    for (const text of ['0', '65535']) assert.equal(read({ PORT: text }).port, Number(text))
+    for (const text of ['-1', '65536', '80.5', '1e3', '0x50', ' 80', '80 ', '９', '99999999999']) {
+      assertRefused('PORT', text, /must be a whole number from 0 to 65535/)
+    }
+  })
+
+  test('takes localhost for both loopback addresses, and any other host for itself', () => {
+    assert.deepEqual(read({ HOST: 'localhost' }).hosts, ['127.0.0.1', '::1'])
+    for (const host of ['127.0.0.1', '::', '::1', 'api.example.com'])
+      assert.deepEqual(read({ HOST: host }).hosts, [host])
+    for (const host of ['a b', '127.0.0.1,::1', 'http://x', 'x/y', 'x\n', 'x'.repeat(254)]) {
+      assertRefused('HOST', host, /must be a host name or an address/)
+    }
+  })
+
+  test('takes a base URL as clients write it', () => {
+    for (const url of [
+      'http://localhost:8080',
+      'https://api.example.com',
+      'https://api.example.com/stemma',
+      'http://[::1]:80',
+    ]) {
+      assert.equal(read({ STEMMA_BASE_URL: url }).baseUrl, url)
+      assert.equal(read({ STEMMA_AUTH_URL: url }).authUrl, url)
+    }
+    const wrong = [
+      'api.example.com',
+      'ftp://x',
+      'https://x/',
+      'https://x?a',
+      'https://x?',
+      'https://x#a',
+      'https://x#',
+    ]
+    for (const url of [
+      ...wrong,
+      'https://u@x',
+      'https://:p@x',
+      'https://x\n',
+      ' https://x',
+      'https://x/a"b',
+      'https://',
+      'javascript:1',
+    ]) {
+      for (const variable of ['STEMMA_BASE_URL', 'STEMMA_AUTH_URL'])
+        assertRefused(variable, url, /must be an http or https URL/)
+    }
+  })
+
+  test('has the base URL for the issuer, and the port in the base URL, unless told otherwise', () => {
+    assert.equal(read({ PORT: '9000' }).baseUrl, 'http://localhost:9000')
+    assert.equal(read({ STEMMA_BASE_URL: 'https://a.test' }).authUrl, 'https://a.test')
+  })
+
+  test('takes a PostgreSQL URL together with a secret', () => {
+    for (const url of ['postgres://h/d', 'postgresql://u:p@h:5432/d?sslmode=require']) {
+      assert.equal(read({ DATABASE_URL: url, STEMMA_SECRET_KEY: secret }).databaseUrl, url)
+    }
+    for (const url of ['mysql://h', 'h', 'postgres:h', 'http://h'])
+      assertRefused('DATABASE_URL', url, /must be a postgres:\/\/ URL$/)
+    assert.match(
+      faultsOf({ DATABASE_URL: database })[0] ?? '',
+      /^STEMMA_SECRET_KEY \(--secret-key\) is required/,
+    )
+  })
+
+  test('takes a secret of 32 characters or more', () => {
+    assert.equal(read({ STEMMA_SECRET_KEY: 'x'.repeat(32) }).secretKey, 'x'.repeat(32))
+    assertRefused('STEMMA_SECRET_KEY', 'x'.repeat(31), /must be at least 32 characters long$/)
+    assert.equal(faultsOf({ DATABASE_URL: database, STEMMA_SECRET_KEY: 'x' }).length, 1)
+  })
+
+  test('takes words from its list', () => {
+    assertRefused('STEMMA_ORG_CREATION', 'everybody', /must be one of people, nobody, not "everybody"$/)
+    assertRefused('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
+  })
+
+  test('takes origins as browsers send them', () => {
+    for (const origin of ['*', 'null', 'https://a.test/', 'https://a.test/x', 'a.test', 'HTTPS://A.TEST']) {
+      assertRefused('STEMMA_CORS_ORIGINS', `https://ok.test,${origin}`, /must be origins such as/)
+    }
+  })
+
+  test('takes a domain for errors, connections and seconds within reason, and a folder that has a name', () => {
+    assertRefused('STEMMA_ERROR_DOMAIN', 'Iam.Example', /must be a domain name/)
+    assertRefused('STEMMA_DATABASE_CONNECTIONS', '0', /from 1 to 1000/)
+    assertRefused('STEMMA_DRAIN_DELAY', '601', /from 0 to 600/)
+    assert.match(faultsOf({}, '--data-dir=')[0] ?? '', /^STEMMA_DATA_DIR \(--data-dir\) must be a folder/)
+  })
+})
+
+describe('TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stemma-config-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const [cert, key] = [certFile, keyFile]
+
+  test('is on when certificate and key are set, and makes the base URL https', () => {
+    const config = read({ STEMMA_TLS_CERT: cert, STEMMA_TLS_KEY: key })
+    assert.match(config.tls?.cert ?? '', /BEGIN CERTIFICATE/)
+    assert.equal(config.baseUrl, 'https://localhost:8080')
+  })
+
+  test('needs both', () => {
+    for (const env of [{ STEMMA_TLS_CERT: cert }, { STEMMA_TLS_KEY: key }]) {
+      assert.deepEqual(faultsOf(env), ['STEMMA_TLS_CERT and STEMMA_TLS_KEY must be set together'])
+    }
+  })
+
+  test('needs files that can be read and hold what they should, of which nothing is shown', () => {
+    const garbage = join(folder, 'garbage.pem')
+    writeFileSync(garbage, 'private words')
+    const pairs = [
+      [join(folder, 'absent.pem'), key],
+      [cert, garbage],
+      [garbage, key],
+      [key, cert],
+    ]
+    for (const [STEMMA_TLS_CERT = '', STEMMA_TLS_KEY = ''] of pairs) {
+      const [fault = '', ...others] = faultsOf({ STEMMA_TLS_CERT, STEMMA_TLS_KEY })
+      assert.deepEqual(others, [])
+      assert.match(fault, /^STEMMA_TLS_CERT and STEMMA_TLS_KEY must be PEM files that belong together: /)
+      assert.doesNotMatch(fault, /private words|BEGIN/)
+    }
+  })
+})
+
+describe('a command', () => {
+  test('has its own flags and words beside the settings', () => {
+    const own = { org: { type: 'string' }, json: { type: 'boolean' } } as const
+    const { config, flags, rest } = readConfig(
+      {},
+      ['--org', 'acme', 'more', '--json', '--port=1', '--', '--x'],
+      own,
+    )
+    assert.equal(config.port, 1)
+    assert.equal(flags.org, 'acme')
+    assert.equal(flags.json, true)
+    assert.deepEqual(rest, ['more', '--x'])
+  })
+
+  test('does not have the flags of others, nor values for its switches', () => {
+    assert.throws(() => readConfig({}, ['--json']), /there is no flag --json/)
+    assert.throws(
+      () => readConfig({}, ['--json=yes'], { json: { type: 'boolean' } }),
+      /--json takes no value/,
+    )
+  })
+})

@@ -1,0 +1,263 @@
+// What path, query and body make of a request; the rules of PATCH above all.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
+import { toJson } from '@bufbuild/protobuf'
+import { FieldBehavior } from '@stemma/api/gen/google/api/field_behavior_pb.ts'
+import type { UpdateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { HttpBinding } from '@stemma/api/method.ts'
+import { describeMethod, describeMethods } from '@stemma/api/method.ts'
+import { StatusError } from '../../aip/errors.ts'
+import { declare } from '../../testing/hand-made.ts'
+import type { Endpoint } from '../door.ts'
+import { bindRequest } from './bind.ts'
+import { makeRoutes, splitPath } from './routes.ts'
+
+const groups = makeRoutes(describeMethods(GroupsService).map((method) => ({ method })))
+
+function bind(verb: string, target: string, body = '', routes = groups) {
+  const [path = '', query = ''] = target.split('?')
+  const match = routes.match(verb, splitPath(path))
+  assert.ok(match, `${verb} ${path}`)
+  return bindRequest(match, query, body)
+}
+
+const jsonOf = (desc: DescMessage, ...args: Parameters<typeof bind>) =>
+  toJson(desc, bind(...args)) as JsonObject
+
+function assertRefused(run: () => unknown, field?: string, description = /./): void {
+  assert.throws(run, (error) => {
+    assert.ok(error instanceof StatusError, String(error))
+    assert.equal(error.http, 400)
+    assert.equal(error.violations[0]?.field, field)
+    assert.match(error.violations[0]?.description ?? error.message, description)
+    return true
+  })
+}
+
+describe('GET and DELETE', () => {
+  test('take the path and the query', () => {
+    const list = '/iam/v2beta1/groups?uidp.descendants_of=a&page_size=5&order_by=name%20desc&skip=3'
+    assert.deepEqual(jsonOf(GroupsService.method.listGroups.input, 'GET', list), {
+      uidp: { descendantsOf: 'a' },
+      pageSize: 5,
+      orderBy: 'name desc',
+      skip: 3,
+    })
+    assert.deepEqual(jsonOf(GroupsService.method.deleteGroup.input, 'DELETE', '/iam/v2beta1/groups/a/b'), {
+      uid: 'a/b',
+    })
+  })
+
+  test('let the path beat the query', () => {
+    const get = GroupsService.method.getGroup.input
+    assert.deepEqual(jsonOf(get, 'GET', '/iam/v2beta1/groups/a?uid=b&uid=c'), { uid: 'a' })
+    assert.deepEqual(jsonOf(get, 'GET', '/iam/v2beta1/groups/?uid=b'), {})
+  })
+
+  test('do not look at a body', () => {
+    assert.deepEqual(jsonOf(GroupsService.method.getGroup.input, 'GET', '/iam/v2beta1/groups/a', '{"uid":'), {
+      uid: 'a',
+    })
+  })
+})
+
+describe('POST', () => {
+  const create = (target: string, body: string) =>
+    jsonOf(GroupsService.method.createGroup.input, 'POST', `/iam/v2beta1/groups${target}`, body)
+
+  test('takes the resource from the body and its parent from the path', () => {
+    assert.deepEqual(create('/a', '{"name":"n","description":"d"}'), {
+      parent: 'a',
+      group: { name: 'n', description: 'd' },
+    })
+    assert.deepEqual(create('', '{"name":"n"}'), { group: { name: 'n' } })
+  })
+
+  test('takes an empty body for an empty resource', () => {
+    for (const body of ['', ' \r\n', '{}']) assert.deepEqual(create('/a', body), { parent: 'a', group: {} })
+  })
+
+  test('ignores keys that name no field, and null', () => {
+    assert.deepEqual(create('/a', '{"name":"n","nme":1,"description":null,"__proto__":{"name":"x"}}'), {
+      parent: 'a',
+      group: { name: 'n' },
+    })
+  })
+
+  test('takes nothing of the resource from the query', () => {
+    assert.deepEqual(create('/a?group.name=x&group.description=y&parent=b', '{"name":"n"}'), {
+      parent: 'a',
+      group: { name: 'n' },
+    })
+  })
+
+  test('does not take parents or other fields of the request from the body', () => {
+    assert.deepEqual(create('/a', '{"name":"n","parent":"b","group":{"name":"x"}}'), {
+      parent: 'a',
+      group: { name: 'n' },
+    })
+  })
+
+  test('refuses what is no JSON, or not JSON alone', () => {
+    for (const body of [
+      '{',
+      '{"name":"n"} x',
+      '{"name":"n"}{}',
+      "{'name':'n'}",
+      '{"name":"n",}',
+      'NaN',
+      '\u0000',
+      '\ufeff{',
+      '[1',
+    ]) {
+      assertRefused(() => create('/a', body), undefined, /not well-formed JSON/)
+    }
+    for (const body of ['null', '[]', '"x"', '1'])
+      assertRefused(() => create('/a', body), 'body', /JSON object/)
+    assertRefused(() => create('/a', '{"name":1}'), 'name', /string/)
+  })
+})
+
+describe('PATCH', () => {
+  const update = (target: string, body: string) =>
+    bind('PATCH', `/iam/v2beta1/groups${target}`, body) as UpdateGroupRequest
+  const maskOf = (target: string, body: string) => update(target, body).updateMask?.paths
+
+  test('lets the path beat a uid in the body', () => {
+    const { group } = update('/a/b', '{"uid":"c","name":"n"}')
+    assert.equal(group?.uid, 'a/b')
+    assert.equal(group.name, 'n')
+  })
+
+  test('without a mask names the keys of the body, also those that are empty or null', () => {
+    assert.deepEqual(maskOf('/a', '{"name":"n"}'), ['name'])
+    assert.deepEqual(maskOf('/a', '{"description":""}'), ['description'])
+    assert.deepEqual(maskOf('/a', '{"description":null,"verified":false}'), ['description', 'verified'])
+    assert.deepEqual(maskOf('/a', '{"resourceLimits":{"clusters":1}}'), ['resource_limits'])
+    assert.deepEqual(maskOf('/a', '{}'), [])
+    assert.deepEqual(maskOf('/a', ''), [])
+  })
+
+  test('with a mask takes the mask as it is, and nothing from the body', () => {
+    for (const name of ['updateMask', 'update_mask', 'update%4Dask', 'update%5Fmask']) {
+      assert.deepEqual(maskOf(`/a?${name}=description`, '{"name":"n"}'), ['description'])
+    }
+    assert.deepEqual(maskOf('/a?updateMask=name,%20createTime', '{}'), ['name', ' createTime'])
+    assert.deepEqual(maskOf('/a?updateMask=*', '{"name":"n"}'), ['*'])
+  })
+
+  test('with a mask that is blank has none', () => {
+    for (const mask of ['', '%20', ',', '+,+'])
+      assert.deepEqual(maskOf(`/a?updateMask=${mask}`, '{"name":"n"}'), ['name'])
+  })
+
+  test('takes no parameter of another name for a mask', () => {
+    for (const name of ['updatemask', 'update_Mask', 'mask', 'update_mask.paths', 'x.update_mask']) {
+      assert.deepEqual(maskOf(`/a?${name}=description`, '{"name":"n"}'), ['name'])
+    }
+  })
+
+  test('without a mask refuses a key that names no field', () => {
+    assertRefused(() => update('/a', '{"name":"n","nme":"x"}'), 'nme', /no field of this resource/)
+    assertRefused(() => update('/a', '{"__proto__":{}}'), '__proto__')
+    assertRefused(() => update('/a?updateMask=', '{"nme":"x"}'), 'nme')
+  })
+
+  test('with a mask ignores keys that name no field', () => {
+    assert.equal(update('/a?updateMask=name', '{"name":"n","nme":"x"}').group?.name, 'n')
+  })
+
+  test('still refuses a value of the wrong type that its mask leaves out', () => {
+    assertRefused(() => update('/a?updateMask=name', '{"name":"n","description":1}'), 'description')
+  })
+
+  test('takes one mask', () => {
+    assertRefused(() => update('/a?updateMask=name&update_mask=name', '{}'), 'update_mask', /one value/)
+  })
+})
+
+/** Routes with one endpoint whose request was declared for the test. */
+function routesTo(input: DescMessage, binding: HttpBinding) {
+  const method = describeMethod(GroupsService.method.updateGroup)
+  const endpoint = { method: { ...method, desc: { ...method.desc, input }, bindings: [binding] } } as Endpoint
+  return makeRoutes([endpoint])
+}
+
+describe('PATCH of a resource with messages in it', () => {
+  const request = declare({
+    Request: { identity: 'Identity', update_mask: 'google.protobuf.FieldMask' },
+    Identity: {
+      uid: { type: 'string', behaviour: FieldBehavior.OUTPUT_ONLY },
+      claim_match: { type: 'ClaimMatch', oneof: 'relationship' },
+      keys: { type: 'string', oneof: 'relationship' },
+      entries: { type: 'ClaimMatch', list: true },
+    },
+    ClaimMatch: {
+      issuer: { type: 'string', oneof: 'iss' },
+      issuer_pattern: { type: 'string', oneof: 'iss' },
+      claims: { type: 'string', key: 'string' },
+    },
+  })('Request')
+  const routes = routesTo(request, {
+    verb: 'PATCH',
+    path: '/iam/v2beta1/identities/{identity.uid=**}',
+    body: 'identity',
+  })
+  const patch = (body: string) =>
+    bind('PATCH', '/iam/v2beta1/identities/a', body, routes) as unknown as UpdateGroupRequest
+  const maskOf = (body: string) => patch(body).updateMask?.paths
+
+  test('names the leaves that the body holds, an empty object being one', () => {
+    assert.deepEqual(maskOf('{"claimMatch":{"issuer":"i","claims":{"a":"b"}}}'), [
+      'claim_match.issuer',
+      'claim_match.claims',
+    ])
+    assert.deepEqual(maskOf('{"claim_match":{}}'), ['claim_match'])
+    assert.deepEqual(maskOf('{"claimMatch":null}'), ['claim_match'])
+    assert.deepEqual(maskOf('{"claimMatch":{"issuer":null,"issuerPattern":"p"}}'), [
+      'claim_match.issuer',
+      'claim_match.issuer_pattern',
+    ])
+    assert.deepEqual(maskOf('{"entries":[{"issuer":"i"}]}'), ['entries'])
+  })
+
+  test('names a field that comes in both spellings as the last one has it', () => {
+    assert.deepEqual(maskOf('{"claim_match":{"issuer":"i"},"claimMatch":{"claims":{}}}'), [
+      'claim_match.claims',
+    ])
+  })
+
+  test('refuses an unknown key at any depth, but not in the caller’s own maps', () => {
+    assertRefused(() => patch('{"claimMatch":{"isuer":"i"}}'), 'claim_match.isuer')
+    assertRefused(() => patch('{"entries":[{},{"isuer":"i"}]}'), 'entries[1].isuer')
+    assert.deepEqual(maskOf('{"claimMatch":{"claims":{"isuer":"i"}}}'), ['claim_match.claims'])
+  })
+
+  test('refuses two members of a oneof', () => {
+    assertRefused(() => patch('{"keys":"k","claimMatch":{}}'), 'claim_match', /excludes keys/)
+  })
+})
+
+describe('a body that is the whole request', () => {
+  const request = declare({
+    Request: { id: 'string', identity: 'string', aud: { type: 'string', list: true } },
+  })('Request')
+  const routes = routesTo(request, { verb: 'PUT', path: '/iam/v1/things/{id=**}', body: '*' })
+  const put = (target: string, body: string) => jsonOf(request, 'PUT', target, body, routes)
+
+  test('leaves nothing to the query, and lets the path win', () => {
+    assert.deepEqual(put('/iam/v1/things/a?identity=x&aud=y', '{"id":"b","aud":["z"],"unknown":1}'), {
+      id: 'a',
+      aud: ['z'],
+    })
+    assert.deepEqual(put('/iam/v1/things/a?identity=x', ''), { id: 'a' })
+  })
+})
+
+test('a body needs a field to go to', () => {
+  const routes = routesTo(IdentitySchema, { verb: 'POST', path: '/a/b/c', body: 'nothing' })
+  assert.throws(() => bind('POST', '/a/b/c', '{}', routes), /has no message field nothing/)
+})

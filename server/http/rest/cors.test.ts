@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { corsHeaders } from './cors.ts'
+
+const allowed = ['https://console.example.com', 'http://localhost:3000']
+
+/** The headers as a map, each once. */
+function headersFor(origin: string, isPreflight = false): Map<string, string> {
+  const list = corsHeaders(allowed, origin, isPreflight)
+  assert.equal(list.length % 2, 0)
+  const names = list.filter((_, at) => at % 2 === 0)
+  assert.equal(new Set(names).size, names.length)
+  return new Map(names.map((name, at) => [name, list[at * 2 + 1] ?? '']))
+}
+
+describe('a web page', () => {
+  test('may call from an origin that is allowed, without credentials', () => {
+    for (const origin of allowed) {
+      const headers = headersFor(origin)
+      assert.equal(headers.get('access-control-allow-origin'), origin)
+      assert.match(headers.get('access-control-expose-headers') ?? '', /x-request-id/)
+      assert.equal(headers.has('access-control-allow-credentials'), false)
+      assert.equal(headers.has('access-control-allow-methods'), false)
+    }
+  })
+
+  test('is told what it may send when it asks first', () => {
+    const headers = headersFor(allowed[0] ?? '', true)
+    for (const name of ['authorization', 'content-type', 'x-request-id', 'traceparent']) {
+      assert.ok(headers.get('access-control-allow-headers')?.split(', ').includes(name), name)
+    }
+    for (const verb of ['GET', 'POST', 'PATCH', 'DELETE']) {
+      assert.ok(headers.get('access-control-allow-methods')?.split(', ').includes(verb), verb)
+    }
+  })
+
+  test('may not call from anywhere else, however alike it looks', () => {
+    const others = [
+      'https://console.example.com.evil.test',
+      'https://console.example.com/',
+      'http://console.example.com',
+    ]
+    for (const origin of [...others, 'https://CONSOLE.example.com', 'null', '', '*', 'https://a\r\nx: y']) {
+      for (const isPreflight of [true, false]) {
+        assert.deepEqual([...headersFor(origin, isPreflight)], [['vary', 'Origin']], origin)
+      }
+    }
+  })
+
+  test('always makes caches tell origins apart', () => {
+    assert.equal(headersFor(allowed[0] ?? '').get('vary'), 'Origin')
+  })
+})

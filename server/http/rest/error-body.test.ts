@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { failedPrecondition, invalidArgument, invalidField, unavailable } from '../../aip/errors.ts'
+import { errorBody } from './error-body.ts'
+
+const domain = 'iam.stemma.test'
+
+describe('an error body', () => {
+  test('is flat, with the number of the RPC code and typed details', () => {
+    assert.deepEqual(JSON.parse(errorBody(invalidField('name', 'is required'), domain, true)), {
+      code: 3,
+      message: 'Invalid argument: name: is required',
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'INVALID_ARGUMENT', domain },
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: [{ field: 'name', description: 'is required' }],
+        },
+      ],
+    })
+    assert.deepEqual(JSON.parse(errorBody(failedPrecondition('RESOURCE_NOT_EMPTY', 'full'), domain, false)), {
+      code: 9,
+      message: 'Precondition failed: full',
+      details: [
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'FAILED_PRECONDITION', domain },
+        {
+          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
+          violations: [{ type: 'RESOURCE_NOT_EMPTY', description: 'full' }],
+        },
+      ],
+    })
+  })
+
+  test('spells fields as JSON does where the call has a body', () => {
+    const error = invalidArgument(
+      { field: 'claim_match.issuer_pattern', description: 'is wrong' },
+      { field: 'requests[2].role_uid', description: 'is wrong' },
+      { field: 'update_mask', description: 'is wrong' },
+    )
+    const { message, details } = JSON.parse(errorBody(error, domain, true))
+    assert.equal(message, 'Invalid argument: claimMatch.issuerPattern: is wrong')
+    assert.deepEqual(
+      details[1].fieldViolations.map(({ field }: { field: string }) => field),
+      ['claimMatch.issuerPattern', 'requests[2].roleUid', 'updateMask'],
+    )
+  })
+
+  test('spells query parameters as they are documented where it has none', () => {
+    const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain, false))
+    assert.equal(message, 'Invalid argument: page_token: is wrong')
+  })
+
+  test('leaves the words of a description alone', () => {
+    const { details } = JSON.parse(errorBody(invalidField('order_by', 'takes create_time'), domain, true))
+    assert.deepEqual(details[1].fieldViolations, [{ field: 'orderBy', description: 'takes create_time' }])
+  })
+
+  test('shows nothing of a cause', () => {
+    assert.doesNotMatch(
+      errorBody(unavailable('try again', new Error('hidden')), domain, false),
+      /hidden|stack/,
+    )
+  })
+})

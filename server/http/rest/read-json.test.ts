@@ -1,0 +1,372 @@
+// Row by row: facts on bodies and ProtoJSON.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { DescMessage, JsonValue } from '@bufbuild/protobuf'
+import { create, toJson } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import fc from 'fast-check'
+import { StatusError } from '../../aip/errors.ts'
+import { declare } from '../../testing/hand-made.ts'
+import { readJson } from './read-json.ts'
+
+const sample = declare(
+  {
+    Sample: {
+      text: 'string',
+      flag: 'bool',
+      small: 'int32',
+      unsigned: 'uint32',
+      big: 'int64',
+      bigger: 'uint64',
+      ratio: 'double',
+      data: 'bytes',
+      color: 'Color',
+      maybe: { type: 'string', optional: true },
+      texts: { type: 'string', list: true },
+      bigs: { type: 'int64', list: true },
+      colors: { type: 'Color', list: true },
+      inners: { type: 'Sample', list: true },
+      labels: { type: 'string', key: 'string' },
+      by_number: { type: 'Sample', key: 'int64' },
+      by_flag: { type: 'Sample', key: 'bool' },
+      by_text: { type: 'Sample', key: 'string' },
+      color_of: { type: 'Color', key: 'string' },
+      some_time: 'google.protobuf.Timestamp',
+      some_span: 'google.protobuf.Duration',
+      some_mask: 'google.protobuf.FieldMask',
+      inner: 'Sample',
+      one_text: { type: 'string', oneof: 'choice' },
+      one_inner: { type: 'Sample', oneof: 'choice' },
+    },
+  },
+  { Color: { COLOR_UNSPECIFIED: 0, RED: 1, BLUE: 5 } },
+)('Sample')
+
+/** What is read of a JSON text, as JSON again; and what was told on the way. */
+function readAll(text: string, desc: DescMessage = sample) {
+  const message = reflect(desc, create(desc))
+  const paths: string[] = []
+  const unknown: string[] = []
+  readJson(message, JSON.parse(text), {
+    onPath: (path) => paths.push(path),
+    onUnknown: (path) => unknown.push(path),
+  })
+  return { json: toJson(desc, message.message), paths, unknown }
+}
+
+const read = (json: JsonValue) => readAll(JSON.stringify(json)).json
+
+function assertRefused(json: JsonValue | { raw: string }, field: string, description = /./): void {
+  const text =
+    typeof json === 'object' && json !== null && 'raw' in json ? String(json.raw) : JSON.stringify(json)
+  assert.throws(
+    () => readAll(text),
+    (error) => {
+      assert.ok(error instanceof StatusError, String(error))
+      assert.equal(error.http, 400)
+      assert.deepEqual(
+        error.violations.map((violation) => violation.field),
+        [field],
+      )
+      assert.match(error.violations[0]?.description ?? '', description)
+      return true
+    },
+    text,
+  )
+}
+
+describe('a key', () => {
+  test('is taken in both spellings', () => {
+    const someTime = '2026-01-01T00:00:00Z'
+    assert.deepEqual(read({ someTime }), { someTime })
+    assert.deepEqual(read({ some_time: someTime }), { someTime })
+    assert.deepEqual(readAll('{"claim_match":{"issuer":"a"}}', IdentitySchema).json, {
+      claimMatch: { issuer: 'a' },
+    })
+  })
+
+  test('that comes twice holds its last value, in whichever spelling', () => {
+    assert.deepEqual(readAll('{"text":"a","text":"b"}').json, { text: 'b' })
+    assert.deepEqual(readAll('{"some_span":"1s","someSpan":"2s"}').json, { someSpan: '2s' })
+    assert.deepEqual(readAll('{"by_text":{"a":{}},"byText":{"b":{}}}').json, { byText: { b: {} } })
+    assert.deepEqual(readAll('{"some_span":"1s","someSpan":null}').json, {})
+    assert.deepEqual(readAll('{"one_inner":{"text":"a"},"oneInner":{"small":1}}').json, {
+      oneInner: { small: 1 },
+    })
+    const list = declare({ M: { all_texts: { type: 'string', list: true } } })('M')
+    assert.deepEqual(readAll('{"all_texts":["a"],"allTexts":["b"]}', list).json, { allTexts: ['b'] })
+  })
+
+  test('that names no field is passed over and told of, wherever it stands', () => {
+    const { json, unknown, paths } = readAll(
+      '{"text":"a","nme":1,"inner":{"x_y":{}},"inners":[{"z":null}],"byText":{"k":{"w":1}}}',
+    )
+    assert.deepEqual(json, { text: 'a', inner: {}, inners: [{}], byText: { k: {} } })
+    assert.deepEqual(unknown, ['nme', 'inner.x_y', 'inners[0].z', 'by_text[k].w'])
+    assert.deepEqual(paths, ['text', 'inners', 'by_text'])
+  })
+
+  test('that JavaScript would take for something else is a key like any other', () => {
+    const hostile =
+      '{"__proto__":{"text":"x"},"constructor":{"prototype":1},"toString":1,"hasOwnProperty":null,"$typeName":"x"}'
+    const { json, unknown } = readAll(hostile)
+    assert.deepEqual(json, {})
+    assert.deepEqual(unknown, ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '$typeName'])
+    assert.equal(
+      JSON.stringify(readAll('{"labels":{"__proto__":"a","constructor":"b"}}').json),
+      '{"labels":{"__proto__":"a","constructor":"b"}}',
+    )
+    assert.equal(
+      JSON.stringify(readAll('{"byText":{"__proto__":{"text":"a"}}}').json),
+      '{"byText":{"__proto__":{"text":"a"}}}',
+    )
+    assert.equal(({} as { text?: string }).text, undefined)
+  })
+
+  test('is told of in a form that is safe to send back', () => {
+    const { unknown } = readAll(`{"${'x'.repeat(100_000)}":1,"\\ud800":1}`)
+    assert.deepEqual(
+      unknown.map(({ length }) => length),
+      [100, 1],
+    )
+    for (const key of unknown) assert.ok(key.isWellFormed())
+  })
+})
+
+describe('null', () => {
+  test('is as good as absent, but told of', () => {
+    const { json, paths } = readAll(
+      '{"text":null,"small":null,"inner":null,"texts":null,"labels":null,"oneText":null,"someTime":null,"color":null}',
+    )
+    assert.deepEqual(json, {})
+    assert.deepEqual(paths, ['text', 'small', 'inner', 'texts', 'labels', 'one_text', 'some_time', 'color'])
+  })
+
+  test('leaves the other member of a oneof alone', () => {
+    assert.deepEqual(read({ oneText: 'a', oneInner: null }), { oneText: 'a' })
+    assert.deepEqual(read({ oneInner: null, oneText: 'a' }), { oneText: 'a' })
+  })
+
+  test('has no place in lists and maps', () => {
+    assertRefused({ texts: ['a', null] }, 'texts')
+    assertRefused({ colors: [null] }, 'colors')
+    assertRefused({ labels: { a: null } }, 'labels')
+    assertRefused({ inners: [{}, null] }, 'inners[1]', /^must be a JSON object, not null$/)
+    assertRefused({ byText: { a: null } }, 'by_text[a]', /not null/)
+  })
+})
+
+describe('what the object holds', () => {
+  test('is told leaf by leaf; lists, maps, times and empty objects are leaves', () => {
+    const { paths } = readAll(
+      '{"text":"","inner":{"text":"a","inner":{},"labels":{}},"texts":[],"labels":{"a":"b"},"someTime":"2026-01-01T00:00:00Z","oneInner":{"small":0}}',
+    )
+    assert.deepEqual(paths, [
+      'text',
+      'inner.text',
+      'inner.inner',
+      'inner.labels',
+      'texts',
+      'labels',
+      'some_time',
+      'one_inner.small',
+    ])
+  })
+
+  test('must be an object, and so must be every message in it', () => {
+    for (const body of [null, [], 'x', 1, true]) assertRefused(body, 'body', /^must be a JSON object/)
+    assertRefused({ inner: 'x' }, 'inner', /^must be a JSON object, not "x"$/)
+    assertRefused({ inner: { inner: [] } }, 'inner.inner', /not an array/)
+    assertRefused({ inners: {} }, 'inners', /^must be a JSON array, not an object$/)
+    assertRefused({ inners: [1] }, 'inners[0]', /not 1$/)
+    assertRefused({ byText: [] }, 'by_text', /^must be a JSON object, not an array$/)
+  })
+
+  test('is at most fifty messages deep', () => {
+    const nested = (depth: number) => `${'{"inner":'.repeat(depth)}{"text":"a"}${'}'.repeat(depth)}`
+    assert.doesNotThrow(() => readAll(nested(50)))
+    assertRefused({ raw: nested(51) }, Array(51).fill('inner').join('.'), /nested too deeply/)
+    assert.throws(() => readAll(nested(10_000)), StatusError)
+    const inList = `${'{"inners":['.repeat(60)}{}${']}'.repeat(60)}`
+    assert.throws(() => readAll(inList), /nested too deeply/)
+  })
+
+  test('may be nested as deep as it likes under a key that names no field', () => {
+    const depth = 200_000
+    const { unknown } = readAll(`{"nothing":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+    assert.deepEqual(unknown, ['nothing'])
+    assertRefused({ raw: `{"text":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}` }, 'text', /not an object$/)
+  })
+})
+
+describe('a oneof', () => {
+  test('takes one of its members', () => {
+    assertRefused({ oneText: 'a', oneInner: {} }, 'one_inner', /^excludes one_text; give one of them$/)
+  })
+})
+
+describe('a value', () => {
+  test('of text is a string, of any length and content that Unicode knows', () => {
+    assert.deepEqual(read({ text: '\0 😀 \u2028' }), { text: '\0 😀 \u2028' })
+    for (const text of [1, true, [], {}, ['a']]) assertRefused({ text }, 'text', /^must be a string, not /)
+    assertRefused({ raw: '{"text":"\\ud800"}' }, 'text', /^must be well-formed Unicode/)
+    assertRefused({ raw: '{"texts":["a","x\\udc00"]}' }, 'texts', /^must be well-formed Unicode/)
+    assertRefused({ raw: '{"labels":{"\\ud800":"a"}}' }, 'labels', /^must be well-formed Unicode/)
+    assertRefused({ raw: '{"byText":{"\\ud800":{}}}' }, 'by_text[\ufffd]', /^must be well-formed Unicode/)
+  })
+
+  test('of a truth is true or false', () => {
+    assert.deepEqual(read({ flag: true }), { flag: true })
+    for (const flag of ['true', 1, 0, '', []]) assertRefused({ flag }, 'flag', /^must be true or false, not /)
+  })
+
+  test('of a whole number is a number or a string of one', () => {
+    for (const raw of ['100', '1.0e2', '100.0', '1e2', '"100"', '"1e2"', '"100.0"']) {
+      assert.deepEqual(
+        readAll(`{"small":${raw},"big":${raw},"bigs":[${raw}]}`).json,
+        { small: 100, big: '100', bigs: ['100'] },
+        raw,
+      )
+    }
+    for (const raw of [
+      '1.5',
+      '"1.5"',
+      '1e400',
+      '-1e400',
+      '1e-1',
+      '""',
+      '" 1"',
+      '"1 "',
+      '"0x10"',
+      '"0b1"',
+      '"ten"',
+      'true',
+      '[]',
+      '{}',
+      `"${'9'.repeat(100_000)}"`,
+    ]) {
+      for (const key of ['small', 'big'])
+        assertRefused({ raw: `{"${key}":${raw}}` }, key, /^must be a number in range, not /)
+    }
+    assertRefused({ small: 2147483648 }, 'small')
+    assertRefused({ unsigned: -1 }, 'unsigned')
+    assertRefused({ bigger: '-1' }, 'bigger')
+    assertRefused({ bigs: ['1', '1.5'] }, 'bigs')
+  })
+
+  test('of 64 bits keeps its last digit as a string, and is refused where a number has lost it', () => {
+    assert.deepEqual(read({ big: '9223372036854775807' }), { big: '9223372036854775807' })
+    assert.deepEqual(read({ bigger: '18446744073709551615' }), { bigger: '18446744073709551615' })
+    assert.deepEqual(read({ big: Number.MAX_SAFE_INTEGER }), { big: String(Number.MAX_SAFE_INTEGER) })
+    assertRefused({ raw: '{"big":9007199254740993}' }, 'big')
+    assertRefused({ big: '9223372036854775808' }, 'big')
+  })
+
+  test('of a number with a fraction is a number, a string of one, or a name for what JSON lacks', () => {
+    assert.deepEqual(read({ ratio: '1.5' }), { ratio: 1.5 })
+    assert.deepEqual(read({ ratio: '-Infinity' }), { ratio: '-Infinity' })
+    assertRefused({ raw: '{"ratio":1e400}' }, 'ratio', /not Infinity$/)
+  })
+
+  test('of an enum is the name or the number of one of its values', () => {
+    assert.deepEqual(read({ color: 'BLUE', colors: [0, 'RED', 5] }), {
+      color: 'BLUE',
+      colors: ['COLOR_UNSPECIFIED', 'RED', 'BLUE'],
+    })
+    assert.deepEqual(read({ colorOf: { a: 1 } }), { colorOf: { a: 'RED' } })
+    for (const color of ['blue', 'GREEN', '5', '', 2, -1, 1.5, true, {}, '__proto__']) {
+      assertRefused({ color }, 'color', /^must be one of COLOR_UNSPECIFIED, RED, BLUE, not /)
+    }
+    assertRefused({ colors: ['RED', 2] }, 'colors')
+    assertRefused({ colorOf: { a: 99 } }, 'color_of')
+    assert.throws(() => readAll('{"capabilities":[103,1601]}', RoleSchema), StatusError)
+  })
+
+  test('of bytes is base64 in any variant', () => {
+    for (const data of ['+/8=', '-_8=', '+/8', '-_8']) assert.deepEqual(read({ data }), { data: '+/8=' })
+    for (const data of ['!', 'a', 1, []]) assertRefused({ data }, 'data', /^must be base64 text, not /)
+  })
+
+  test('of a timestamp has an offset', () => {
+    assert.deepEqual(read({ someTime: '2026-01-01T02:00:00.123456789+02:00' }), {
+      someTime: '2026-01-01T00:00:00.123456789Z',
+    })
+    for (const someTime of [
+      '2026-01-01T00:00:00',
+      '0000-01-01T00:00:00Z',
+      'now',
+      '',
+      0,
+      {},
+      '2026-01-01T00:00:00.1234567890Z',
+    ]) {
+      assertRefused({ someTime }, 'some_time', /^must be a Timestamp as JSON writes it, not /)
+    }
+  })
+
+  test('of a duration is seconds and nothing more', () => {
+    assert.deepEqual(read({ someSpan: '5400s' }), { someSpan: '5400s' })
+    assert.deepEqual(read({ someSpan: '-0.5s' }), { someSpan: '-0.500s' })
+    for (const someSpan of ['1h30m', '5400', '1sx', '1.0000000001s', '315576000001s', 's', '', 1]) {
+      assertRefused({ someSpan }, 'some_span', /Duration/)
+    }
+  })
+
+  test('of a mask keeps its paths as they are spelt', () => {
+    const message = reflect(sample, create(sample))
+    readJson(message, { someMask: 'some_time,someSpan' })
+    const { someMask } = message.message as unknown as { someMask: { paths: string[] } }
+    assert.deepEqual(someMask.paths, ['some_time', 'someSpan'])
+    assertRefused({ someMask: ['text'] }, 'some_mask')
+  })
+
+  test('of a map has keys of their type', () => {
+    assert.deepEqual(read({ byNumber: { '7': { text: 'a' }, '-9223372036854775808': {} } }), {
+      byNumber: { '7': { text: 'a' }, '-9223372036854775808': {} },
+    })
+    assert.deepEqual(read({ byFlag: { true: { small: 1 } } }), { byFlag: { true: { small: 1 } } })
+    assertRefused({ byNumber: { x: {} } }, 'by_number[x]')
+    assertRefused({ byNumber: { '1.5': {} } }, 'by_number[1.5]')
+    assertRefused({ byFlag: { yes: {} } }, 'by_flag[yes]')
+    assertRefused({ byNumber: { '7': { small: 'x' } } }, 'by_number[7].small')
+    assertRefused({ labels: { a: 1 } }, 'labels')
+  })
+
+  test('is shown shortened where it is refused', () => {
+    assertRefused({ small: 'x'.repeat(100_000) }, 'small', /^.{1,100}$/)
+    assertRefused({ small: '😀'.repeat(100) }, 'small', /^.{1,100}$/u)
+    assertRefused({ byNumber: { ['x'.repeat(100_000)]: {} } }, `by_number[${'x'.repeat(100)}]`)
+  })
+})
+
+test('any JSON is read or refused, and never fails otherwise', () => {
+  const names = sample.fields.flatMap(({ name, jsonName }) => [name, jsonName])
+  const leaf = fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.constantFrom('RED', '1', 'AA==', '1s', 1e21, -0, '\ud800', '__proto__'),
+  )
+  const { body } = fc.letrec<{ body: JsonValue }>((tie) => ({
+    body: fc.dictionary(
+      fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...names) }, { weight: 1, arbitrary: fc.string() }),
+      fc.oneof(
+        { maxDepth: 3 },
+        leaf as fc.Arbitrary<JsonValue>,
+        tie('body'),
+        fc.array(tie('body'), { maxLength: 2 }),
+      ),
+      { maxKeys: 3 },
+    ),
+  }))
+  fc.assert(
+    fc.property(body, (json) => {
+      try {
+        readJson(reflect(sample, create(sample)), json)
+      } catch (error) {
+        assert.ok(error instanceof StatusError && error.http === 400, String(error))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})

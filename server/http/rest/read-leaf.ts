@@ -1,0 +1,99 @@
+// Reads one JSON value into a field that nothing lies inside of. What ProtoJSON does not allow is refused, also
+// where the parser would take it.
+import type { DescEnum, DescField, JsonValue } from '@bufbuild/protobuf'
+import { create, mergeFromJson, ScalarType } from '@bufbuild/protobuf'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import type { StatusError } from '../../aip/errors.ts'
+import { invalidField } from '../../aip/errors.ts'
+
+export type JsonObject = { [key: string]: JsonValue }
+
+export const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function readLeaf(target: ReflectMessage, field: DescField, value: JsonValue, path: string): void {
+  try {
+    if (isFieldMask(field) && typeof value === 'string') {
+      // Paths keep their spelling; whoever applies the mask accepts both.
+      target.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
+    } else mergeFromJson(target.desc, target.message, { [field.jsonName]: strict(field, value) })
+  } catch {
+    throw refused(field, value, path)
+  }
+}
+
+const isFieldMask = (field: DescField): field is DescField & { fieldKind: 'message' } =>
+  field.fieldKind === 'message' && field.message.typeName === 'google.protobuf.FieldMask'
+
+export function refused(field: DescField, value: JsonValue, path: string): StatusError {
+  const texts = typeof value === 'object' && value !== null ? Object.entries(value).flat() : [value]
+  const isWhole = texts.every((text) => typeof text !== 'string' || text.isWellFormed())
+  if (!isWhole) return invalidField(path, 'must be well-formed Unicode; it holds a lone surrogate')
+  return invalidField(path, `must be ${expected(field)}, not ${describe(value)}`)
+}
+
+function strict(field: DescField, value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((element) => strictOne(field, element))
+  if (!isObject(value)) return strictOne(field, value)
+  return Object.fromEntries(Object.entries(value).map(([key, element]) => [key, strictOne(field, element)]))
+}
+
+function strictOne({ enum: desc, message, scalar }: DescField, value: JsonValue): JsonValue {
+  if (desc && typeof value === 'number' && !isKnown(desc, value)) throw new Error('no value of the enum')
+  if (message?.typeName === 'google.protobuf.Duration' && !duration.test(String(value)))
+    throw new Error('no duration')
+  return scalar !== undefined && integers.has(scalar) ? wholeNumber(value) : value
+}
+
+const isKnown = (desc: DescEnum, number: number) => desc.values.some((value) => value.number === number)
+
+const duration = /^-?\d{1,12}(?:\.\d{1,9})?s$/
+
+const integers = new Set([
+  ...[ScalarType.INT32, ScalarType.UINT32, ScalarType.SINT32, ScalarType.FIXED32, ScalarType.SFIXED32],
+  ...[ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64],
+])
+
+const numeral = /^-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?$/
+
+/** `1.0` and `1e2` are whole. A number beyond 2^53 has lost its last digits before we see it; a string has not. */
+function wholeNumber(value: JsonValue): JsonValue {
+  if (typeof value !== 'string' && typeof value !== 'number') return value
+  if (typeof value === 'string' && /^-?\d{1,40}$/.test(value)) return value
+  const number = typeof value === 'number' || numeral.test(value) ? Number(value) : Number.NaN
+  if (!Number.isSafeInteger(number)) throw new Error('no whole number')
+  return number
+}
+
+function expected(field: DescField): string {
+  switch (field.fieldKind) {
+    case 'enum':
+      return `one of ${field.enum.values
+        .map(({ name }) => name)
+        .slice(0, 12)
+        .join(', ')}`
+    case 'list':
+      return 'a JSON array of the right values'
+    case 'map':
+      return 'a JSON object of the right values'
+    case 'message':
+      return `a ${field.message.name} as JSON writes it`
+    case 'scalar':
+      return scalarNames.get(field.scalar) ?? 'a number in range'
+  }
+}
+
+const scalarNames = new Map([
+  [ScalarType.BOOL, 'true or false'],
+  [ScalarType.STRING, 'a string'],
+  [ScalarType.BYTES, 'base64 text'],
+])
+
+/** A value in few words, safe to send back. */
+export function describe(value: JsonValue): string {
+  if (Array.isArray(value)) return 'an array'
+  if (isObject(value)) return 'an object'
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value)
+  return text.length > 40 ? `${text.slice(0, 40)}…`.toWellFormed() : text
+}

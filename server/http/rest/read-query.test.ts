@@ -1,0 +1,356 @@
+// Row by row: facts on query binding, as grpc-gateway reads queries.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { JsonValue } from '@bufbuild/protobuf'
+import { create, toJson } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import fc from 'fast-check'
+import { StatusError } from '../../aip/errors.ts'
+import { declare } from '../../testing/hand-made.ts'
+import { readQuery } from './read-query.ts'
+
+const find = declare(
+  {
+    Sample: {
+      text: 'string',
+      flag: 'bool',
+      small: 'int32',
+      unsigned: 'uint32',
+      big: 'int64',
+      ratio: 'double',
+      data: 'bytes',
+      color: 'Color',
+      maybe: { type: 'int32', optional: true },
+      texts: { type: 'string', list: true },
+      numbers: { type: 'int32', list: true },
+      colors: { type: 'Color', list: true },
+      labels: { type: 'string', key: 'string' },
+      counts: { type: 'int32', key: 'string' },
+      some_time: 'google.protobuf.Timestamp',
+      some_span: 'google.protobuf.Duration',
+      update_mask: 'google.protobuf.FieldMask',
+      inner: 'Inner',
+      inners: { type: 'Inner', list: true },
+      one_text: { type: 'string', oneof: 'choice' },
+      one_number: { type: 'int32', oneof: 'choice' },
+      one_inner: { type: 'Inner', oneof: 'choice' },
+      other_inner: { type: 'Inner', oneof: 'choice' },
+    },
+    Inner: { deep_text: 'string', deeper: 'Inner' },
+  },
+  { Color: { COLOR_UNSPECIFIED: 0, RED: 1, BLUE: 5 } },
+)
+const sample = find('Sample')
+
+const nothingBound = () => false
+
+function read(query: string, desc = sample, isBound: (path: string) => boolean = nothingBound): JsonValue {
+  const message = reflect(desc, create(desc))
+  readQuery(message, query, isBound)
+  return toJson(desc, message.message)
+}
+
+function assertRefused(query: string, field: string, description = /./): void {
+  assert.throws(
+    () => read(query),
+    (error) => {
+      assert.ok(error instanceof StatusError, String(error))
+      assert.equal(error.http, 400)
+      assert.deepEqual(
+        error.violations.map((violation) => violation.field),
+        [field],
+      )
+      assert.match(error.violations[0]?.description ?? '', description)
+      return true
+    },
+    query,
+  )
+}
+
+const malformed = (error: unknown) =>
+  error instanceof StatusError && error.http === 400 && error.code === 3 && error.violations.length === 0
+
+describe('a parameter', () => {
+  test('is named in proto or JSON spelling, each part on its own', () => {
+    for (const name of ['uidp.descendants_of', 'uidp.descendantsOf']) {
+      assert.deepEqual(read(`${name}=a`, ListGroupsRequestSchema), { uidp: { descendantsOf: 'a' } })
+    }
+    assert.deepEqual(read('page_size=5&orderBy=name', ListGroupsRequestSchema), {
+      pageSize: 5,
+      orderBy: 'name',
+    })
+    assert.deepEqual(read('inner.deeper.deep_text=a&inner.deepText=b'), {
+      inner: { deepText: 'b', deeper: { deepText: 'a' } },
+    })
+  })
+
+  test('given in both spellings is given twice', () => {
+    assertRefused('some_time=2026-01-01T00:00:00Z&someTime=2026-01-01T00:00:00Z', 'some_time', /one value/)
+  })
+
+  test('is given once where the field holds one value, even if it says the same', () => {
+    assertRefused('text=a&text=b', 'text', /^takes one value and is given several$/)
+    assertRefused('text=a&text=a', 'text', /one value/)
+    assertRefused('text=&text=', 'text', /one value/)
+  })
+
+  test('is skipped where its field comes from the path or the body', () => {
+    const isBound = (path: string) => path === 'text' || path.startsWith('inner.')
+    assert.deepEqual(read('text=a&inner.deep_text=b&small=1', sample, isBound), { small: 1 })
+    assert.deepEqual(read('text=a&text=b&inner.deepText=%61', sample, isBound), {})
+  })
+
+  test('that names no leaf is ignored', () => {
+    const unknown = [
+      'nothing=1',
+      'text.x=1',
+      'inner=x',
+      'inner.=1',
+      '.text=1',
+      '=1',
+      'Text=1',
+      'some_time.seconds=1',
+    ]
+    for (const query of [
+      ...unknown,
+      '__proto__=1',
+      'constructor.name=1',
+      '__proto__[x]=1',
+      'inner.__proto__=1',
+      '[x]=1',
+    ]) {
+      assert.deepEqual(read(query), {}, query)
+    }
+  })
+
+  test('without a value is empty', () => {
+    assert.deepEqual(read('text'), {})
+    assert.deepEqual(read('texts'), { texts: [''] })
+    assertRefused('small', 'small')
+  })
+
+  test('is decoded: + is a blank, escapes are UTF-8, and a value may hold =', () => {
+    assert.deepEqual(read('text=a+b%2Bc%20%C3%A9%F0%9F%98%80=d'), { text: 'a b+c é😀=d' })
+    assert.deepEqual(read('te%78t=a'), { text: 'a' })
+    assert.deepEqual(read('&&text=a&'), { text: 'a' })
+  })
+
+  test('with a malformed escape is refused', () => {
+    for (const query of [
+      'text=%',
+      'text=%zz',
+      'text=%a',
+      '%zz=1',
+      'unknown=%zz',
+      'text=%ff',
+      'text=%ed%a0%80',
+    ]) {
+      assert.throws(() => read(query), malformed, query)
+    }
+  })
+
+  test('is not set off by a semicolon', () => {
+    assert.throws(() => read('text=a;small=1'), malformed)
+    assert.throws(() => read('unknown=a;b'), malformed)
+    assert.deepEqual(read('text=a%3Bb'), { text: 'a;b' })
+  })
+
+  test('comes with at most 1999 others', () => {
+    assert.deepEqual(read(Array(2000).fill('x=1').join('&')), {})
+    assert.throws(() => read(Array(2001).fill('x=1').join('&')), malformed)
+    assert.throws(() => read('&'.repeat(1_000_000)), malformed)
+  })
+})
+
+describe('a value', () => {
+  test('of a whole number is decimal and in range', () => {
+    for (const [query, small] of [
+      ['small=0', undefined],
+      ['small=-2147483648', -2147483648],
+      ['small=007', 7],
+      ['small=%2B5', 5],
+    ] as const) {
+      assert.deepEqual(read(query), small === undefined ? {} : { small }, query)
+    }
+    assert.deepEqual(read('big=-9223372036854775808'), { big: '-9223372036854775808' })
+    const wrong = [
+      '',
+      '1.0',
+      '1e2',
+      '0x10',
+      '1_000',
+      ' 1',
+      '1 ',
+      '+1',
+      '--1',
+      '2147483648',
+      'NaN',
+      'ten',
+      '１',
+      '9'.repeat(5000),
+    ]
+    for (const text of wrong) assertRefused(`small=${text}`, 'small', /^must be a number in range, not "/)
+    for (const text of ['', '1.5', '9223372036854775808', '0x1', '9'.repeat(5000)])
+      assertRefused(`big=${text}`, 'big')
+    assertRefused('unsigned=-1', 'unsigned')
+    assertRefused('maybe=', 'maybe')
+  })
+
+  test('of a truth is one of the twelve words', () => {
+    for (const text of ['1', 't', 'T', 'true', 'TRUE', 'True'])
+      assert.deepEqual(read(`flag=${text}`), { flag: true })
+    for (const text of ['0', 'f', 'F', 'false', 'FALSE', 'False']) assert.deepEqual(read(`flag=${text}`), {})
+    for (const text of ['', 'yes', 'tRUE', '2', 'null'])
+      assertRefused(`flag=${text}`, 'flag', /^must be true or false/)
+  })
+
+  test('of an enum is the name or the number of one of its values', () => {
+    assert.deepEqual(read('color=BLUE'), { color: 'BLUE' })
+    assert.deepEqual(read('color=5'), { color: 'BLUE' })
+    assert.deepEqual(read('color=0'), {})
+    assert.deepEqual(read('colors=RED&colors=5'), { colors: ['RED', 'BLUE'] })
+    for (const text of ['', 'blue', 'GREEN', '2', '-1', '5.0', '99999999999', 'constructor'])
+      assertRefused(`color=${text}`, 'color', /COLOR_UNSPECIFIED, RED, BLUE/)
+    assertRefused('colors=RED&colors=2', 'colors')
+  })
+
+  test('of a number with a fraction is as JSON writes it', () => {
+    assert.deepEqual(read('ratio=1.5e3'), { ratio: 1500 })
+    assertRefused('ratio=one', 'ratio')
+  })
+
+  test('of bytes is base64 of either alphabet, with or without padding', () => {
+    for (const text of ['-_8=', '-_8', '%2B/8%3D']) assert.deepEqual(read(`data=${text}`), { data: '+/8=' })
+    assertRefused('data=!', 'data', /base64/)
+  })
+
+  test('of a timestamp is RFC 3339 with an offset', () => {
+    assert.deepEqual(read('some_time=2026-01-01T01:00:00.5%2B01:00'), {
+      someTime: '2026-01-01T00:00:00.500Z',
+    })
+    for (const text of [
+      '',
+      '2026-01-01',
+      '2026-01-01T00:00:00',
+      '1767225600',
+      'now',
+      '2026-13-01T00:00:00Z',
+    ]) {
+      assertRefused(`some_time=${text}`, 'some_time', /Timestamp/)
+    }
+  })
+
+  test('of a duration is as JSON or as Go writes it', () => {
+    const spans = {
+      '5400s': '5400s',
+      '1h30m': '5400s',
+      '1.5h': '5400s',
+      '-1m': '-60s',
+      '1.5s': '1.500s',
+      '250ms': '0.250s',
+    }
+    for (const [text, someSpan] of Object.entries({
+      ...spans,
+      '100ns': '0.000000100s',
+      '7us': '0.000007s',
+      '0s': '0s',
+    })) {
+      assert.deepEqual(read(`some_span=${text}`), { someSpan }, text)
+    }
+    for (const text of [
+      '',
+      '5400',
+      'h',
+      '1h30',
+      '1d',
+      '1sx',
+      'x1s',
+      '--1s',
+      '1s ',
+      '1e3s',
+      `${'9'.repeat(400)}h`,
+      '315576000001s',
+    ]) {
+      assertRefused(`some_span=${text}`, 'some_span', /Duration/)
+    }
+  })
+
+  test('of a mask is paths in whatever spelling, separated by commas', () => {
+    const message = reflect(sample, create(sample))
+    readQuery(message, 'updateMask=some_time,someSpan,%20inner.deepText', nothingBound)
+    const { updateMask } = message.message as unknown as { updateMask: { paths: string[] } }
+    assert.deepEqual(updateMask.paths, ['some_time', 'someSpan', ' inner.deepText'])
+    assertRefused('updateMask=text&update_mask=small', 'update_mask', /one value/)
+  })
+})
+
+describe('several values', () => {
+  test('make a list, in their order, and a comma is part of a value', () => {
+    assert.deepEqual(read('texts=b&texts=a,c&texts='), { texts: ['b', 'a,c', ''] })
+    assert.deepEqual(read('numbers=1&numbers=2'), { numbers: [1, 2] })
+    assert.deepEqual(read('uidp.ids=a&uidp.ids=b', ListGroupsRequestSchema), { uidp: { ids: ['a', 'b'] } })
+    assertRefused('numbers=1,2', 'numbers')
+  })
+
+  test('make a map, each under its key', () => {
+    assert.deepEqual(read('labels[a]=1&labels[b.c]=2&counts[x]=3'), {
+      labels: { a: '1', 'b.c': '2' },
+      counts: { x: 3 },
+    })
+    assert.deepEqual(read('labels[a]=1&labels[a]=2'), { labels: { a: '2' } })
+    const json = JSON.stringify(read('labels[__proto__]=1&labels[constructor]=2&labels[]=3'))
+    assert.equal(json, '{"labels":{"__proto__":"1","constructor":"2","":"3"}}')
+    assertRefused('labels=a', 'labels', /^is a map/)
+    assertRefused('counts[x]=a', 'counts')
+  })
+
+  test('under keys are refused by what is no map', () => {
+    for (const [query, field] of [
+      ['text[a]=b', 'text'],
+      ['texts[]=b', 'texts'],
+      ['small[x]=1', 'small'],
+    ] as const) {
+      assertRefused(query, field, /is no map/)
+    }
+  })
+
+  test('cannot make a list of messages', () => {
+    assertRefused('inners=a', 'inners')
+  })
+
+  test('of one oneof are refused', () => {
+    assert.deepEqual(read('one_number=0'), { oneNumber: 0 })
+    assertRefused('one_text=a&one_number=1', 'one_number', /^excludes one_text/)
+    assertRefused('one_text=&oneInner.deepText=b', 'one_inner', /^excludes one_text/)
+    assertRefused('one_inner.deep_text=a&other_inner.deep_text=b', 'other_inner', /^excludes one_inner/)
+    assert.deepEqual(read('one_inner.deep_text=a&one_inner.deeper.deep_text=b'), {
+      oneInner: { deepText: 'a', deeper: { deepText: 'b' } },
+    })
+  })
+})
+
+test('any query is read or refused, and never fails otherwise', () => {
+  const name = fc.oneof(
+    fc.constantFrom(...sample.fields.flatMap(({ name, jsonName }) => [name, jsonName, `${name}[k]`])),
+    fc.string(),
+  )
+  const value = fc.oneof(
+    fc.string(),
+    fc.constantFrom('%', '1', '-1', 'true', '%00', '%F0%9F%98%80', '1h', '\ud800'),
+  )
+  const query = fc.array(
+    fc.tuple(name, value).map(([left, right]) => `${left}=${right}`),
+    { maxLength: 4 },
+  )
+  fc.assert(
+    fc.property(query, (pairs) => {
+      try {
+        readQuery(reflect(sample, create(sample)), pairs.join('&'), nothingBound)
+      } catch (error) {
+        assert.ok(error instanceof StatusError && error.http === 400, String(error))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})

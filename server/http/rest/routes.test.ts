@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethod, describeMethods } from '@stemma/api/method.ts'
+import { StatusError } from '../../aip/errors.ts'
+import type { Endpoint } from '../door.ts'
+import { makeRoutes, splitPath } from './routes.ts'
+
+const groups = makeRoutes(describeMethods(GroupsService).map((method) => ({ method })))
+
+/** The name of the method that answers, and the fields that the path fills. */
+function answering(
+  verb: string,
+  path: string,
+  routes = groups,
+): [string, Record<string, string>] | undefined {
+  const match = routes.match(verb, splitPath(path))
+  return match && [match.route.endpoint.method.desc.name, Object.fromEntries(match.fields)]
+}
+
+const verbsOf = (path: string, routes = groups) => [...routes.find(splitPath(path)).keys()].sort()
+
+describe('the routes of groups', () => {
+  test('give the bare collection to List, not to Get', () => {
+    assert.deepEqual(answering('GET', '/iam/v2beta1/groups'), ['ListGroups', {}])
+    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/b'), ['GetGroup', { uid: 'a/b' }])
+  })
+
+  test('do not take a trailing slash for none', () => {
+    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/'), ['GetGroup', { uid: '' }])
+    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/'), ['GetGroup', { uid: 'a/' }])
+  })
+
+  test('create an organization where the path names no parent', () => {
+    assert.deepEqual(answering('POST', '/iam/v2beta1/groups'), ['CreateGroup', { parent: '' }])
+    assert.deepEqual(answering('POST', '/iam/v2beta1/groups/a'), ['CreateGroup', { parent: 'a' }])
+  })
+
+  test('lead PATCH and DELETE without a uid to the method that says it is missing', () => {
+    assert.deepEqual(answering('PATCH', '/iam/v2beta1/groups'), ['UpdateGroup', { 'group.uid': '' }])
+    assert.deepEqual(answering('DELETE', '/iam/v2beta1/groups'), ['DeleteGroup', { uid: '' }])
+  })
+
+  test('tell which methods a path takes', () => {
+    const all = ['DELETE', 'GET', 'PATCH', 'POST']
+    assert.deepEqual(verbsOf('/iam/v2beta1/groups'), all)
+    assert.deepEqual(verbsOf('/iam/v2beta1/groups/a'), all)
+    assert.equal(
+      groups.find(splitPath('/iam/v2beta1/groups')).get('GET')?.route.endpoint.method.desc.name,
+      'ListGroups',
+    )
+    assert.equal(answering('PUT', '/iam/v2beta1/groups/a'), undefined)
+    assert.equal(answering('get', '/iam/v2beta1/groups/a'), undefined)
+  })
+
+  test('know no other path', () => {
+    const others = [
+      '/',
+      '/iam',
+      '/iam/v2beta1',
+      '/iam/v2beta1/',
+      '/iam/v2beta1/group',
+      '/iam/v1/groups',
+      '//iam/v2beta1/groups',
+    ]
+    for (const path of [...others, '/iam/v2beta1/groups:x', '/__proto__/constructor/toString', '*', '']) {
+      assert.deepEqual(verbsOf(path), [], path)
+    }
+  })
+
+  test('leave a verb that nobody registered in the uid', () => {
+    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a:purge'), ['GetGroup', { uid: 'a:purge' }])
+  })
+})
+
+const some = describeMethod(GroupsService.method.getGroup)
+const endpoint = (name: string, verb: string, ...paths: string[]): Endpoint => ({
+  method: {
+    ...some,
+    desc: { ...some.desc, name },
+    bindings: paths.map((path) => ({ verb, path, body: '' })),
+  },
+})
+
+describe('routes', () => {
+  const list = [
+    endpoint('Get', 'GET', '/registry/v2beta1/repos/{uid=**}'),
+    endpoint('List', 'GET', '/registry/v2beta1/repos'),
+    endpoint('Readme', 'GET', '/registry/v2beta1/repos/{uid=**}/readme'),
+    endpoint('Size', 'GET', '/registry/v2beta1/repos/{uid=**}/digests/{digest}/size'),
+    endpoint('Check', 'GET', '/registry/v2beta1/repos/{uid=**}:check'),
+    endpoint('Sync', 'POST', '/registry/v2beta1/repos:sync'),
+    endpoint('Exchange', 'POST', '/sts/exchange', '/sts/exchange:now'),
+  ]
+
+  for (const [order, endpoints] of [
+    ['as they come', list],
+    ['backwards', list.toReversed()],
+  ] as const) {
+    const routes = makeRoutes(endpoints)
+    const named = (verb: string, path: string) => answering(verb, path, routes)
+
+    test(`prefer what says more, registered ${order}`, () => {
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos'), ['List', {}])
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/b'), ['Get', { uid: 'a/b' }])
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/readme'), ['Readme', { uid: 'a' }])
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/digests/d/size'), [
+        'Size',
+        { uid: 'a', digest: 'd' },
+      ])
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a:check'), ['Check', { uid: 'a' }])
+      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/readme:check'), ['Check', { uid: 'a/readme' }])
+    })
+
+    test(`find verbs on collections and short paths, registered ${order}`, () => {
+      assert.deepEqual(named('POST', '/registry/v2beta1/repos:sync'), ['Sync', {}])
+      assert.deepEqual(verbsOf('/registry/v2beta1/repos:sync', routes), ['POST'])
+      assert.deepEqual(named('POST', '/sts/exchange'), ['Exchange', {}])
+      assert.deepEqual(named('POST', '/sts/exchange:now'), ['Exchange', {}])
+      assert.equal(named('POST', '/sts/exchange/'), undefined)
+    })
+  }
+
+  test('are refused where their first words are not fixed, which no lookup would find', () => {
+    assert.throws(() => makeRoutes([endpoint('Odd', 'GET', '/iam/{version}/groups')]), /fixed words/)
+  })
+})
+
+describe('a path', () => {
+  test('is split at its slashes after its escapes are resolved, %2F too', () => {
+    assert.deepEqual(splitPath('/iam/v2beta1/groups/a%2Fb%2fc'), ['iam', 'v2beta1', 'groups', 'a', 'b', 'c'])
+    assert.deepEqual(splitPath('/a%3Aread/%C3%A9+b'), ['a:read', 'é+b'])
+  })
+
+  test('keeps its dots and its empty segments', () => {
+    assert.deepEqual(splitPath('/a/../b/./c'), ['a', '..', 'b', '.', 'c'])
+    assert.deepEqual(splitPath('/a//b/'), ['a', '', 'b', ''])
+  })
+
+  test('is not decoded twice', () => {
+    assert.deepEqual(splitPath('/a%252Fb'), ['a%2Fb'])
+  })
+
+  test('with a malformed escape is refused', () => {
+    for (const path of ['/%', '/%z1', '/%zz', '/a%2', '/%ff', '/%c3', '/%ed%a0%80', '/%80abc']) {
+      assert.throws(
+        () => splitPath(path),
+        (error) => error instanceof StatusError && error.http === 400 && error.code === 3,
+        path,
+      )
+    }
+  })
+})

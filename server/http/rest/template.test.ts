@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { matchTemplate, parseTemplate } from './template.ts'
+
+/** The fields that a path fills; undefined where it does not match. */
+function match(template: string, path: string): Record<string, string> | undefined {
+  const fields = matchTemplate(parseTemplate(template), path.slice(1).split('/'))
+  return fields && Object.fromEntries(fields)
+}
+
+describe('a template', () => {
+  test('of literals matches itself alone', () => {
+    assert.deepEqual(match('/iam/v2beta1/groups', '/iam/v2beta1/groups'), {})
+    for (const path of [
+      '/iam/v2beta1',
+      '/iam/v2beta1/groups/',
+      '/iam/v2beta1/Groups',
+      '/',
+      '',
+      '//iam/v2beta1/groups',
+    ]) {
+      assert.equal(match('/iam/v2beta1/groups', path), undefined, path)
+    }
+  })
+
+  test('takes one segment for *, whether or not it is written', () => {
+    for (const template of ['/a/{x}/c', '/a/{x=*}/c']) {
+      assert.deepEqual(match(template, '/a/b/c'), { x: 'b' })
+      assert.equal(match(template, '/a/c'), undefined)
+      assert.equal(match(template, '/a/b/b/c'), undefined)
+    }
+    assert.deepEqual(match('/a/*/c', '/a/b/c'), {})
+  })
+
+  test('takes zero or more segments for **', () => {
+    assert.deepEqual(match('/groups/{uid=**}', '/groups'), { uid: '' })
+    assert.deepEqual(match('/groups/{uid=**}', '/groups/a'), { uid: 'a' })
+    assert.deepEqual(match('/groups/{uid=**}', '/groups/a/b/c'), { uid: 'a/b/c' })
+    assert.equal(match('/groups/{uid=**}', '/'), undefined)
+  })
+
+  test('keeps the slashes that a path ends with or repeats', () => {
+    assert.deepEqual(match('/groups/{uid=**}', '/groups/'), { uid: '' })
+    assert.deepEqual(match('/groups/{uid=**}', '/groups/a/'), { uid: 'a/' })
+    assert.deepEqual(match('/groups/{uid=**}', '/groups//a'), { uid: '/a' })
+  })
+
+  test('may go on after **', () => {
+    assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/a/b/readme'), { uid: 'a/b' })
+    assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme'), { uid: '' })
+    assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme/readme'), { uid: 'readme' })
+    assert.equal(match('/repos/{uid=**}/readme', '/repos/a/b'), undefined)
+    assert.equal(match('/repos/{uid=**}/readme', '/repos/a/readme/b'), undefined)
+    assert.equal(match('/repos/{uid=**}/readme', '/readme'), undefined)
+  })
+
+  test('may take further variables after **', () => {
+    const template = '/repos/{repo=**}/digests/{digest}/size'
+    assert.deepEqual(match(template, '/repos/a/b/digests/sha256:1/size'), { repo: 'a/b', digest: 'sha256:1' })
+    assert.deepEqual(match(template, '/repos/digests/d/size'), { repo: '', digest: 'd' })
+    assert.equal(match(template, '/repos/digests/size'), undefined)
+  })
+
+  test('fills a field inside a message', () => {
+    assert.deepEqual(match('/groups/{group.uid=**}', '/groups/a/b'), { 'group.uid': 'a/b' })
+  })
+
+  test('fills one field from several segments of a pattern', () => {
+    assert.deepEqual(match('/v1/{name=shelves/*/books/**}', '/v1/shelves/1/books/2/3'), {
+      name: 'shelves/1/books/2/3',
+    })
+    assert.equal(match('/v1/{name=shelves/*/books/**}', '/v1/shelves/1'), undefined)
+  })
+
+  test('with a verb matches only paths that end with the verb', () => {
+    assert.deepEqual(match('/groups/{uid=**}:check', '/groups/a/b:check'), { uid: 'a/b' })
+    assert.deepEqual(match('/groups/{uid=**}:check', '/groups:check'), { uid: '' })
+    assert.deepEqual(match('/groups:batch', '/groups:batch'), {})
+    for (const path of [
+      '/groups/a',
+      '/groups/a:checks',
+      '/groups/a/check',
+      '/groups/a:check/b',
+      '/groups/acheck',
+    ]) {
+      assert.equal(match('/groups/{uid=**}:check', path), undefined, path)
+    }
+    assert.deepEqual(match('/groups/{uid=**}:check', '/groups/a:b:check'), { uid: 'a:b' })
+  })
+
+  test('without a verb leaves a colon where it is', () => {
+    assert.deepEqual(match('/groups/{uid=**}', '/groups/a:check'), { uid: 'a:check' })
+    assert.equal(match('/groups', '/groups:check'), undefined)
+  })
+
+  test('cannot hold ** twice', () => {
+    assert.throws(() => parseTemplate('/a/{x=**}/b/{y=**}'), /holds \*\* twice/)
+  })
+
+  test('is not impressed by names that objects have', () => {
+    assert.deepEqual(
+      [...(matchTemplate(parseTemplate('/a/{x=**}'), ['a', '__proto__']) ?? [])],
+      [['x', '__proto__']],
+    )
+  })
+
+  test('gives back what ** stood for, whatever that is', () => {
+    const segment = fc.string({ maxLength: 5 }).map((text) => text.replaceAll('/', ''))
+    fc.assert(
+      fc.property(fc.array(segment, { maxLength: 5 }), segment, (inside, last) => {
+        const template = parseTemplate('/a/{x=**}/b/{y}')
+        const fields = matchTemplate(template, ['a', ...inside, 'b', last])
+        assert.deepEqual(fields && [...fields.values()], [inside.join('/'), last])
+      }),
+    )
+  })
+})

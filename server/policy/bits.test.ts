@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { decodeBits, encodeBits } from './bits.ts'
+import { allCapabilities, capabilityNamed } from './capabilities.ts'
+
+const numbers = allCapabilities.map(({ number }) => number as number)
+const bitOf = new Map(allCapabilities.map(({ number, bit }) => [number as number, bit]))
+const numberNamed = (name: string) => capabilityNamed(name)?.number ?? 0
+
+/** The bit length that an encoding states, and its words. */
+function read(text: string): { length: number; words: bigint[] } {
+  const bytes = Buffer.from(text, 'base64')
+  const words = Array.from({ length: bytes.length / 8 - 1 }, (_, at) => bytes.readBigUInt64BE(8 + at * 8))
+  return { length: Number(bytes.readBigUInt64BE()), words }
+}
+
+describe('a set of capabilities', () => {
+  const published = 'AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk'
+
+  test('is written as published tokens carry it', () => {
+    assert.deepEqual(read(published), { length: 124, words: [0x4442004080804448n, 0x08881830408aa964n] })
+    const bits = decodeBits(published)
+    const capabilities = numbers.filter((number) => bits.has(bitOf.get(number) ?? -1))
+    assert.equal(capabilities.length, bits.size)
+    assert.equal(encodeBits(capabilities), published)
+  })
+
+  test('comes back as it was', () => {
+    fc.assert(
+      fc.property(fc.subarray(numbers), (held) => {
+        const bits = decodeBits(encodeBits(held))
+        assert.deepEqual(
+          [...bits].sort((a, b) => a - b),
+          held.map((number) => bitOf.get(number) ?? -1).sort((a, b) => a - b),
+        )
+      }),
+    )
+  })
+
+  test('is written the same in any order and however often a capability comes', () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray(numbers), (held) => {
+        assert.equal(encodeBits([...held, ...held]), encodeBits(new Set(held.toSorted((a, b) => a - b))))
+      }),
+    )
+  })
+
+  test('is as long as its highest bit, and at least 50 bits', () => {
+    assert.deepEqual(read(encodeBits([])), { length: 50, words: [0n] })
+    assert.deepEqual(read(encodeBits([numberNamed('groups.create')])), { length: 50, words: [2n] })
+    assert.equal(read(encodeBits([numberNamed('record_policy_results.list')])).length, 51)
+    const { length, words } = read(encodeBits([numberNamed('tag.create')]))
+    assert.deepEqual([length, words], [65, [0n, 1n]])
+  })
+
+  test('has the padding and the alphabet of base64url', () => {
+    assert.equal(encodeBits([]).length, 24)
+    assert.ok(encodeBits([]).endsWith('=='))
+    fc.assert(fc.property(fc.subarray(numbers), (held) => /^[A-Za-z0-9_-]+={0,2}$/.test(encodeBits(held))))
+  })
+
+  test('leaves out numbers that are no capability', () => {
+    assert.equal(encodeBits([0, 1, 1601, 99999, -1, 103]), encodeBits([103]))
+  })
+
+  test('is empty where it cannot be read', () => {
+    for (const text of ['', 'AAAA', '!', 'AAAAAAAAAHw', encodeBits([]).slice(0, 12)])
+      assert.equal(decodeBits(text).size, 0)
+  })
+})

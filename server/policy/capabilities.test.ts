@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { CapabilitySchema } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { allCapabilities, capabilityNamed, capabilityOf, nameOf } from './capabilities.ts'
+
+describe('the capabilities', () => {
+  test('are all 216 that published clients know', () => {
+    assert.equal(allCapabilities.length, 216)
+    assert.equal(CapabilitySchema.values.length, 217)
+  })
+
+  test('have numbers, names and bits of their own', () => {
+    for (const key of ['number', 'name', 'bit'] as const) {
+      assert.equal(new Set(allCapabilities.map((fact) => fact[key])).size, 216, key)
+    }
+    for (const { name, bit } of allCapabilities) {
+      assert.match(name, /^[a-z_]+(\.[a-z_]+)*$/)
+      assert.ok(bit > 0 && bit < 256, name)
+    }
+  })
+
+  test('leave alone the numbers that were given up', () => {
+    for (const number of [1, 1601, 1602, 1873]) assert.equal(capabilityOf(number), undefined)
+  })
+
+  test('are as published, number by number: tokens and roles of clients rest on them', () => {
+    const lines = allCapabilities
+      .toSorted((a, b) => a.number - b.number)
+      .map(
+        ({ number, name, bit, internalOnly }) =>
+          `${number} ${CapabilitySchema.value[number]?.name} ${name} ${bit} ${internalOnly}`,
+      )
+    assert.equal(lines[1], '101 CAP_IAM_GROUPS_CREATE groups.create 1 false')
+    assert.equal(lines.at(-1), '10000 CAP_GULFSTREAM gulfstream 47 false')
+    assert.equal(
+      createHash('sha256').update(lines.join('\n')).digest('hex'),
+      '2410040c070be97d288b3df67e26a83ae501b251ad737cbecc306086f76b3f58',
+    )
+  })
+
+  test('are found by number and by name', () => {
+    for (const fact of allCapabilities) {
+      assert.equal(capabilityOf(fact.number), fact)
+      assert.equal(capabilityNamed(fact.name), fact)
+      assert.equal(nameOf(fact.number), fact.name)
+    }
+  })
+
+  test('are not found under anything else', () => {
+    for (const number of [0, -1, 0.5, Number.NaN, 2 ** 31]) assert.equal(capabilityOf(number), undefined)
+    for (const name of ['', 'iam.groups.list', 'Groups.list', '__proto__', 'constructor']) {
+      assert.equal(capabilityNamed(name), undefined)
+    }
+    assert.equal(nameOf(99999), 'capability 99999')
+  })
+
+  test('know which of them are reserved to the platform itself', () => {
+    assert.equal(capabilityNamed('internal')?.internalOnly, false)
+    assert.equal(capabilityNamed('repo.internal.admin')?.internalOnly, true)
+    assert.equal(allCapabilities.filter(({ internalOnly }) => internalOnly).length, 40)
+  })
+})
