@@ -11,7 +11,9 @@ import { openKeyRing } from './auth/keys.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
+import type { PlainPaths } from './http/dispatch.ts'
 import { dispatch } from './http/dispatch.ts'
+import type { OnStray } from './http/door.ts'
 import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
@@ -26,6 +28,7 @@ import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/standard.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
+import type { Metrics } from './rpc/report.ts'
 import { openMetrics, openReport } from './rpc/report.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
@@ -84,44 +87,43 @@ export type App = {
 }
 
 export async function startApp(config: Config, log: Log, overrides: Overrides = {}): Promise<App> {
-  const now = overrides.now ?? Date.now
   const store = openStore(config, log)
+  try {
+    return await openApp(config, log, store, overrides)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
+  const { now = Date.now, random = randomBytes, drainPatience = 30_000 } = overrides
   const { keys } = await prepareStore(config, store)
-  const random = overrides.random ?? randomBytes
   const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
   const endpoints = endpointsOf(surroundings, config)
   const metrics = openMetrics()
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, openReport(log, metrics))
-  const { errorDomain, baseUrl, corsOrigins } = config
+  const onStray: OnStray = (requestId, error) =>
+    log.info({ requestId, reason: error.message }, 'stray request')
   let isDraining = false
 
-  const grpc = openGrpc({ endpoints, corridor, errorDomain })
+  const { errorDomain, baseUrl, corsOrigins, port, hosts, tls } = config
+  const grpc = openGrpc({ endpoints, corridor, errorDomain, onStray })
   const rest = openRest({
-    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins },
-    isTls: config.tls !== undefined,
-    onStray: (requestId, error) =>
-      log.info({ requestId, door: 'rest', reason: error.message }, 'stray request'),
+    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins, onStray },
+    isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
-  const plainPaths = {
-    '/healthz': () => text(200, 'ok\n'),
-    '/readyz': async () => {
-      if (isDraining) return text(503, 'draining\n')
-      return store.query(sql`select 1`).then(
-        () => text(200, 'ok\n'),
-        () => text(503, 'the store cannot be reached\n'),
-      )
-    },
-    '/metrics': async () => ({
-      status: 200,
-      type: metrics.registry.contentType,
-      body: await metrics.registry.metrics(),
-    }),
-  }
+  const plain = plainPaths(store, metrics, () => isDraining)
+  const onRequest = dispatch(plain, rest)
   const listener = await listen({
-    ...{ port: config.port, hosts: config.hosts, tls: config.tls },
-    onRequest: dispatch(plainPaths, rest),
+    port,
+    hosts,
+    tls,
+    errorDomain,
+    onStray,
+    onRequest,
     onHttp2: grpc.takeSocket,
   })
 
@@ -133,11 +135,25 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
       grpc.setServing(false)
       if (!isUrgent) await pause(config.drainDelay)
       const drained = Promise.all([listener.drain(), grpc.drain()])
-      await Promise.race([drained, pause(overrides.drainPatience ?? 30_000)])
+      await Promise.race([drained, pause(drainPatience)])
       grpc.destroy()
       listener.destroy()
       await store.close()
     },
+  }
+}
+
+function plainPaths(store: Store, { registry }: Metrics, isDraining: () => boolean): PlainPaths {
+  return {
+    '/healthz': () => text(200, 'ok\n'),
+    '/readyz': () => {
+      if (isDraining()) return text(503, 'draining\n')
+      return store.query(sql`select 1`).then(
+        () => text(200, 'ok\n'),
+        () => text(503, 'the store cannot be reached\n'),
+      )
+    },
+    '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
   }
 }
 

@@ -1,11 +1,12 @@
 // Holds values against the rules of the contract. Every string of every request is checked for text that no
 // store can keep, whether or not its field has rules of its own.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { getOption } from '@bufbuild/protobuf'
+import { create, getOption } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
-import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
+import { FieldRulesSchema, rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
 import type { FieldViolation } from './errors.ts'
 import { isInRange, isTime } from './time-range.ts'
@@ -108,9 +109,15 @@ function checkValue(value: unknown, path: string, test: StringTest, report: Repo
 
 function checkMessage(value: ReflectMessage, path: string, report: Report) {
   const { message } = value
-  if (!isTime(message)) run(value, `${path}.`, report)
+  if (isFieldMask(message)) {
+    // A mask is one value to whoever sends it, not a list of paths.
+    for (const one of message.paths) anyText(one, (description) => report({ field: path, description }))
+  } else if (!isTime(message)) run(value, `${path}.`, report)
   else if (!isInRange(message)) report({ field: path, description: 'is out of range' })
 }
+
+const isFieldMask = (message: Message): message is FieldMask =>
+  message.$typeName === 'google.protobuf.FieldMask'
 
 const isReflectMessage = (value: unknown): value is ReflectMessage =>
   typeof value === 'object' && value !== null && 'desc' in value && 'message' in value
@@ -134,6 +141,8 @@ function stringTest(rule: FieldRules): StringTest {
     }
   }
 }
+
+const anyText = stringTest(create(FieldRulesSchema))
 
 /** Characters are code points, of which each takes one or two units; they are counted only where it matters. */
 const isLongerThan = (value: string, most: number) =>

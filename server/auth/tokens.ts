@@ -108,7 +108,7 @@ function keyIdOf(token: string): string {
 }
 
 function callerOf({ sub = '', iat = 0 }: JWTPayload): Caller {
-  if (!isUid(sub)) throw invalid('the subject of the token is no identity')
+  if (typeof sub !== 'string' || !isUid(sub)) throw invalid('the subject of the token is no identity')
   return { identity: sub, issuedAt: iat }
 }
 

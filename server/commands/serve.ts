@@ -11,8 +11,9 @@ export const serve: Command = {
     const { config } = readConfig(process.env, args)
     const log = openLog(config.logLevel)
     const app = await startApp(config, log)
+    const stopped = stopSignal()
     process.stdout.write(greeting(config, app.port))
-    const signal = await stopSignal()
+    const signal = await stopped
     log.info({ signal }, 'stopping')
     // Whoever presses Ctrl-C watches, and waits for no load balancer.
     await app.stop(signal === 'SIGINT')
@@ -21,13 +22,18 @@ export const serve: Command = {
   },
 }
 
+/** A supervisor signals the launcher and this process alike, and the launcher passes its signal on. */
+const sameBreath = 500
+
+/** The first signal asks, the second insists. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
+    let asked = Number.POSITIVE_INFINITY
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       process.on(signal, () => {
+        if (performance.now() - asked > sameBreath) process.exit(1)
+        asked = Math.min(asked, performance.now())
         resolve(signal)
-        // The first signal asks, the second insists.
-        process.on(signal, () => process.exit(1))
       })
     }
   })

@@ -1,31 +1,46 @@
 // What HTTP/1.1 serves besides the API: whether the process lives, whether it should get traffic, its figures.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { requestIdOf } from './door.ts'
+import { isTls, safeHeaders } from './headers.ts'
+import { splitTarget } from './target.ts'
 
 export type PlainAnswer = { status: number; type: string; body: string }
-export type PlainPaths = Record<string, () => PlainAnswer | Promise<PlainAnswer>>
+type Answer = () => PlainAnswer | Promise<PlainAnswer>
+export type PlainPaths = Record<string, Answer>
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export function dispatch(paths: PlainPaths, rest: Handle): Handle {
   const plain = new Map(Object.entries(paths))
   return (request, response) => {
-    const answer = plain.get((request.url ?? '').split('?', 1)[0] ?? '')
-    if (!answer || (request.method !== 'GET' && request.method !== 'HEAD')) return rest(request, response)
-    return send(answer, request, response)
+    const answer = plain.get(splitTarget(request.url ?? '').path)
+    return answer ? answerPlainly(answer, request, response) : rest(request, response)
   }
 }
 
-async function send(
-  answer: () => PlainAnswer | Promise<PlainAnswer>,
+const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body })
+
+async function attempt(answer: Answer): Promise<PlainAnswer> {
+  try {
+    return await answer()
+  } catch {
+    return text(500, 'something went wrong on our side\n')
+  }
+}
+
+async function answerPlainly(
+  answer: Answer,
   request: IncomingMessage,
   response: ServerResponse,
-) {
-  const { status, type, body } = await answer()
-  response.writeHead(status, {
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-    'cache-control': 'no-store',
-    'x-content-type-options': 'nosniff',
-  })
+): Promise<void> {
+  const isAsked = request.method === 'GET' || request.method === 'HEAD'
+  const { status, type, body } = isAsked ? await attempt(answer) : text(405, 'method not allowed\n')
+  if (response.destroyed) return
+  response.writeHead(status, [
+    ...safeHeaders(isTls(request.socket)),
+    ...['x-request-id', requestIdOf(request.headers['x-request-id'])],
+    ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
+    ...(isAsked ? [] : ['allow', 'GET, HEAD']),
+  ])
   response.end(request.method === 'HEAD' ? undefined : body)
 }

@@ -1,28 +1,29 @@
-// What the doors are given: endpoints, and the one way through which every call goes. Stated here so that the
-// doors know nothing of the rooms behind them.
-import type { Message } from '@bufbuild/protobuf'
+// What both doors share. They know the contract, and nothing of the rooms behind the corridor.
+import { randomUUID } from 'node:crypto'
 import type { Method } from '@stemma/api/method.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { malformed } from '../aip/errors.ts'
 
-export type Reply = { json(): string; bytes(): Uint8Array }
-
+/** A method of the contract; what answers it is known behind the door. */
 export type Endpoint = { method: Method }
 
-export type Envelope = {
-  door: 'rest' | 'grpc'
-  requestId: string
-  authorization: string | undefined
-  timeout: number
-}
+/** Told of what met no endpoint, and so walks through no corridor. */
+export type OnStray = (requestId: string, error: StatusError) => void
 
-export type Corridor<E extends Endpoint = Endpoint> = (
-  endpoint: E,
-  envelope: Envelope,
-  readRequest: () => Message | Promise<Message>,
-) => Promise<Reply>
-
-export const longestCall = 60_000
+const longestCall = 60_000
 
 /** What a caller sends as the id of a request is kept if it is harmless. */
-export function requestIdOf(sent: unknown, make: () => string): string {
-  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : make()
+export function requestIdOf(sent: unknown): string {
+  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID()
+}
+
+const unitMilliseconds: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
+
+/** The milliseconds that a Grpc-Timeout gives a call, never more than any call may take. */
+export function timeoutOf(header: string | string[] | undefined): number {
+  if (header === undefined) return longestCall
+  const [, amount, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? []
+  if (amount === undefined)
+    throw malformed('the header Grpc-Timeout must be a number and a unit, such as 10S')
+  return Math.min(longestCall, Number(amount) * (unitMilliseconds[unit] ?? 0))
 }

@@ -1,6 +1,5 @@
 // gRPC over HTTP/2. Messages pass as bytes: requests are decoded after the caller is known, answers may come
 // from a row as they are stored.
-import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Message } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
@@ -9,8 +8,9 @@ import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
-import type { Corridor, Endpoint, Envelope } from './door.ts'
-import { longestCall, requestIdOf } from './door.ts'
+import type { Corridor, Envelope } from '../aip/passage.ts'
+import type { Endpoint, OnStray } from './door.ts'
+import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
 import { addReflection } from './reflection.ts'
 
@@ -18,6 +18,7 @@ export type GrpcOptions<E extends Endpoint> = {
   endpoints: readonly E[]
   corridor: Corridor<E>
   errorDomain: string
+  onStray: OnStray
 }
 
 export type GrpcDoor = {
@@ -29,33 +30,28 @@ export type GrpcDoor = {
 }
 
 const options = {
-  'grpc.max_concurrent_streams': 100,
   'grpc.max_receive_message_length': 4 * 1024 * 1024,
-  'grpc.max_metadata_size': 16 * 1024,
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
+  'grpc.enable_channelz': 0,
 }
 
 type BytesCall = ServerUnaryCall<Buffer, Uint8Array>
 
-export function openGrpc<E extends Endpoint>({ endpoints, corridor, errorDomain }: GrpcOptions<E>): GrpcDoor {
+export function openGrpc<E extends Endpoint>({
+  endpoints,
+  corridor,
+  errorDomain,
+  onStray,
+}: GrpcOptions<E>): GrpcDoor {
   const server = new Server(options)
   const byService = Map.groupBy(endpoints, ({ method }) => method.desc.parent)
   const health = new HealthImplementation()
   const healthNames = ['', ...[...byService.keys()].map(({ typeName }) => typeName)]
 
   async function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Promise<void> {
-    const requestId = requestIdOf(
-      call.metadata.get('x-request-id')[0] ?? call.metadata.get('cgrequestid')[0],
-      randomUUID,
-    )
-    const echo = new Metadata()
-    echo.set('x-request-id', requestId)
-    call.sendMetadata(echo)
     try {
-      const reply = await corridor(endpoint, envelopeOf(call, requestId), () =>
-        decode(endpoint.method, call.request),
-      )
+      const reply = await corridor(endpoint, envelopeOf(call), () => decode(endpoint.method, call.request))
       callback(null, reply.bytes())
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
@@ -66,27 +62,30 @@ export function openGrpc<E extends Endpoint>({ endpoints, corridor, errorDomain 
     }
   }
 
-  for (const [service, members] of byService) {
+  for (const members of byService.values()) {
     const definitions = members.map(({ method }) => [method.desc.name, definitionOf(method)])
     const handlers = members.map((endpoint): [string, UntypedHandleCall] => [
       endpoint.method.desc.name,
       (call: BytesCall, callback: sendUnaryData<Uint8Array>) => void answer(endpoint, call, callback),
     ])
     server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
-    health.setStatus(service.typeName, 'SERVING')
   }
-  health.setStatus('', 'SERVING')
   health.addToServer(server)
   addReflection(server, [...byService.keys()])
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const paths = new Set(endpoints.map(({ method }) => method.grpcPath))
+  const gate = openGate(server, { errorDomain, onStray, isOurs: (path) => paths.has(path) })
 
+  function setServing(isServing: boolean): void {
+    for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
+  }
+
+  setServing(true)
   return {
     takeSocket: (socket) => injector.injectConnection(socket),
-    setServing(isServing) {
-      for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
-    },
+    setServing,
     async drain() {
-      injector.drain(30_000)
+      gate.drain()
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
     },
     destroy() {
@@ -113,19 +112,19 @@ function definitionOf({ grpcPath, desc }: Method) {
 
 function decode({ desc }: Method, bytes: Uint8Array): Message {
   try {
-    return fromBinary(desc.input, bytes)
+    // What the contract does not name is not kept: it would be stored unseen, and might mean something one day.
+    return fromBinary(desc.input, bytes, { readUnknownFields: false })
   } catch {
     throw malformed(`the request is not a well-formed ${desc.input.typeName}`)
   }
 }
 
-function envelopeOf(call: BytesCall, requestId: string): Envelope {
-  const deadline = call.getDeadline()
-  const left = (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now()
+/** The gate has set both the deadline and the id. */
+function envelopeOf(call: BytesCall): Envelope {
   return {
     door: 'grpc',
-    requestId,
+    requestId: String(call.metadata.get('x-request-id')[0]),
     authorization: call.metadata.get('authorization')[0]?.toString(),
-    timeout: Math.min(longestCall, Math.max(0, left)),
+    timeout: Math.max(0, Number(call.getDeadline()) - Date.now()),
   }
 }

@@ -1,11 +1,14 @@
 // One port for everything: a connection's first bytes (or ALPN, under TLS) tell HTTP/2, which carries gRPC,
 // from HTTP/1.1, which carries the rest.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer as createHttpServer } from 'node:http'
 import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import type { OnStray } from './door.ts'
+import { peek } from './peek.ts'
+import { openRefuser } from './refuse.ts'
 
 export type ListenOptions = {
   port: number
@@ -14,7 +17,44 @@ export type ListenOptions = {
   onRequest(request: IncomingMessage, response: ServerResponse): void
   /** Takes over a connection that speaks HTTP/2. */
   onHttp2(socket: Duplex): void
+  errorDomain: string
+  onStray: OnStray
+  limits?: Partial<Limits>
 }
+
+/** In milliseconds: how long a client may take. */
+export type Limits = {
+  /** To say what it speaks, and to shake hands. */
+  firstBytes: number
+  headers: number
+  /** To send a request whole. */
+  request: number
+  /** To send the next request. */
+  keepAlive: number
+  /** To take any of an answer, or to send anything. Longer than any call may take. */
+  stall: number
+  /** To stop sending after a refusal. */
+  linger: number
+  /** How often slow requests are looked for. */
+  checkEvery: number
+  /** To say its first words to a server that is about to stop. */
+  lastWords: number
+}
+
+const usualLimits: Limits = {
+  firstBytes: 10_000,
+  headers: 10_000,
+  request: 60_000,
+  keepAlive: 65_000,
+  stall: 120_000,
+  linger: 5_000,
+  checkEvery: 2_000,
+  lastWords: 1_000,
+}
+
+const largestHeaders = 16 * 1024
+/** The part of a URL that is read before it is refused; more counts as headers. */
+const largestUrl = 8 * 1024
 
 export type Listener = {
   port: number
@@ -24,93 +64,79 @@ export type Listener = {
   destroy(): void
 }
 
-const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-const firstBytesTimeout = 10_000
-
-export async function listen({ port, hosts, tls, onRequest, onHttp2 }: ListenOptions): Promise<Listener> {
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { port, hosts, tls, onHttp2 } = options
+  const limits = { ...usualLimits, ...options.limits }
   const sockets = new Set<Socket>()
-  const http = createHttpServer(
-    {
-      maxHeaderSize: 24 * 1024,
-      headersTimeout: 10_000,
-      requestTimeout: 60_000,
-      keepAliveTimeout: 65_000,
-      connectionsCheckingInterval: 2_000,
-      requireHostHeader: false,
-    },
-    onRequest,
-  )
-  http.on('clientError', refuse)
-  // It never listens itself; this starts the clock that enforces its timeouts.
-  http.emit('listening')
+  const unknown = new Set<Socket>()
+  const http = openHttp(options, limits)
 
-  function accept(socket: Socket): void {
+  function track(socket: Socket): void {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => socket.destroy())
     socket.setNoDelay(true)
-    if (!tls) peek(socket)
   }
 
-  function peek(socket: Socket): void {
-    const timer = setTimeout(() => socket.destroy(), firstBytesTimeout)
-    let seen: Buffer = Buffer.alloc(0)
-    const onData = (chunk: Buffer) => {
-      seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk])
-      const compared = Math.min(seen.length, preface.length)
-      const isHttp2 = seen.subarray(0, compared).equals(preface.subarray(0, compared))
-      if (isHttp2 && compared < preface.length) return
-      clearTimeout(timer)
-      socket.off('data', onData)
-      socket.pause()
-      socket.unshift(seen)
-      if (isHttp2) onHttp2(socket)
+  function findOut(socket: Socket): void {
+    unknown.add(socket)
+    socket.on('close', () => unknown.delete(socket))
+    peek(socket, limits.firstBytes, (isHttp2) => {
+      unknown.delete(socket)
+      if (isHttp2 && !tls) passToHttp2(socket)
       else {
         http.emit('connection', socket)
         socket.resume()
       }
-    }
-    socket.on('data', onData)
-    socket.on('close', () => clearTimeout(timer))
+    })
+  }
+
+  function passToHttp2(socket: Socket): void {
+    // HTTP/2 knows no half-open connections.
+    socket.allowHalfOpen = false
+    onHttp2(socket)
   }
 
   function makeServer(): Server {
-    if (!tls) return createServer({ pauseOnConnect: false }, accept)
+    if (!tls) {
+      // A client may end its side and still wait for the answer.
+      return createServer({ allowHalfOpen: true }, (socket) => {
+        track(socket)
+        findOut(socket)
+      })
+    }
     const server = createTlsServer({
       ...tls,
       // A client that offers both gets HTTP/1.1: only gRPC is served over HTTP/2.
       ALPNProtocols: ['http/1.1', 'h2'],
       minVersion: 'TLSv1.2',
-      handshakeTimeout: firstBytesTimeout,
+      handshakeTimeout: limits.firstBytes,
     })
-    server.on('connection', accept)
+    server.on('connection', track)
+    server.on('tlsClientError', (_, socket) => socket.destroy())
     server.on('secureConnection', (socket) => {
       socket.on('error', () => socket.destroy())
-      if (socket.alpnProtocol === 'h2') onHttp2(socket)
-      else http.emit('connection', socket)
+      if (socket.alpnProtocol === 'h2') passToHttp2(socket)
+      else findOut(socket)
     })
     return server
   }
 
-  const servers: Server[] = []
-  let bound = port
-  for (const host of hosts) {
-    const server = makeServer()
-    const isThere = await bind(server, bound, host, servers.length > 0)
-    if (!isThere) continue
-    servers.push(server)
-    const address = server.address()
-    if (typeof address === 'object' && address) bound = address.port
-  }
-
+  const servers = await bindAll(makeServer, hosts, port)
   return {
-    port: bound,
+    port: portOf(servers[0]) ?? port,
     async drain() {
+      // Right after a poll, when whoever has connected so far is known.
+      await new Promise((resolve) => setImmediate(resolve))
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
-      http.closeIdleConnections()
       const sweep = setInterval(() => http.closeIdleConnections(), 100)
+      const hangUp = setTimeout(() => {
+        for (const socket of unknown) socket.destroy()
+      }, limits.lastWords)
+      http.closeIdleConnections()
       await Promise.all(closed)
       clearInterval(sweep)
+      clearTimeout(hangUp)
     },
     destroy() {
       for (const socket of sockets) socket.destroy()
@@ -119,44 +145,66 @@ export async function listen({ port, hosts, tls, onRequest, onHttp2 }: ListenOpt
   }
 }
 
-/** `localhost` means two addresses, of which a machine without IPv6 has one. */
+function openHttp(
+  { onRequest, errorDomain, onStray }: ListenOptions,
+  { headers, request, keepAlive, stall, linger, checkEvery }: Limits,
+): HttpServer {
+  const http = createHttpServer({
+    maxHeaderSize: largestHeaders + largestUrl,
+    headersTimeout: headers,
+    requestTimeout: request,
+    keepAliveTimeout: keepAlive,
+    connectionsCheckingInterval: checkEvery,
+    requireHostHeader: false,
+  })
+  const refuser = openRefuser({ errorDomain, linger, onStray })
+  const handle = (incoming: IncomingMessage, response: ServerResponse) => {
+    refuser.onRequest(incoming, response)
+    onRequest(incoming, response)
+  }
+  http.timeout = stall
+  http.on('request', handle)
+  // Whoever reads the body invites it; nobody invites one that will be refused.
+  http.on('checkContinue', handle)
+  http.on('checkExpectation', handle)
+  http.on('clientError', refuser.onClientError)
+  http.on('connect', refuser.onConnect)
+  // Known to node:http and not to its types: a client that has ended its side still gets its answer.
+  Object.assign(http, { httpAllowHalfOpen: true })
+  // It never listens itself; this starts the clock that enforces its timeouts.
+  http.emit('listening')
+  return http
+}
+
+/** All or nothing, and the same port on each; but `localhost` means two addresses, of which a machine may have one. */
+async function bindAll(makeServer: () => Server, hosts: readonly string[], port: number): Promise<Server[]> {
+  const servers: Server[] = []
+  try {
+    for (const host of hosts) {
+      const server = makeServer()
+      const isThere = await bind(server, portOf(servers[0]) ?? port, host, servers.length > 0)
+      if (isThere) servers.push(server)
+    }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+  return servers
+}
+
+function portOf(server: Server | undefined): number | undefined {
+  const address = server?.address()
+  return typeof address === 'object' && address ? address.port : undefined
+}
+
 function bind(server: Server, port: number, host: string, isExtra: boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
+    // Stays when the server listens: a connection that cannot be taken must not end the others.
+    server.on('error', (error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'
       if (isExtra && isMissing) resolve(false)
       else reject(error)
     })
     server.listen({ port, host, backlog: 1024 }, () => resolve(true))
   })
-}
-
-const refusals: Record<string, [status: string, code: number, text: string]> = {
-  HPE_HEADER_OVERFLOW: [
-    '431 Request Header Fields Too Large',
-    8,
-    'Resource exhausted: the headers are too large',
-  ],
-  ERR_HTTP_REQUEST_TIMEOUT: [
-    '408 Request Timeout',
-    4,
-    'Deadline exceeded: the request took too long to arrive',
-  ],
-}
-
-/** What cannot even be read as HTTP. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  const [status, code, message] = refusals[error.code ?? ''] ?? [
-    '400 Bad Request',
-    3,
-    'Invalid argument: this is not well-formed HTTP',
-  ]
-  const body = JSON.stringify({ code, message, details: [] })
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
 }

@@ -1,5 +1,6 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
+import type { Reply } from '../aip/passage.ts'
 import type { Demand } from '../policy/admit.ts'
 
 /** A request on its way to the resource that answers it. */
@@ -11,9 +12,6 @@ export type Call<Request extends Message = Message> = {
   /** When nobody waits for the answer any more, in milliseconds. */
   deadline: number
 }
-
-/** An answer that each door asks for in its own form. */
-export type Reply = { json(): string; bytes(): Uint8Array }
 
 export type Handler = (call: Call<never>) => Promise<Reply>
 

@@ -7,31 +7,15 @@ import { scopeOf } from '@stemma/api/method.ts'
 import type { Caller } from '../aip/caller.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded, invalidArgument } from '../aip/errors.ts'
+import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Authenticate } from '../auth/tokens.ts'
 import type { Demand } from '../policy/admit.ts'
-import type { Call, Endpoint, Reply } from './call.ts'
+import type { Call, Endpoint } from './call.ts'
 import type { Report } from './report.ts'
 import { asStatusError } from './report.ts'
 
-/** What a door knows of a call before it has read the request. */
-export type Envelope = {
-  door: 'rest' | 'grpc'
-  requestId: string
-  authorization: string | undefined
-  /** How long the caller waits, in milliseconds. */
-  timeout: number
-}
-
-export type Corridor = (
-  endpoint: Endpoint,
-  envelope: Envelope,
-  readRequest: () => Message | Promise<Message>,
-) => Promise<Reply>
-
-export const longestCall = 60_000
-
-export function openCorridor(authenticate: Authenticate, report: Report): Corridor {
+export function openCorridor(authenticate: Authenticate, report: Report): Corridor<Endpoint> {
   return async (endpoint, envelope, readRequest) => {
     const started = performance.now()
     const deadline = Date.now() + envelope.timeout
@@ -39,7 +23,8 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     try {
       caller = await authenticate(envelope.authorization)
       const call = callOf(endpoint.method, await readRequest(), caller, deadline)
-      const reply = await inTime(endpoint.handler(call as Call<never>), envelope.timeout)
+      const answered = await inTime(endpoint.handler(call as Call<never>), deadline)
+      const reply = rendered(answered, envelope.door)
       report(endpoint.method, envelope, caller, performance.now() - started, undefined)
       return reply
     } catch (thrown) {
@@ -84,9 +69,19 @@ function faultOf({ desc, resource }: Method, request: Message): StatusError | un
 
 const isUpdateMask = (field: DescField) => field.name === 'update_mask'
 
-function inTime(reply: Promise<Reply>, timeout: number): Promise<Reply> {
+/** In the form its door asks for, so that what fails in writing an answer is reported as well. */
+function rendered(reply: Reply, door: Envelope['door']): Reply {
+  if (door === 'rest') {
+    const json = reply.json()
+    return { json: () => json, bytes: () => reply.bytes() }
+  }
+  const bytes = reply.bytes()
+  return { json: () => reply.json(), bytes: () => bytes }
+}
+
+function inTime(reply: Promise<Reply>, deadline: number): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(deadlineExceeded()), timeout)
+    const timer = setTimeout(() => reject(deadlineExceeded()), deadline - Date.now())
     const settle =
       <T>(then: (value: T) => void) =>
       (value: T) => {

@@ -5,7 +5,7 @@ import { Counter, Histogram, Registry } from 'prom-client'
 import type { Caller } from '../aip/caller.ts'
 import { Code, codeName } from '../aip/code.ts'
 import { internal, StatusError } from '../aip/errors.ts'
-import type { Envelope } from './corridor.ts'
+import type { Envelope } from '../aip/passage.ts'
 
 export type Report = (
   method: Method,

@@ -1,5 +1,5 @@
 // Reads a request body within its limits.
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 
 const largestBody = 1024 * 1024
@@ -13,18 +13,19 @@ export const contentTypeOf = (request: IncomingMessage) =>
 export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType
 
 /** JSON, said to be so or not said to be anything; and JSON as `curl -d` sends it, under the type of a form. */
-export async function readJsonText(request: IncomingMessage): Promise<string> {
+export async function readJsonText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const type = contentTypeOf(request)
   if (type !== '' && type !== formType && !jsonType.test(type)) throw unsupported()
-  const body = await readText(request)
+  const body = await readText(request, response)
   if (type === formType && !/^\s*(\{|$)/.test(body)) throw unsupported()
   return body
 }
 
 const unsupported = () => malformed('the body must be JSON, sent with Content-Type: application/json', 415)
 
-export async function readText(request: IncomingMessage): Promise<string> {
-  if (Number(request.headers['content-length'] ?? 0) > largestBody) throw oversized()
+export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
+  if (announced(request) > largestBody) throw oversized()
+  if (isHeldBack(request)) invite(request, response)
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
@@ -48,3 +49,25 @@ export async function readText(request: IncomingMessage): Promise<string> {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 const oversized = () => tooLarge(`the body must be at most ${largestBody} bytes`, 413)
+
+const announced = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
+
+/** A body on its way that is not worth waiting for. A short one is passed over, and the connection lives on. */
+export function isLongUnread(request: IncomingMessage): boolean {
+  if (request.complete || isHeldBack(request)) return false
+  return request.headers['transfer-encoding'] !== undefined || announced(request) > largestBody
+}
+
+const invited = new WeakSet<IncomingMessage>()
+
+/** Whether the client waits with its body until it is asked for (Expect: 100-continue). */
+export function isHeldBack(request: IncomingMessage): boolean {
+  const { expect } = request.headers
+  if (expect === undefined || request.complete || request.httpVersion === '1.0') return false
+  return expect.toLowerCase() === '100-continue' && !invited.has(request)
+}
+
+function invite(request: IncomingMessage, response: ServerResponse): void {
+  invited.add(request)
+  response.writeContinue()
+}

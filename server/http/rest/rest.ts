@@ -1,11 +1,13 @@
 // REST over HTTP/1.1: finds the route, reads the request, writes the answer.
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
-import type { Corridor, Endpoint, Envelope } from '../door.ts'
-import { longestCall, requestIdOf } from '../door.ts'
+import type { Corridor, Envelope } from '../../aip/passage.ts'
+import type { Endpoint, OnStray } from '../door.ts'
+import { requestIdOf, timeoutOf } from '../door.ts'
+import { safeHeaders } from '../headers.ts'
+import { splitTarget } from '../target.ts'
 import { bindRequest } from './bind.ts'
-import { isForm, readJsonText, readText } from './body.ts'
+import { isForm, isHeldBack, isLongUnread, readJsonText, readText } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-body.ts'
 import type { Match } from './routes.ts'
@@ -19,29 +21,30 @@ export type RestOptions<E extends Endpoint> = {
   baseUrl: string
   corsOrigins: readonly string[]
   isTls: boolean
-  /** Told of requests that met no endpoint. */
-  onStray(requestId: string, error: StatusError): void
+  onStray: OnStray
   isDraining(): boolean
+  /** How long a client may go on sending a body that was refused, in milliseconds. */
+  linger?: number
 }
 
 const longestUrl = 8 * 1024
 
 export function openRest<E extends Endpoint>(options: RestOptions<E>) {
-  const { endpoints, corridor, errorDomain, baseUrl, corsOrigins, isTls, onStray, isDraining } = options
+  const {
+    endpoints,
+    corridor,
+    errorDomain,
+    baseUrl,
+    corsOrigins,
+    onStray,
+    isDraining,
+    linger = 5000,
+  } = options
   const routes = makeRoutes(endpoints)
-  const fixedHeaders = [
-    ...['content-type', 'application/json', 'cache-control', 'no-store', 'x-content-type-options', 'nosniff'],
-    ...[
-      'content-security-policy',
-      "default-src 'none'; frame-ancestors 'none'",
-      'referrer-policy',
-      'no-referrer',
-    ],
-    ...(isTls ? ['strict-transport-security', 'max-age=31536000'] : []),
-  ]
+  const fixedHeaders = safeHeaders(options.isTls)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = requestIdOf(request.headers['x-request-id'], randomUUID)
+    const requestId = requestIdOf(request.headers['x-request-id'])
     let hasBody = false
     let isStray = true
     try {
@@ -50,23 +53,17 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
       const match = findRoute(request, segments)
       hasBody = match.route.binding.body !== ''
-      isStray = false
       const envelope = envelopeOf(request, requestId)
+      isStray = false
       const reply = await corridor(match.route.endpoint as E, envelope, () =>
-        readRequest(request, match, target.query),
+        readRequest(request, response, match, target.query),
       )
       send(request, response, 200, reply.json(), requestId, {})
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
-      send(
-        request,
-        response,
-        error.http,
-        errorBody(error, errorDomain, hasBody),
-        requestId,
-        challenged(error.headers),
-      )
+      const body = errorBody(error, errorDomain, hasBody)
+      send(request, response, error.http, body, requestId, challenged(error.headers))
     }
   }
 
@@ -102,14 +99,17 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   ): void {
     if (response.headersSent || response.destroyed) return
     const headers = [...fixedHeaders, 'x-request-id', requestId]
+    if (body !== '') headers.push('content-type', 'application/json')
     if (status !== 204) headers.push('content-length', String(Buffer.byteLength(body)))
     for (const [name, value] of Object.entries(more)) headers.push(name, value)
     const { origin } = request.headers
     if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
-    // What is left of a refused body would be read as the next request.
-    if (!request.complete || isDraining()) headers.push('connection', 'close')
+    const isUnread = isLongUnread(request)
+    if (isUnread || isHeldBack(request) || isDraining()) headers.push('connection', 'close')
     response.writeHead(status, headers)
-    response.end(request.method === 'HEAD' ? undefined : body)
+    const sent = request.method === 'HEAD' ? '' : body
+    if (isUnread) endLater(request, response, sent, linger)
+    else response.end(sent)
   }
 
   function challenged(headers: Record<string, string>): Record<string, string> {
@@ -120,6 +120,18 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   }
 
   return handle
+}
+
+/** Ended at once, what the client still sends would reset the connection before it has read the answer. */
+function endLater(request: IncomingMessage, response: ServerResponse, body: string, linger: number): void {
+  if (body === '') response.flushHeaders()
+  else response.write(body)
+  const timer = setTimeout(() => response.end(), linger)
+  request.once('close', () => {
+    clearTimeout(timer)
+    response.end()
+  })
+  request.resume()
 }
 
 function allowed(matches: Map<string, Match>): string {
@@ -136,20 +148,17 @@ function verbOf(request: IncomingMessage): string {
 }
 
 function targetOf(request: IncomingMessage): { path: string; query: string } {
-  const url = request.url ?? ''
+  const { url = '', httpVersion, headers } = request
   if (url.length > longestUrl) throw tooLarge(`the URL must be at most ${longestUrl} bytes`, 414)
-  // A proxy may send the absolute form.
-  const relative = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
-  const at = relative.indexOf('?')
-  return at < 0
-    ? { path: relative, query: '' }
-    : { path: relative.slice(0, at), query: relative.slice(at + 1) }
+  // RFC 9112 section 3.2.
+  if (headers.host === undefined && httpVersion === '1.1') throw malformed('the header Host is required')
+  return splitTarget(url)
 }
 
-async function readRequest(request: IncomingMessage, match: Match, query: string) {
+async function readRequest(request: IncomingMessage, response: ServerResponse, match: Match, query: string) {
   const { binding } = match.route
-  if (binding.body !== '') return bindRequest(match, query, await readJsonText(request))
-  const form = request.method === 'POST' && isForm(request) ? await readText(request) : ''
+  if (binding.body !== '') return bindRequest(match, query, await readJsonText(request, response))
+  const form = request.method === 'POST' && isForm(request) ? await readText(request, response) : ''
   return bindRequest(match, [query, form].filter(Boolean).join('&'), '')
 }
 
@@ -160,14 +169,4 @@ function envelopeOf(request: IncomingMessage, requestId: string): Envelope {
     authorization: request.headers.authorization,
     timeout: timeoutOf(request.headers['grpc-timeout']),
   }
-}
-
-const unitMilliseconds: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
-
-function timeoutOf(header: string | string[] | undefined): number {
-  if (header === undefined) return longestCall
-  const [, amount, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? []
-  if (amount === undefined)
-    throw malformed('the header Grpc-Timeout must be a number and a unit, such as 10S')
-  return Math.min(longestCall, Number(amount) * (unitMilliseconds[unit] ?? 0))
 }

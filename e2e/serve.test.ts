@@ -1,0 +1,186 @@
+// stemmad as its operator meets it.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import type { Bootstrapped, Served } from './stemmad.ts'
+import { bootstrap, remove, runStemmad, serve, statusOf, temporaryFolder } from './stemmad.ts'
+
+const timeout = { timeout: 60_000 }
+
+describe('a server and the commands beside it', timeout, () => {
+  let folder: string
+  let server: Served
+  let first: Bootstrapped
+  before(async () => {
+    folder = await temporaryFolder()
+    server = await serve(folder)
+    first = await bootstrap(folder)
+  })
+  after(async () => {
+    server.signal('SIGINT')
+    await server.exited
+    await remove(folder)
+  })
+
+  const list = (token: string) =>
+    fetch(`${server.url}/iam/v2beta1/groups`, { headers: { authorization: `Bearer ${token}` } })
+
+  test('the start tells where it listens, where it keeps what, and what to type next', () => {
+    assert.match(server.greeting, /Stemma serves http:\/\/stemma\.test /)
+    assert.match(server.greeting, /on 127\.0\.0\.1:\d+/)
+    assert.match(server.greeting, /\.\/data/)
+    assert.match(server.greeting, /stemmad bootstrap --org/)
+    assert.match(server.greeting, /curl -H "Authorization: Bearer \$TOKEN"/)
+  })
+
+  test('it lives and is ready', async () => {
+    assert.equal(await statusOf(`${server.url}/healthz`), 200)
+    assert.equal(await statusOf(`${server.url}/readyz`), 200)
+  })
+
+  test('bootstrap makes an organization whose token works at once', async () => {
+    assert.deepEqual(Object.keys(first), ['organization', 'identity', 'token'])
+    assert.equal(first.organization.name, 'acme')
+    const answer = await list(first.token)
+    assert.equal(answer.status, 200)
+    assert.match(await answer.text(), new RegExp(`"uid":"${first.organization.uid}"`))
+  })
+
+  test('bootstrap says the same in words', async () => {
+    const { code, stdout } = await runStemmad(folder, [
+      'bootstrap',
+      '--org',
+      'other',
+      '--base-url',
+      'http://stemma.test',
+    ])
+    assert.equal(code, 0)
+    assert.match(stdout, /^Organization other\n {2}uid {4}[0-9a-f]{40}\n/)
+    const [, token = ''] = /export TOKEN=(\S+)/.exec(stdout) ?? []
+    assert.equal((await list(token)).status, 200)
+  })
+
+  test('bootstrap with an owner knows the same person again', async () => {
+    const [one, two] = [
+      await bootstrap(folder, '--owner', 'ada@example.com'),
+      await bootstrap(folder, '--owner', 'ada@example.com'),
+    ]
+    assert.equal(one.identity.uid, two.identity.uid)
+    assert.notEqual(one.organization.uid, two.organization.uid)
+    assert.match(await (await list(two.token)).text(), /"totalCount":"2"/)
+  })
+
+  test('token makes another token', async () => {
+    const ran = await runStemmad(folder, ['token', first.identity.uid, '--base-url', 'http://stemma.test'])
+    assert.equal(ran.code, 0)
+    assert.equal((await list(ran.stdout.trim())).status, 200)
+  })
+
+  test('token knows who is there', async () => {
+    const wrong = [[], ['x'], ['a'.repeat(40)], [first.identity.uid, 'more']]
+    const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['token', ...args])))
+    for (const { code, stdout, stderr } of ran) {
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+      assert.match(stderr, /Usage: stemmad token|there is no identity/)
+    }
+  })
+
+  test('migrate and check have nothing to mend', async () => {
+    const migrated = await runStemmad(folder, ['migrate'])
+    assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])
+    const checked = await runStemmad(folder, ['check'])
+    assert.deepEqual([checked.code, checked.stdout], [0, 'All tallies are right.\n'])
+  })
+
+  test('a second server does not get the same port', async () => {
+    const { code, stderr } = await runStemmad(folder, ['serve', '--port', String(server.port)])
+    assert.equal(code, 1)
+    assert.match(stderr, /EADDRINUSE/)
+    assert.match(stderr, /choose another port with PORT=… or --port/)
+    assert.doesNotMatch(stderr, /^ {4}at /m)
+  })
+})
+
+describe('what is asked wrongly', timeout, () => {
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => remove(folder))
+
+  test('every wrong setting is named, and nothing is started or made', async () => {
+    const env = {
+      PORT: 'eighty',
+      STEMMA_LOG_LEVEL: 'loud',
+      STEMMA_BASE_URL: 'example.com/',
+      DATABASE_URL: 'mysql://user:password@localhost/x',
+      STEMMA_TLS_CERT: 'cert.pem',
+    }
+    const { code, stdout, stderr } = await runStemmad(folder, ['serve', '--drain-delay=-1'], env)
+    assert.equal(code, 2)
+    assert.equal(stdout, '')
+    for (const name of [...Object.keys(env), 'STEMMA_DRAIN_DELAY'])
+      assert.match(stderr, new RegExp(`- ${name}`))
+    assert.doesNotMatch(stderr, /password|^ {4}at /m)
+    assert.deepEqual(await readdir(folder), [])
+  })
+
+  test('an unknown flag is named', async () => {
+    const { code, stderr } = await runStemmad(folder, ['serve', '--prot', '1'])
+    assert.equal(code, 2)
+    assert.match(stderr, /--prot/)
+  })
+
+  test('a database that does not answer is said to be so', async () => {
+    const taken = createServer((socket) => socket.destroy())
+    taken.listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const env = {
+      DATABASE_URL: `postgres://user:hush@127.0.0.1:${port}/x`,
+      STEMMA_SECRET_KEY: 'x'.repeat(32),
+    }
+    const { code, stderr } = await runStemmad(folder, ['migrate'], env)
+    taken.close()
+    assert.equal(code, 1)
+    assert.notEqual(stderr, '')
+    assert.doesNotMatch(stderr, /hush/)
+  })
+
+  test('help is given where it is asked for', async () => {
+    const ways = [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['bootstrap', '-h']]
+    const ran = await Promise.all(ways.map((args) => runStemmad(folder, args)))
+    for (const { code, stdout, stderr } of ran) {
+      assert.equal(code, 0)
+      assert.equal(stderr, '')
+      assert.match(stdout, /stemmad/)
+      assert.match(stdout, /STEMMA_DATA_DIR, --data-dir/)
+    }
+  })
+
+  test('an unknown command is an error that helps', async () => {
+    const ran = await Promise.all(
+      ['sreve', '__proto__', 'constructor'].map((command) => runStemmad(folder, [command])),
+    )
+    for (const { code, stdout, stderr } of ran) {
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+      assert.match(stderr, /no command "(sreve|__proto__|constructor)"/)
+      assert.match(stderr, /stemmad serve/)
+    }
+  })
+
+  test('bootstrap refuses what can be no organization', async () => {
+    const wrong = [[], ['--org', 'Not Allowed!'], ['--org', 'x', '--owner', 'nobody']]
+    const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['bootstrap', ...args])))
+    for (const { code, stdout, stderr } of ran) {
+      assert.equal(code, 2)
+      assert.equal(stdout, '')
+      assert.doesNotMatch(stderr, /^ {4}at /m)
+    }
+  })
+})

@@ -1,0 +1,143 @@
+// Stands before grpc-js, which answers some calls by itself and sets no bounds to others: gives every call a
+// deadline, every answer the id of its request, and every error its details.
+import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import type { Server } from '@grpc/grpc-js'
+import { Code } from '../aip/code.ts'
+import { deadlineExceeded, malformed, StatusError } from '../aip/errors.ts'
+import type { OnStray } from './door.ts'
+import { requestIdOf, timeoutOf } from './door.ts'
+import { statusBytes } from './grpc-status.ts'
+import { errorBody } from './rest/error-body.ts'
+
+export type GateOptions = {
+  errorDomain: string
+  /** Whether a path is a call of ours, and not one of the services that come with gRPC. */
+  isOurs(path: string): boolean
+  onStray: OnStray
+}
+
+export type Gate = {
+  /** Lets calls of ours end, and ends what would never end by itself. */
+  drain(): void
+}
+
+type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
+
+const settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
+
+export function openGate(server: Server, { errorDomain, isOurs, onStray }: GateOptions): Gate {
+  const http2 = http2Of(server)
+  http2.updateSettings(settings)
+  const [pass] = http2.listeners('stream') as OnStream[]
+  if (!pass) throw new Error('grpc-js takes no streams')
+  const endless = new Set<ServerHttp2Stream>()
+  let isDraining = false
+
+  http2.removeAllListeners('stream')
+  http2.on('stream', (stream, headers, flags) => {
+    const requestId = requestIdOf(headers['x-request-id'] ?? headers.cgrequestid)
+    headers['x-request-id'] = requestId
+    complete(stream, requestId)
+    try {
+      if (!isGrpc(headers)) throw malformed('HTTP/2 carries gRPC only; use HTTP/1.1 for REST', 415)
+      const timeout = timeoutOf(headers['grpc-timeout'])
+      if (isOurs(headers[':path'] ?? '')) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
+      else watch(stream)
+    } catch (error) {
+      refuse(stream, requestId, error as StatusError, isGrpc(headers)) // nothing else is thrown here
+      return
+    }
+    pass(stream, headers, flags)
+  })
+  http2.on('session', (session) => {
+    if (isDraining) session.close()
+  })
+
+  function watch(stream: ServerHttp2Stream): void {
+    endless.add(stream)
+    stream.once('close', () => endless.delete(stream))
+  }
+
+  /** Whatever grpc-js answers leaves through here. */
+  function complete(stream: ServerHttp2Stream, requestId: string): void {
+    const respond = stream.respond.bind(stream)
+    const sendTrailers = stream.sendTrailers.bind(stream)
+    stream.respond = (headers = {}, options = {}) =>
+      respond(
+        { 'x-request-id': requestId, ...withDetails(headers as OutgoingHttpHeaders, requestId) },
+        options,
+      )
+    stream.sendTrailers = (trailers) => sendTrailers(withDetails(trailers, requestId))
+    // An answer that is whole does not wait for the rest of its request (RFC 9113 section 8.1).
+    stream.once('finish', () => {
+      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+    })
+  }
+
+  function withDetails(answer: OutgoingHttpHeaders, requestId: string): OutgoingHttpHeaders {
+    const code = Number(answer['grpc-status'] ?? Code.OK) as Code // grpc-js knows the same codes
+    if (code === Code.OK || answer['grpc-status-details-bin'] !== undefined) return answer
+    const error = errorOf(code, String(answer['grpc-message'] ?? ''))
+    onStray(requestId, error)
+    return { ...answer, ...statusHeaders(error) }
+  }
+
+  function statusHeaders(error: StatusError): OutgoingHttpHeaders {
+    const { message, bytes } = statusBytes(error, errorDomain)
+    return {
+      'grpc-status': error.code,
+      'grpc-message': encodeURI(message),
+      'grpc-status-details-bin': Buffer.from(bytes).toString('base64'),
+    }
+  }
+
+  function refuse(stream: ServerHttp2Stream, requestId: string, error: StatusError, isCall: boolean): void {
+    onStray(requestId, error)
+    stream.on('error', () => {})
+    stream.resume()
+    if (isCall) {
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc+proto', ...statusHeaders(error) },
+        { endStream: true },
+      )
+    } else {
+      stream.respond({ ':status': error.http, 'content-type': 'application/json' })
+      stream.end(errorBody(error, errorDomain, false))
+    }
+  }
+
+  return {
+    drain() {
+      isDraining = true
+      for (const stream of endless) stream.close(constants.NGHTTP2_CANCEL)
+    },
+  }
+}
+
+/** grpc-js keeps its HTTP/2 server to itself; there is one, because there is one injector. */
+function http2Of(server: Server): Http2Server {
+  const [http2] = (server as unknown as { http2Servers: Map<Http2Server, unknown> }).http2Servers.keys()
+  if (!http2) throw new Error('grpc-js has no HTTP/2 server')
+  return http2
+}
+
+const isGrpc = (headers: IncomingHttpHeaders) =>
+  headers['content-type']?.startsWith('application/grpc') ?? false
+
+/** Messages that cannot be read are the caller's fault, whatever grpc-js calls them. */
+const unreadable = ['Failed to decompress message', 'Error deserializing request']
+
+function errorOf(code: Code, sent: string): StatusError {
+  if (code === Code.DEADLINE_EXCEEDED) return deadlineExceeded()
+  const text = decodeText(sent)
+  return unreadable.includes(text) ? malformed('the request cannot be read') : new StatusError(code, text)
+}
+
+function decodeText(sent: string): string {
+  try {
+    return decodeURI(sent)
+  } catch {
+    return sent
+  }
+}

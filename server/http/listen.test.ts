@@ -1,0 +1,640 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request as httpRequest } from 'node:http'
+import { createServer } from 'node:net'
+import { after, afterEach, describe, test } from 'node:test'
+import { malformed } from '../aip/errors.ts'
+import type { RawAnswer, RawClient } from '../testing/raw-http.ts'
+import { rawClient } from '../testing/raw-http.ts'
+import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
+import { errorDomain, openTestDoor } from '../testing/test-door.ts'
+
+const get = (path: string, ...headers: string[]) =>
+  [`GET ${path} HTTP/1.1`, 'Host: door.test', ...headers, '', ''].join('\r\n')
+const post = (path: string, body: string, ...headers: string[]) =>
+  [
+    `POST ${path} HTTP/1.1`,
+    'Host: door.test',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    ...headers,
+    '',
+    body,
+  ].join('\r\n')
+
+const groups = '/iam/v2beta1/groups'
+const uid = '0123456789012345678901234567890123456789'
+const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0).reverse()) close()
+})
+
+async function openDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
+  const door = await openTestDoor(options)
+  closers.push(() => door.close())
+  return door
+}
+
+async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
+  const client = await rawClient(port, isTls)
+  closers.push(() => client.close())
+  return client
+}
+
+/** Sent in pieces that arrive as such. */
+async function dribble({ socket }: RawClient, bytes: string): Promise<void> {
+  for (const byte of Buffer.from(bytes)) {
+    socket.write(Buffer.of(byte))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+function assertError(answer: RawAnswer, status: number, code: number): void {
+  assert.equal(answer.status, status, answer.body)
+  assert.match(answer.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,128}$/)
+  assert.equal(answer.headers.get('content-type'), 'application/json')
+  const { code: sent, message, details } = answer.json()
+  assert.equal(sent, code)
+  assert.ok(message)
+  assert.equal(details[0]?.['@type'], 'type.googleapis.com/google.rpc.ErrorInfo')
+  assert.equal(details[0]?.domain, errorDomain)
+}
+
+const closed = ({ socket }: RawClient) => new Promise((resolve) => socket.once('close', resolve))
+
+/** A promise and what settles it. */
+const gate = () => Promise.withResolvers<void>()
+
+for (const isTls of [false, true]) {
+  const where = isTls ? 'under TLS' : 'in the clear'
+
+  describe(`first bytes ${where}`, () => {
+    test('a request that comes byte by byte is answered', async () => {
+      const client = await connect(await openDoor({ isTls }), isTls)
+      await dribble(client, get(`${groups}/${uid}`))
+      assert.equal((await client.answer()).status, 200)
+    })
+
+    test('a client that says nothing is cut off', async () => {
+      const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
+      assert.equal((await client.rest()).length, 0)
+    })
+
+    test('a client that says half of what HTTP/2 starts with is cut off', async () => {
+      const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
+      client.send('PRI * HTT')
+      assert.equal((await client.rest()).length, 0)
+    })
+
+    test('a client that ends without a word leaves nothing behind', async () => {
+      const door = await openDoor({ isTls })
+      const clients = await Promise.all(['', 'PR', get('/healthz')].map(() => connect(door, isTls)))
+      clients.forEach((client, at) => {
+        client.socket.end(['', 'PR', get('/healthz')][at] ?? '')
+      })
+      await Promise.all(clients.map((client) => client.rest()))
+      // Resolves only when no connection is left.
+      await door.drain()
+    })
+
+    test('what starts like HTTP/2 but is not gets an answer of HTTP/1.1', async () => {
+      const limits = { headers: 100, checkEvery: 50 }
+      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      // The parser waits for more of what it takes for HTTP/2.
+      client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
+      assertError(await client.answer(), 408, 4)
+    })
+  })
+
+  describe(`slow clients ${where}`, () => {
+    const limits = { headers: 200, request: 400, checkEvery: 50 }
+
+    test('headers that take too long are answered with 408 and the end', async () => {
+      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      client.send('GET /iam/v2beta1/groups HTTP/1.1\r\nHost: a\r\nX-Slow: ')
+      assertError(await client.answer(), 408, 4)
+      assert.equal((await client.rest()).length, 0)
+    })
+
+    test('a body that takes too long is answered with 408 and the end', async () => {
+      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      client.send(post(groups, '{"name":"a"}').slice(0, -5))
+      assertError(await client.answer(), 408, 4)
+      assert.equal((await client.rest()).length, 0)
+    })
+
+    test('an idle connection is ended', async () => {
+      const client = await connect(await openDoor({ isTls, limits: { keepAlive: 50 } }), isTls)
+      client.send(get('/healthz'))
+      assert.equal((await client.answer()).status, 200)
+      assert.equal((await client.rest()).length, 0)
+    })
+  })
+}
+
+test('a client that ends its side after the request still gets the answer', async () => {
+  const held = gate()
+  const client = await connect(await openDoor({ act: () => held.promise }))
+  client.socket.end(get(`${groups}/${uid}`))
+  setTimeout(held.resolve, 50)
+  assert.equal((await client.answer()).status, 200)
+  assert.equal((await client.rest()).length, 0)
+})
+
+test('HTTP/2 that comes byte by byte is answered with settings', async () => {
+  const client = await connect(await openDoor())
+  await dribble(client, preface)
+  client.send(emptySettings)
+  const [first] = (await once(client.socket, 'data')) as [Buffer]
+  const settingsType = 4
+  assert.equal(first[3], settingsType)
+})
+
+test('HTTP/2 under TLS must be agreed on', async () => {
+  const client = await connect(await openDoor({ isTls: true }), true)
+  client.send(preface)
+  assertError(await client.answer(), 400, 3)
+})
+
+test('a client that goes while it shakes hands leaves nothing behind', async () => {
+  const door = await openDoor({ isTls: true })
+  for (const part of [0, 100]) {
+    const client = await connect(door)
+    client.socket.end(Buffer.from('160301020001', 'hex').subarray(0, part))
+    await client.rest()
+  }
+  await door.drain()
+})
+
+test('a client that reads none of its answers is cut off', async () => {
+  const door = await openDoor({ limits: { stall: 200 } })
+  const client = await connect(door)
+  client.socket.pause()
+  // More than the buffers on the way can hold.
+  for (let sent = 0; sent < 40; sent++) client.send(get('/healthz').repeat(1000))
+  // Resolves only when no connection is left.
+  await door.drain()
+})
+
+test('a client that never shakes hands is cut off', async () => {
+  const door = await openDoor({ isTls: true, limits: { firstBytes: 100 } })
+  const client = await connect(door)
+  await client.rest()
+})
+
+test('what is no TLS at all ends that connection alone', async () => {
+  const door = await openDoor({ isTls: true })
+  const stranger = await connect(door)
+  stranger.send(get('/healthz'))
+  await stranger.rest()
+  const client = await connect(door, true)
+  client.send(get('/healthz'))
+  assert.equal((await client.answer()).status, 200)
+})
+
+describe('limits', () => {
+  test('headers over 16 KiB are refused, while the client is still sending', async () => {
+    const client = await connect(await openDoor())
+    client.send(`${get(groups).slice(0, -2)}X-Long: `)
+    const part = 'a'.repeat(64 * 1024)
+    for (let sent = 0; sent < 16; sent++) client.send(part)
+    assertError(await client.answer(), 431, 8)
+    assert.equal((await client.rest()).length, 0)
+  })
+
+  test('a client that never stops sending refused headers is cut off', async () => {
+    const client = await connect(await openDoor({ limits: { linger: 100 } }))
+    const timer = setInterval(() => client.send('a'.repeat(64 * 1024)), 5)
+    closers.push(() => clearInterval(timer))
+    assertError(await client.answer(), 400, 3)
+    await closed(client)
+  })
+
+  for (const size of [8 * 1024 + 1, 20_000, 100_000]) {
+    test(`a URL of ${size} bytes is too long`, async () => {
+      const client = await connect(await openDoor())
+      client.send(get(`/${'a'.repeat(size - 1)}`))
+      assertError(await client.answer(), 414, 8)
+    })
+  }
+
+  test('a URL of 8 KiB is not', async () => {
+    const client = await connect(await openDoor())
+    client.send(get(`${groups}?name=`.padEnd(8 * 1024, 'a')))
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  for (const [how, headers] of Object.entries({
+    'with a length': { 'content-length': 10_000_000 },
+    'in chunks': { 'transfer-encoding': 'chunked' },
+  })) {
+    test(`a body of 10 MB ${how} is refused, and the client can read why`, async () => {
+      const { port } = await openDoor()
+      const sent = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: groups, headers })
+      // The server may hang up on what is left of the body.
+      sent.on('error', () => {})
+      sent.end(Buffer.alloc(10_000_000, ' '))
+      const [response] = await once(sent, 'response')
+      const text = Buffer.concat(await response.toArray()).toString()
+      assert.equal(response.statusCode, 413)
+      assert.equal(response.headers.connection, 'close')
+      assert.equal(JSON.parse(text).code, 8)
+    })
+  }
+
+  test('a client that sends all of a refused body before it reads is not reset', async () => {
+    const client = await connect(await openDoor({ linger: 5000 }))
+    client.socket.pause()
+    const size = 8_000_000
+    client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n`)
+    for (let sent = 0; sent < size; sent += size / 100) {
+      await new Promise<void>((resolve, reject) => {
+        client.socket.write(Buffer.alloc(size / 100), (error) => (error ? reject(error) : resolve()))
+      })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    client.socket.resume()
+    assertError(await client.answer(), 413, 8)
+    assert.equal((await client.rest()).length, 0)
+  })
+
+  test('a body of 1 MiB is fine', async () => {
+    const client = await connect(await openDoor())
+    client.send(post(groups, '{}'.padEnd(1024 * 1024)))
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  test('a client that never stops sending a refused body is cut off', async () => {
+    const client = await connect(await openDoor({ linger: 100 }))
+    client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`)
+    const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
+    const timer = setInterval(() => client.send(chunk.repeat(5)), 5)
+    closers.push(() => clearInterval(timer))
+    assertError(await client.answer(), 413, 8)
+    await closed(client)
+  })
+
+  test('chunk extensions have an end', async () => {
+    const client = await connect(await openDoor())
+    client.send(
+      `POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'a'.repeat(40_000)}`,
+    )
+    assertError(await client.answer(), 413, 8)
+  })
+})
+
+describe('a connection lives on', () => {
+  let door: TestDoor
+  after(() => door.close())
+
+  const refusals = {
+    'a path that does not exist': post('/nowhere', '{"name":"a"}'),
+    'a method that is not taken': post(`${groups}/${uid}:nothing`, '', 'X-Http-Method-Override: GET').replace(
+      'POST',
+      'PUT',
+    ),
+    'a malformed escape': get(`${groups}/%zz`),
+    'a body that is no JSON': post(groups, 'no'),
+    'a body of a strange type': post(groups, 'no', 'Content-Type: text/html'),
+    'a preflight': get(groups).replace('GET', 'OPTIONS'),
+    'a head': get(`${groups}/${uid}`).replace('GET', 'HEAD'),
+    'a post to a plain path': post('/healthz', 'hello'),
+    'a fault behind a plain path': get('/broken'),
+  }
+  for (const [what, text] of Object.entries(refusals)) {
+    test(`after ${what}`, async () => {
+      door ??= await openTestDoor()
+      const client = await connect(door)
+      client.send(text)
+      const first = await client.answer(text.startsWith('HEAD'))
+      assert.notEqual(first.headers.get('connection'), 'close')
+      client.send(get(`${groups}/${uid}`))
+      assert.equal((await client.answer()).status, 200)
+    })
+  }
+
+  test('after a refusal that came before its body', async () => {
+    door ??= await openTestDoor()
+    const client = await connect(door)
+    const [head = '', body = ''] = post('/nowhere', 'x'.repeat(1000)).split('\r\n\r\n')
+    client.send(`${head}\r\n\r\n`)
+    assertError(await client.answer(), 404, 5)
+    client.send(body + get(`${groups}/${uid}`))
+    assert.equal((await client.answer()).status, 200)
+  })
+})
+
+describe('Expect: 100-continue', () => {
+  const head = (length: number, path = groups) =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`
+
+  test('invites a body that will be read', async () => {
+    const client = await connect(await openDoor())
+    client.send(head(2))
+    assert.equal((await client.answer()).status, 100)
+    client.send('{}')
+    assert.equal((await client.answer()).status, 200)
+    client.send(get('/healthz'))
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  test('does not invite one that is too large', async () => {
+    const client = await connect(await openDoor())
+    client.send(head(10_000_000))
+    assertError(await client.answer(), 413, 8)
+    assert.equal((await client.rest()).length, 0)
+  })
+
+  test('does not invite one that nobody would read', async () => {
+    const client = await connect(await openDoor())
+    client.send(head(10, '/nowhere'))
+    const answer = await client.answer()
+    assertError(answer, 404, 5)
+    assert.equal(answer.headers.get('connection'), 'close')
+    assert.equal((await client.rest()).length, 0)
+  })
+
+  test('other expectations are passed over', async () => {
+    const client = await connect(await openDoor())
+    client.send(get(groups, 'Expect: the-unexpected'))
+    assert.equal((await client.answer()).status, 200)
+  })
+})
+
+describe('pipelined requests', () => {
+  test('are answered in their order, whichever is done first', async () => {
+    const first = gate()
+    const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && first.promise })
+    const client = await connect(door)
+    client.send(get(`${groups}/${uid}`) + get(groups) + get('/healthz'))
+    setTimeout(first.resolve, 50)
+    const answers = [await client.answer(), await client.answer(), await client.answer()]
+    assert.deepEqual(
+      answers.map(({ body }) => (body.startsWith('{') ? JSON.parse(body).name : body)),
+      ['GetGroup', 'ListGroups', 'ok\n'],
+    )
+  })
+
+  test('what follows a request and is no HTTP does not pass for its answer', async () => {
+    const held = gate()
+    const door = await openDoor({ act: () => held.promise })
+    const client = await connect(door)
+    client.send(`${get(`${groups}/${uid}`)}\0\0 garbage\r\n\r\n`)
+    client.send('more garbage')
+    setTimeout(held.resolve, 50)
+    assert.equal((await client.answer()).status, 200)
+    assertError(await client.answer(), 400, 3)
+    assert.equal((await client.rest()).length, 0)
+  })
+})
+
+describe('unusual requests', () => {
+  const cases: Record<string, [text: string, status: number]> = {
+    'an absolute target': [get(`http://door.test${groups}/${uid}`), 200],
+    'an absolute target of a plain path': [get('http://door.test/healthz?x=y'), 200],
+    'an absolute target without a path': [get('http://door.test'), 404],
+    'HTTP/1.0': [`GET ${groups} HTTP/1.0\r\n\r\n`, 200],
+    'no Host': [`GET ${groups} HTTP/1.1\r\n\r\n`, 400],
+    'a wish for h2c': [get(groups, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 200],
+    'a wish for a websocket': [get(groups, 'Connection: Upgrade', 'Upgrade: websocket'), 200],
+    'OPTIONS *': ['OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 404],
+    TRACE: [get(groups).replace('GET', 'TRACE'), 405],
+    'a proxy request': ['CONNECT door.test:443 HTTP/1.1\r\nHost: a\r\n\r\n', 501],
+    'two lengths': [get(groups, 'Content-Length: 1', 'Content-Length: 2'), 400],
+    'a length and chunks': [get(groups, 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400],
+    'an unknown method': [get(groups).replace('GET', 'BREW'), 400],
+    'a control character in a header': [get(groups, 'X-Bad: \x01'), 400],
+    'TLS in the clear': ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', 400],
+  }
+  for (const [what, [text, status]] of Object.entries(cases)) {
+    test(`${what} is answered with ${status}`, async () => {
+      const client = await connect(await openDoor())
+      client.send(Buffer.from(text, 'latin1'))
+      const answer = await client.answer()
+      assert.equal(answer.status, status, answer.body)
+      assert.ok(answer.headers.get('x-request-id'))
+      if (status >= 400) assertError(answer, status, answer.json().code)
+    })
+  }
+})
+
+describe('every answer', () => {
+  const every: Record<string, string> = {
+    'a success': get(groups),
+    'a missing path': get('/nowhere'),
+    'a preflight': get(groups, 'Origin: https://console.test').replace('GET', 'OPTIONS'),
+    'a plain path': get('/healthz'),
+    'a wrong method on a plain path': get('/healthz').replace('GET', 'DELETE'),
+  }
+  for (const isTls of [false, true]) {
+    for (const [what, text] of Object.entries(every)) {
+      test(`carries the request's id and safe headers: ${what}${isTls ? ' under TLS' : ''}`, async () => {
+        const client = await connect(await openDoor({ isTls }), isTls)
+        client.send(text.replace('\r\n\r\n', '\r\nX-Request-Id: my-id.1\r\n\r\n'))
+        const { headers } = await client.answer()
+        assert.equal(headers.get('x-request-id'), 'my-id.1')
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+        assert.equal(headers.get('cache-control'), 'no-store')
+        assert.equal(headers.get('referrer-policy'), 'no-referrer')
+        assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
+        assert.equal(headers.has('strict-transport-security'), isTls)
+        assert.equal(headers.has('server'), false)
+      })
+    }
+  }
+
+  test('gets an id of its own where the sent one could do harm', async () => {
+    const client = await connect(await openDoor())
+    for (const sent of ['', 'a b', 'x'.repeat(129), '"', 'ä']) {
+      client.send(get(groups, `X-Request-Id: ${sent}`))
+      const { headers } = await client.answer()
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+    }
+  })
+
+  test('names what a path takes when the method is wrong', async () => {
+    const client = await connect(await openDoor())
+    client.send(get(`${groups}/${uid}`).replace('GET', 'PUT'))
+    const answer = await client.answer()
+    assertError(answer, 405, 12)
+    assert.deepEqual(answer.headers.get('allow')?.split(', ').sort(), [
+      'DELETE',
+      'GET',
+      'HEAD',
+      'OPTIONS',
+      'PATCH',
+      'POST',
+    ])
+    client.send(get('/healthz').replace('GET', 'DELETE'))
+    assert.equal((await client.answer()).headers.get('allow'), 'GET, HEAD')
+  })
+
+  test('to HEAD has the headers of GET and no body', async () => {
+    const client = await connect(await openDoor())
+    client.send(get(groups))
+    const full = await client.answer()
+    client.send(get(groups).replace('GET', 'HEAD'))
+    const head = await client.answer(true)
+    assert.equal(head.status, 200)
+    assert.equal(head.headers.get('content-length'), full.headers.get('content-length'))
+    client.send(get('/healthz'))
+    assert.equal((await client.answer()).body, 'ok\n')
+  })
+
+  test('tells a web page that may call so, and no other', async () => {
+    const client = await connect(await openDoor())
+    client.send(get(groups, 'Origin: https://console.test').replace('GET', 'OPTIONS'))
+    const ours = await client.answer()
+    assert.equal(ours.status, 204)
+    assert.equal(ours.headers.get('access-control-allow-origin'), 'https://console.test')
+    assert.match(ours.headers.get('access-control-allow-headers') ?? '', /authorization/)
+    assert.equal(ours.headers.get('vary'), 'Origin')
+    client.send(get(groups, 'Origin: https://elsewhere.test'))
+    const theirs = await client.answer()
+    assert.equal(theirs.headers.has('access-control-allow-origin'), false)
+    assert.equal(theirs.headers.get('vary'), 'Origin')
+  })
+
+  test('to a bad Grpc-Timeout is a bad request, and is reported', async () => {
+    const door = await openDoor()
+    const client = await connect(door)
+    client.send(get(groups, 'Grpc-Timeout: soon', 'X-Request-Id: hasty'))
+    assertError(await client.answer(), 400, 3)
+    assert.deepEqual(
+      door.strays.map(({ requestId }) => requestId),
+      ['hasty'],
+    )
+  })
+})
+
+describe('faults behind the door', () => {
+  test('are masked', async () => {
+    const act = () => {
+      throw new Error('the secret of the house')
+    }
+    const client = await connect(await openDoor({ act }))
+    client.send(get(groups))
+    const answer = await client.answer()
+    assertError(answer, 500, 13)
+    assert.doesNotMatch(answer.body, /secret/)
+  })
+
+  test('a client that is gone before its answer harms nobody', async () => {
+    const held = gate()
+    const door = await openDoor({ act: ({ method }) => method === 'ListGroups' && held.promise })
+    const gone = await connect(door)
+    gone.send(get(groups))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    gone.socket.resetAndDestroy()
+    held.resolve()
+    const client = await connect(door)
+    client.send(get(`${groups}/${uid}`))
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  test('a client that is gone amid its body is no fault', async () => {
+    const calls: string[] = []
+    const door = await openDoor({ act: ({ method }) => calls.push(method) })
+    const gone = await connect(door)
+    gone.send(post(groups, '{"name":"a"}').slice(0, -3))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    gone.socket.resetAndDestroy()
+    await door.drain()
+    assert.deepEqual(calls, [])
+  })
+
+  test('errors that the corridor foresaw keep their own status', async () => {
+    const act = () => {
+      throw malformed('not like this')
+    }
+    const client = await connect(await openDoor({ act }))
+    client.send(get(groups))
+    assertError(await client.answer(), 400, 3)
+  })
+})
+
+describe('drain', () => {
+  test('answers what is under way and ends the rest', async () => {
+    const held = gate()
+    const arrived = gate()
+    const door = await openDoor({
+      limits: { lastWords: 50 },
+      act: () => {
+        arrived.resolve()
+        return held.promise
+      },
+    })
+    const [idle, silent, busy] = await Promise.all([connect(door), connect(door), connect(door)])
+    idle.send(get('/healthz'))
+    await idle.answer()
+    busy.send(get(groups))
+    await arrived.promise
+    const drained = door.drain()
+    assert.equal((await idle.rest()).length, 0)
+    assert.equal((await silent.rest()).length, 0)
+    await assert.rejects(rawClient(door.port), { code: 'ECONNREFUSED' })
+    held.resolve()
+    const answer = await busy.answer()
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('connection'), 'close')
+    assert.equal((await busy.rest()).length, 0)
+    await drained
+  })
+
+  test('hears out a connection that was just made', async () => {
+    const door = await openDoor()
+    const client = await connect(door)
+    const drained = door.drain()
+    client.send(get(groups))
+    const answer = await client.answer()
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('connection'), 'close')
+    await drained
+  })
+})
+
+describe('ports', () => {
+  test('a port that is taken is said to be', async () => {
+    const { port } = await openDoor()
+    await assert.rejects(openTestDoor({ port }), { code: 'EADDRINUSE' })
+  })
+
+  test('where one address is taken the others are left alone as well', async (t) => {
+    const other = createServer()
+    other.listen(0, '127.0.0.2')
+    try {
+      await once(other, 'listening')
+    } catch {
+      t.skip('this machine has one loopback address only')
+      return
+    }
+    closers.push(() => other.close())
+    const { port } = other.address() as { port: number }
+    await assert.rejects(openTestDoor({ port, hosts: ['127.0.0.1', '127.0.0.2'] }), { code: 'EADDRINUSE' })
+    await openDoor({ port, hosts: ['127.0.0.1'] })
+  })
+
+  test('an address that this machine lacks is passed over beside another', async () => {
+    const door = await openDoor({ hosts: ['127.0.0.1', '203.0.113.1'] })
+    const client = await connect(door)
+    client.send(get('/healthz'))
+    assert.equal((await client.answer()).status, 200)
+  })
+})
+
+test('an agent that keeps its connections sends many requests over one', async () => {
+  let connections = 0
+  const door = await openDoor()
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  closers.push(() => agent.destroy())
+  for (let at = 0; at < 5; at++) {
+    const sent = httpRequest({ port: door.port, host: '127.0.0.1', path: groups, agent })
+    sent.once('socket', (socket) => socket.once('connect', () => connections++))
+    sent.end()
+    const [response] = await once(sent, 'response')
+    await response.toArray()
+  }
+  assert.equal(connections, 1)
+})

@@ -1,0 +1,94 @@
+// The door alone: the real listener, REST and gRPC over the contract of groups, and behind them only what a
+// test says. Without a word from it, a call is answered with the method's name as the name of a group.
+import type { Message } from '@bufbuild/protobuf'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethods } from '@stemma/api/method.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { writeJson } from '../aip/json-writer.ts'
+import type { Envelope, Reply } from '../aip/passage.ts'
+import { dispatch } from '../http/dispatch.ts'
+import type { Endpoint } from '../http/door.ts'
+import type { GrpcDoor } from '../http/grpc.ts'
+import { openGrpc } from '../http/grpc.ts'
+import type { Limits, Listener } from '../http/listen.ts'
+import { listen } from '../http/listen.ts'
+import { openRest } from '../http/rest/rest.ts'
+import { testTls } from './tls.ts'
+
+export type TestDoorOptions = {
+  isTls?: boolean
+  hosts?: string[]
+  port?: number
+  limits?: Partial<Limits>
+  linger?: number
+  /** What happens between reading a request and answering it. */
+  act?(call: TestCall): unknown
+}
+
+export type TestCall = { method: string; envelope: Envelope; request: Message }
+
+export type TestDoor = {
+  port: number
+  listener: Listener
+  grpc: GrpcDoor
+  /** What met no endpoint. */
+  strays: { requestId: string; error: StatusError }[]
+  drain(): Promise<void>
+  close(): void
+}
+
+export const errorDomain = 'door.test'
+
+export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
+  const { isTls = false, hosts = ['127.0.0.1'], port = 0, limits = {}, linger = 200, act } = options
+  const strays: TestDoor['strays'] = []
+  const onStray = (requestId: string, error: StatusError) => void strays.push({ requestId, error })
+  const endpoints = describeMethods(GroupsService).map((method): Endpoint => ({ method }))
+  let isDraining = false
+
+  async function corridor(
+    { method }: Endpoint,
+    envelope: Envelope,
+    readRequest: () => Message | Promise<Message>,
+  ): Promise<Reply> {
+    const request = await readRequest()
+    await act?.({ method: method.desc.name, envelope, request })
+    return replyOf(method.desc.name)
+  }
+
+  const shared = { endpoints, corridor, errorDomain, onStray }
+  const grpc = openGrpc(shared)
+  const rest = openRest({
+    ...shared,
+    ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, linger },
+    isDraining: () => isDraining,
+  })
+  const plain = {
+    '/healthz': () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
+    '/broken': () => Promise.reject(new Error('broken')),
+  }
+  const listener = await listen({
+    ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, onStray, limits },
+    onRequest: dispatch(plain, rest),
+    onHttp2: grpc.takeSocket,
+  })
+  return {
+    port: listener.port,
+    ...{ listener, grpc, strays },
+    async drain() {
+      isDraining = true
+      await Promise.all([listener.drain(), grpc.drain()])
+    },
+    close() {
+      grpc.destroy()
+      listener.destroy()
+      void listener.drain()
+    },
+  }
+}
+
+function replyOf(name: string): Reply {
+  const group = create(GroupSchema, { name })
+  return { json: () => writeJson(GroupSchema, group), bytes: () => toBinary(GroupSchema, group) }
+}
