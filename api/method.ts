@@ -7,6 +7,8 @@ import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_p
 import type { HttpRule } from './gen/google/api/http_pb.ts'
 import type { Access } from './gen/platform/common/access_pb.ts'
 import { access, scope } from './gen/platform/common/access_pb.ts'
+import type { FieldRules } from './gen/platform/common/rules_pb.ts'
+import { rules } from './gen/platform/common/rules_pb.ts'
 
 export type HttpBinding = {
   verb: string
@@ -71,10 +73,21 @@ export function scopeOf(method: Method, request: Message): string {
   return ''
 }
 
-export function behaves(field: DescField, behaviour: FieldBehavior): boolean {
-  return getOption(field, field_behavior).includes(behaviour)
+/** What the contract says of a field. Options are decoded anew each time they are read, so they are kept. */
+export type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior> }
+
+const facts = new WeakMap<DescField, FieldFacts>()
+
+export function factsOf(field: DescField): FieldFacts {
+  let known = facts.get(field)
+  if (!known) {
+    known = { rules: getOption(field, rules), behaviours: new Set(getOption(field, field_behavior)) }
+    facts.set(field, known)
+  }
+  return known
 }
 
-export const isOutputOnly = (field: DescField) => behaves(field, FieldBehavior.OUTPUT_ONLY)
-export const isRequired = (field: DescField) => behaves(field, FieldBehavior.REQUIRED)
-export const isImmutable = (field: DescField) => behaves(field, FieldBehavior.IMMUTABLE)
+export const rulesOf = (field: DescField) => factsOf(field).rules
+export const isOutputOnly = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.OUTPUT_ONLY)
+export const isRequired = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.REQUIRED)
+export const isImmutable = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.IMMUTABLE)

@@ -1,10 +1,9 @@
 // Partial updates (AIP-134, AIP-161): which fields change, and what becomes of the resource.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { clone, create, equals, getOption } from '@bufbuild/protobuf'
+import { clone, create, equals } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
-import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
-import { isImmutable, isOutputOnly } from '@stemma/api/method.ts'
+import { isImmutable, isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { invalidField } from './errors.ts'
 import { isBranch, resolvePath } from './field-path.ts'
 
@@ -54,9 +53,7 @@ export function applyMask(desc: DescMessage, current: Message, patch: Message, m
   const source = reflect(desc, clone(desc, patch))
   for (const path of mask) if (!path.some(isOutputOnly)) copyPath(source, after, path)
   for (const field of desc.fields) protect(before, after, field, field.name)
-  const guarded = desc.fields.filter(
-    (field) => getOption(field, rules).operatorOnly && differs(before, after, field),
-  )
+  const guarded = desc.fields.filter((field) => rulesOf(field).operatorOnly && differs(before, after, field))
   return { merged, guarded }
 }
 

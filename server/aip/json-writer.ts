@@ -1,15 +1,16 @@
 // Writes messages as JSON (facts of the ProtoJSON mapping, with the choices of this API): one writer for
 // each message type, put together once from its descriptor.
+
 import { createHash } from 'node:crypto'
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { getOption, ScalarType, toBinary } from '@bufbuild/protobuf'
+import { ScalarType, toBinary } from '@bufbuild/protobuf'
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
 import {
   DescriptorProtoSchema,
   EnumDescriptorProtoSchema,
   hasCustomJsonRepresentation,
 } from '@bufbuild/protobuf/wkt'
-import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
+import { rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
 
@@ -72,7 +73,7 @@ function fieldWriter(field: DescField): (message: Record<string, unknown>) => st
       return set.case === name ? key + write(set.value) : ''
     }
   }
-  const { omitEmpty } = getOption(field, rules)
+  const { omitEmpty } = rulesOf(field)
   const mayBeAbsent = field.fieldKind === 'message' || isOptional(field)
   return (message) => {
     const value = message[name]

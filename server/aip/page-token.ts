@@ -1,10 +1,11 @@
 // Where the next page starts, sealed so that it can be neither read nor made up. A token says where a list
 // went on, never what its bearer may see.
-import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
+import type { CipherKey } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
 import { invalidField } from './errors.ts'
 import type { RandomBytes } from './random.ts'
 
-export type PageKey = { kid: string; secret: Buffer; retired: boolean }
+export type PageKey = { kid: string; secret: CipherKey; retired: boolean }
 export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefined }
 
 /** What a token is bound to: the call, and everything that decides which rows come in which order. */
@@ -19,7 +20,7 @@ const tagSize = 16
 const kidSize = 8
 
 export const fingerprintOf = (parts: unknown) =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22)
+  hash('sha256', JSON.stringify(parts), 'base64url').slice(0, 22)
 
 export function sealPageToken(
   keys: PageKeys,

@@ -1,13 +1,13 @@
 // Holds values against the rules of the contract. Every string of every request is checked for text that no
 // store can keep, whether or not its field has rules of its own.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { create, getOption } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
-import { FieldRulesSchema, rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
-import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
+import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
+import { isOutputOnly, isRequired, rulesOf } from '@stemma/api/method.ts'
 import type { FieldViolation } from './errors.ts'
 import { isInRange, isTime } from './time-range.ts'
 import { isUid } from './uid.ts'
@@ -53,7 +53,7 @@ function checksOf(desc: DescMessage): Check[] {
 function checkOf(field: DescField): Check {
   // What callers send in an output-only field is ignored, so it cannot be wrong either.
   if (isOutputOnly(field)) return () => {}
-  const rule = getOption(field, rules)
+  const rule = rulesOf(field)
   const required = isRequired(field)
   const test = stringTest(rule)
   return (message, path, report) => {

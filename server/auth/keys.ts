@@ -1,5 +1,5 @@
 // The keys of this service: one that signs tokens, one that seals page tokens, and those retired before them.
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { PageKey, PageKeys } from '../aip/page-token.ts'
@@ -43,7 +43,7 @@ export async function openKeyRing(store: Store, secret: Secret): Promise<KeyRing
     }))
     page = keys
       .filter(({ purpose }) => purpose === 'page')
-      .map(({ kid, plain, retired }) => ({ kid, secret: plain, retired }))
+      .map(({ kid, plain, retired }) => ({ kid, secret: createSecretKey(plain), retired }))
     signing = await Promise.all(keys.filter(({ purpose }) => purpose === 'sign').map(importSigning))
   }
 

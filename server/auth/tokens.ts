@@ -40,22 +40,22 @@ type Remembered = { caller: Caller; expires: number; kid: string }
 
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>
 
-/** Verifying a signature costs more than all the rest of a call, so tokens are remembered until they expire. */
+/** Verifying a signature costs more than all the rest of a call, so headers are remembered until they expire. */
 export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
   const remembered = new Map<string, Remembered>()
   let reloaded = 0
 
-  function recall(token: string): Caller | undefined {
-    const known = remembered.get(token)
+  function recall(authorization: string): Caller | undefined {
+    const known = remembered.get(authorization)
     if (!known) return undefined
     if (known.expires > now() && keys.findSigning(known.kid)) return known.caller
-    remembered.delete(token)
+    remembered.delete(authorization)
     return undefined
   }
 
-  function remember(token: string, entry: Remembered): void {
+  function remember(authorization: string, entry: Remembered): void {
     if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value as string) // not empty
-    remembered.set(token, entry)
+    remembered.set(authorization, entry)
   }
 
   async function findKey(kid: string) {
@@ -66,7 +66,8 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
     return keys.findSigning(kid)
   }
 
-  async function verify(token: string): Promise<Caller> {
+  async function verify(authorization: string): Promise<Caller> {
+    const token = bearerOf(authorization)
     const kid = keyIdOf(token)
     const key = await findKey(kid)
     if (!key) throw invalid('the token was not signed by this service')
@@ -80,19 +81,18 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
       throw explain(error, parties)
     })
     const entry = { caller: callerOf(payload), expires: (payload.exp ?? 0) * 1000, kid }
-    remember(token, entry)
+    remember(authorization, entry)
     return entry.caller
   }
 
   return (authorization) => {
-    const token = bearerOf(authorization)
-    return recall(token) ?? verify(token)
+    if (authorization === undefined)
+      throw unauthenticated('this call needs the header Authorization: Bearer <access token>')
+    return recall(authorization) ?? verify(authorization)
   }
 }
 
-function bearerOf(authorization: string | undefined): string {
-  if (authorization === undefined)
-    throw unauthenticated('this call needs the header Authorization: Bearer <access token>')
+function bearerOf(authorization: string): string {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []
   if (token === undefined || token.length > longestToken)
     throw invalid('the Authorization header must be Bearer <access token>')

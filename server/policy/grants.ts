@@ -19,11 +19,18 @@ export type Grants = {
 
 /** All that a caller holds, or what reaches `place` alone. In a write, nobody revokes it before the end. */
 export function* readGrants(caller: Caller, place: string | undefined, isWrite: boolean): Work<Grants> {
-  const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
-  const bindings = yield isWrite
-    ? sql`${selectBindings(caller, place)} /*pg for share of b */`
-    : selectBindings(caller, place)
-  return grantsOf(caller, identity, bindings)
+  const bindings = selectBindings(caller, place)
+  const identity = sql`select null, null, create_time from identities where uid = ${caller.identity}`
+  // One statement where it can be, since rows of a union cannot be locked.
+  const rows = isWrite
+    ? [...(yield identity), ...(yield sql`${bindings} /*pg for share of b */`)]
+    : yield sql`${identity} union all ${bindings}`
+  const isIdentity = ([place]: Row) => place === null
+  return grantsOf(
+    caller,
+    rows.find(isIdentity)?.slice(2),
+    rows.filter((row) => !isIdentity(row)),
+  )
 }
 
 /** The grants that reach `place` together with the row of a resource, in one statement. */
@@ -52,7 +59,7 @@ export function splitGrantsAndRow(
 
 function selectBindings(caller: Caller, place: string | undefined): Sql {
   const within = place === undefined ? sql`` : sql` and b.parent in ${tuple(lineage(place))}`
-  return sql`select b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
+  return sql`select b.parent, r.bits, null from role_bindings b join roles r on r.uid = b.role
     where b.identity = ${caller.identity}${within}`
 }
 

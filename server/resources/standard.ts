@@ -1,13 +1,12 @@
 // List, Get, Create, Update and Delete as every kind does them. Each is one piece of work for the store and
 // starts by admitting the caller; what is particular to a kind goes in between.
 import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
-import { clone, equals, getOption } from '@bufbuild/protobuf'
+import { clone, equals } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask, Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import { rules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
-import { isOutputOnly } from '@stemma/api/method.ts'
+import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, notFound, operatorOnly } from '../aip/errors.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
@@ -85,13 +84,10 @@ export async function listResources(
   })
 }
 
-const paging = new Set(['page_size', 'page_token', 'order_by', 'skip'])
-
 /** All of the request that decides which rows match. */
-function filterOf({ method, request }: Call): string {
-  const only = reflect(method.desc.input, clone(method.desc.input, request))
-  for (const field of method.desc.input.fields) if (paging.has(field.name)) only.clear(field)
-  return JSON.stringify(only.message, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+function filterOf({ request }: Call<ListRequest>): string {
+  const only = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
+  return JSON.stringify(only, (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }
 
 /** What the caller may see, as far as the filter asks for it. */
@@ -117,9 +113,9 @@ export function draftOf<D extends DescMessage>(desc: D, sent: MessageShape<D>): 
   const draft = clone(desc, sent)
   const fields = reflect(desc, draft)
   for (const field of desc.fields) {
-    if (getOption(field, rules).operatorOnly && fields.isSet(field) && fields.get(field))
+    if (rulesOf(field).operatorOnly && fields.isSet(field) && fields.get(field))
       throw operatorOnly(field.name, '')
-    if (isOutputOnly(field) || getOption(field, rules).operatorOnly) fields.clear(field)
+    if (isOutputOnly(field) || rulesOf(field).operatorOnly) fields.clear(field)
   }
   return draft
 }

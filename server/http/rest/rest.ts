@@ -100,7 +100,8 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
     if (response.headersSent || response.destroyed) return
     const headers = [...fixedHeaders, 'x-request-id', requestId]
     if (body !== '') headers.push('content-type', 'application/json')
-    if (status !== 204) headers.push('content-length', String(Buffer.byteLength(body)))
+    const length = Buffer.byteLength(body)
+    if (status !== 204) headers.push('content-length', String(length))
     for (const [name, value] of Object.entries(more)) headers.push(name, value)
     const { origin } = request.headers
     if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
@@ -109,7 +110,8 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
     response.writeHead(status, headers)
     const sent = request.method === 'HEAD' ? '' : body
     if (isUnread) endLater(request, response, sent, linger)
-    else response.end(sent)
+    // ASCII is the same in both, and latin1 is written without being encoded.
+    else response.end(sent, length === body.length ? 'latin1' : 'utf8')
   }
 
   function challenged(headers: Record<string, string>): Record<string, string> {
