@@ -1,6 +1,8 @@
-import { openStore, prepareStore, talliedKinds } from '../app.ts'
+import { openStore, talliedKinds } from '../app.ts'
 import { readConfig } from '../config.ts'
+import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'
+import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
 
 export const check: Command = {
@@ -9,20 +11,22 @@ export const check: Command = {
     'Recounts what the tallies say and reports differences; with --repair, mends them. Safe on a live store.',
   async run(args) {
     const { config, flags } = readConfig(process.env, args, { repair: { type: 'boolean' } })
+    const isRepair = flags.repair === true
     const store = openStore(config)
     try {
-      await prepareStore(config, store)
-      const differences = await checkTally(store, talliedKinds, flags.repair === true)
-      for (const { kind, place, said, counted } of differences) {
-        const words = `${kind} in ${place}: ${said.children} children and ${said.subtree} below, counted ${counted.children} and ${counted.subtree}`
-        process.stdout.write(`${words}\n`)
-      }
-      process.stdout.write(summary(differences.length, flags.repair === true))
-      return differences.length === 0 || flags.repair ? 0 : 1
+      await store.migrate(await loadMigrations())
+      const differences = await checkTally(store, talliedKinds, isRepair)
+      for (const difference of differences) process.stdout.write(describe(difference))
+      process.stdout.write(summary(differences.length, isRepair))
+      return differences.length === 0 || isRepair ? 0 : 1
     } finally {
       await store.close()
     }
   },
+}
+
+function describe({ kind, place, said, counted }: Difference): string {
+  return `${kind} in ${place}: ${said.children} children and ${said.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
 }
 
 function summary(count: number, isRepaired: boolean): string {

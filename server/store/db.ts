@@ -6,7 +6,7 @@ export type Migration = { name: string; script: string }
 
 export type Store = {
   readonly engine: 'sqlite' | 'postgres'
-  /** One statement, which sees one moment of the store. */
+  /** One statement that reads, and sees one moment of the store. */
   query(statement: Sql): Promise<Row[]>
   /** Several statements that see the same moment. */
   read<T>(work: () => Work<T>): Promise<T>
@@ -17,6 +17,7 @@ export type Store = {
   close(): Promise<void>
 }
 
+/** `foreign-key` and `unique` are thrown into the work as well, at the statement that broke them. */
 export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline'
 
 /** What a caller of the store can act on. Everything else is a fault and passes as it came. */
@@ -35,12 +36,17 @@ export const migrationsTable = `create table if not exists migrations (
   apply_time bigint not null
 )`
 
+/** The code marks it as nothing that a stack would explain. */
+class NewerStoreError extends Error {
+  readonly code = 'STORE_IS_NEWER'
+}
+
 /** Which migrations to apply, given those applied before. */
 export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
   const known = new Set(migrations.map(({ name }) => name))
   const foreign = applied.filter((name) => !known.has(name))
   if (foreign.length > 0) {
-    throw new Error(
+    throw new NewerStoreError(
       `the store was written by a newer version of Stemma: it has ${foreign.join(', ')}; start that version instead`,
     )
   }

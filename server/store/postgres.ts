@@ -1,35 +1,48 @@
 // PostgreSQL: pooled connections, named statements, and another try where it is safe to make one.
-import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { Store } from './db.ts'
+import type { Migration, Store } from './db.ts'
 import { migrationsTable, pendingOf, StoreError } from './db.ts'
+import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
+import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import type { Work } from './work.ts'
+import { breakOff } from './work.ts'
 
 const mostAttempts = 5
-const mostNamedStatements = 500
+const mostWaiting = 10_000
+const answerPatience = 5_000
+const aDay = 24 * 60 * 60 * 1000
 const migrationLock = 7_386_214
 
-export type PostgresOptions = { url: string; connections?: number; onIdleError?: (error: unknown) => void }
+export type PostgresOptions = {
+  url: string
+  connections?: number
+  /** How long one statement may take, in milliseconds. */
+  statementTimeout?: number
+  /** How long to wait for a connection, in milliseconds. */
+  connectionPatience?: number
+  onIdleError?: (error: unknown) => void
+}
 
-export function openPostgres({ url, connections = 10, onIdleError }: PostgresOptions): Store {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: connections,
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: 60_000,
-    idle_in_transaction_session_timeout: 60_000,
-    application_name: 'stemma',
-    types: { getTypeParser: (oid, format) => parsers[oid] ?? pg.types.getTypeParser(oid, format) },
-  })
-  // A connection that breaks while idle is replaced at the next use.
-  pool.on('error', (error) => onIdleError?.(error))
+export function openPostgres(options: PostgresOptions): Store {
+  const { statementTimeout = 60_000 } = options
+  const pool = openPool(options, statementTimeout)
+  const running = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
+
+  /** A store that closes takes no more, and ends with what it was given. */
+  function tracked<T>(run: () => Promise<T>): Promise<T> {
+    if (closing) return Promise.reject(new StoreError('unavailable'))
+    const promise = run()
+    const forget = () => running.delete(promise)
+    running.add(promise)
+    promise.then(forget, forget)
+    return promise
+  }
 
   async function connected<T>(use: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw translate(error)
-    })
+    if (pool.waitingCount >= mostWaiting) throw new StoreError('unavailable')
+    const client = await pool.connect()
     let broken = false
     const onError = () => {
       broken = true
@@ -38,7 +51,9 @@ export function openPostgres({ url, connections = 10, onIdleError }: PostgresOpt
     try {
       return await use(client)
     } catch (error) {
-      broken ||= isLost(error)
+      // Whatever was begun is undone; a connection that cannot do so is not used again.
+      if (isLost(error)) onError()
+      else await client.query('rollback').catch(onError)
       throw error
     } finally {
       client.off('error', onError)
@@ -47,57 +62,98 @@ export function openPostgres({ url, connections = 10, onIdleError }: PostgresOpt
   }
 
   function transaction<T>(begin: string, work: () => Work<T>, deadline: number): Promise<T> {
-    return retrying(deadline, (state) =>
+    const attempt = (state: Attempt) =>
       connected(async (client) => {
-        await client.query(begin)
-        try {
-          const value = await drive(client, work())
-          state.committing = true
-          await client.query('commit')
-          return value
-        } catch (error) {
-          await client.query('rollback').catch(() => {})
-          throw error
-        }
-      }),
-    )
+        await client.query(withDeadline(begin, deadline, statementTimeout))
+        const value = await drive(client, work(), deadline)
+        state.committing = true
+        await client.query('commit')
+        return value
+      })
+    return tracked(() => retrying(deadline, attempt))
   }
 
   return {
     engine: 'postgres',
     query: (statement) =>
-      retrying(Number.POSITIVE_INFINITY, () => connected((client) => runStatement(client, statement))),
+      tracked(() =>
+        retrying(Number.POSITIVE_INFINITY, () => connected((client) => runStatement(client, statement))),
+      ),
     read: (work) =>
       transaction('begin isolation level repeatable read read only', work, Number.POSITIVE_INFINITY),
     write: (work, deadline = Number.POSITIVE_INFINITY) => transaction('begin', work, deadline),
-    migrate: (migrations) =>
-      connected(async (client) => {
-        await client.query('begin')
-        try {
-          // Many copies may start together; the lock goes with the transaction.
-          await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
-          await client.query(migrationsTable)
-          const { rows } = await client.query<{ name: string }>('select name from migrations')
-          const pending = pendingOf(
-            migrations,
-            rows.map(({ name }) => name),
-          )
-          for (const { name, script } of pending) {
-            await client.query(forPostgres(script))
-            await client.query('insert into migrations (name, apply_time) values ($1, $2)', [
-              name,
-              Date.now(),
-            ])
-          }
-          await client.query('commit')
-          return pending.map(({ name }) => name)
-        } catch (error) {
-          await client.query('rollback').catch(() => {})
-          throw error
-        }
-      }),
-    close: () => pool.end(),
+    migrate: (migrations) => tracked(() => connected((client) => migrateWith(client, migrations))),
+    close() {
+      closing ??= Promise.allSettled(running).then(() => pool.end())
+      return closing
+    },
   }
+}
+
+function openPool(
+  { url, connections = 10, connectionPatience = 5_000, onIdleError }: PostgresOptions,
+  statementTimeout: number,
+): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: connectionPatience,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: statementTimeout,
+    // The server would have answered by then, so it is gone without a word.
+    query_timeout: statementTimeout + answerPatience,
+    idle_in_transaction_session_timeout: 60_000,
+    application_name: 'stemma',
+    options: planning.map((setting) => `-c ${setting}`).join(' '),
+    types: { getTypeParser: (oid, format) => parsers[oid] ?? pg.types.getTypeParser(oid, format) },
+  })
+  // A connection that breaks while idle is replaced at the next use.
+  pool.on('error', (error) => onIdleError?.(error))
+  return pool
+}
+
+/**
+ * Our statements are written for an index each. The planner takes it, in a table of any size and whatever it
+ * knows of it, if it neither guesses from the values at hand nor gathers rows to sort them.
+ */
+const planning = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'jit=off',
+]
+
+const int8 = 20
+const numeric = 1700
+const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
+
+/** Both in one round trip: no statement outlives the caller's patience, waiting for a lock included. */
+function withDeadline(begin: string, deadline: number, statementTimeout: number): string {
+  const left = Math.max(1, Math.ceil(deadline - Date.now()))
+  return left < statementTimeout ? `${begin}; set local statement_timeout = ${left}` : begin
+}
+
+/** A change of a large table takes as long as it takes. */
+async function migrateWith(client: pg.PoolClient, migrations: readonly Migration[]): Promise<string[]> {
+  const run = (text: string) => {
+    const query = { text, query_timeout: aDay } // the driver knows this setting, its types do not
+    return client.query<{ name: string }>(query)
+  }
+  await run('begin; set local statement_timeout = 0')
+  // Other copies may start at the same time; the lock ends with the transaction.
+  await run(`select pg_advisory_xact_lock(${migrationLock})`)
+  await run(migrationsTable)
+  const { rows } = await run('select name from migrations')
+  const pending = pendingOf(
+    migrations,
+    rows.map(({ name }) => name),
+  )
+  for (const { name, script } of pending) {
+    await run(forPostgres(script))
+    await client.query('insert into migrations (name, apply_time) values ($1, $2)', [name, Date.now()])
+  }
+  await run('commit')
+  return pending.map(({ name }) => name)
 }
 
 /** `committing` says that a lost connection leaves the outcome unknown, so that a second try is not safe. */
@@ -110,31 +166,37 @@ async function retrying<T>(deadline: number, attempt: (state: Attempt) => Promis
     try {
       return await attempt(state)
     } catch (error) {
-      const again = isConflict(error) || (isLost(error) && !state.committing)
-      if (!again || tries >= mostAttempts) throw translate(error)
+      if (tries >= mostAttempts || !isWorthAnotherTry(error, state, tries)) throw translate(error)
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 10 * 2 ** tries))
     }
   }
 }
 
-async function drive<T>(client: pg.PoolClient, work: Work<T>): Promise<T> {
+function isWorthAnotherTry(error: unknown, { committing }: Attempt, tries: number): boolean {
+  if (isConflict(error)) return true
+  // Somebody else may have made the row since the work looked for it; the second time it is found.
+  if (error instanceof StoreError) return error.kind === 'unique' && tries === 1
+  return isLost(error) && !committing
+}
+
+async function drive<T>(client: pg.PoolClient, work: Work<T>, deadline: number): Promise<T> {
   let step = work.next()
   while (!step.done) {
-    let rows: Row[]
-    try {
-      rows = await runStatement(client, step.value)
-    } catch (error) {
-      step = work.throw(translateConstraint(error))
-      continue
-    }
-    step = work.next(rows)
+    if (Date.now() > deadline) throw new StoreError('deadline')
+    step = work.next(await answer(client, work, step.value))
   }
   return step.value
 }
 
-type Prepared = { text: string; name?: string }
-
-const prepared = new Map<string, Prepared>()
+async function answer(client: pg.PoolClient, work: Work<unknown>, statement: Sql): Promise<Row[]> {
+  try {
+    return await runStatement(client, statement)
+  } catch (error) {
+    const told = translateConstraint(error)
+    if (told instanceof StoreError) return breakOff(work, told)
+    throw error
+  }
+}
 
 async function runStatement(client: pg.PoolClient, { pieces, values }: Sql): Promise<Row[]> {
   const { rows } = await client.query<Value[]>({
@@ -143,58 +205,4 @@ async function runStatement(client: pg.PoolClient, { pieces, values }: Sql): Pro
     rowMode: 'array',
   })
   return rows
-}
-
-/** Names are kept by every connection for good, so only the first texts of a program's life get one. */
-function prepare(pieces: readonly string[]): Prepared {
-  const key = pieces.join('?')
-  const known = prepared.get(key)
-  if (known) return known
-  const text = forPostgres(pieces.reduce((before, piece, at) => `${before}$${at}${piece}`))
-  if (prepared.size >= mostNamedStatements) return { text }
-  const statement = { text, name: createHash('sha256').update(text).digest('base64url').slice(0, 20) }
-  prepared.set(key, statement)
-  return statement
-}
-
-const forPostgres = (text: string) => text.replaceAll(/\/\*pg (.*?)\*\//g, '$1')
-
-const int8 = 20
-const numeric = 1700
-const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
-
-type PostgresError = Error & { code?: unknown }
-
-/** Errors of the driver carry a text; others that pass through here may have a `code` of another sort. */
-function codeOf(error: unknown): string {
-  const { code } = error as PostgresError
-  return typeof code === 'string' ? code : ''
-}
-const isConflict = (error: unknown) => ['40001', '40P01'].includes(codeOf(error))
-
-/** Class 08 and 57P are the server's words for it, the rest the operating system's and the driver's. */
-function isLost(error: unknown): boolean {
-  const code = codeOf(error)
-  return (
-    /^(08...|57P0[123])$/.test(code) ||
-    ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'].includes(code) ||
-    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error/.test(
-      (error as Error).message,
-    )
-  )
-}
-
-function translateConstraint(error: unknown): unknown {
-  if (codeOf(error) === '23503') return new StoreError('foreign-key', error)
-  if (codeOf(error) === '23505') return new StoreError('unique', error)
-  return error
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof StoreError) return error
-  if (codeOf(error) === '57014') return new StoreError('deadline', error)
-  // 53: out of connections, memory or disk.
-  if (isLost(error) || isConflict(error) || codeOf(error).startsWith('53'))
-    return new StoreError('unavailable', error)
-  return translateConstraint(error)
 }

@@ -47,6 +47,15 @@ export const tuple = (values: readonly Value[]): Sql =>
     ', ',
   )})`
 
+/**
+ * A list for `in`, of any length but zero. The last value is repeated up to a power of two, so that lists of
+ * all lengths make few different texts.
+ */
+export function among(values: readonly Value[]): Sql {
+  const length = 2 ** Math.ceil(Math.log2(values.length))
+  return tuple(Array.from({ length }, (_, at) => values[Math.min(at, values.length - 1)] ?? null))
+}
+
 function append(pieces: string[], values: Value[], part: Sql): void {
   extend(pieces, part.pieces[0])
   for (let at = 1; at < part.pieces.length; at++) pieces.push(part.pieces[at] ?? '')

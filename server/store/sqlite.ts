@@ -1,18 +1,23 @@
 // The embedded engine: one connection that reads, one that writes. Writes that wait together share a commit,
 // each in its own savepoint, so that a durable write costs a share of an fsync.
 
-import type { StatementSync } from 'node:sqlite'
-import { DatabaseSync } from 'node:sqlite'
 import type { Store } from './db.ts'
 import { migrationsTable, pendingOf, StoreError } from './db.ts'
-import type { Row, Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
+import type { Connection } from './sqlite-connection.ts'
+import { connect, drive, isBusy, run, translate } from './sqlite-connection.ts'
 import type { Work } from './work.ts'
 
 const mostWritesInACommit = 256
+/** Milliseconds after which a batch takes no more writes, so that reads get their turn. */
+const longestBatch = 20
 const mostWritesWaiting = 10_000
-const mostStatements = 500
-const lockPatience = 10_000
+const pause = 5
+
+export type SqliteOptions = {
+  /** How long writes wait for another process that holds the lock, in milliseconds. */
+  lockPatience?: number
+}
 
 type Job = {
   work: () => Work<unknown>
@@ -22,181 +27,159 @@ type Job = {
 
 type Outcome = { value: unknown } | { error: unknown }
 
-export function openSqlite(file: string): Store {
+export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOptions = {}): Store {
   const writer = connect(file, false)
   const reader = connect(file, true)
-  const waiting: Job[] = []
-  let flushing: NodeJS.Immediate | NodeJS.Timeout | undefined
-  let lockedSince: number | undefined
+  const queue = openQueue(writer, lockPatience)
 
-  function flush(): void {
-    flushing = undefined
-    if (waiting.length === 0) return
-    if (!begin()) return
-    const batch = waiting.splice(0, mostWritesInACommit)
-    const outcomes = batch.map(attempt)
-    const failure = commit()
-    batch.forEach((job, at) => {
-      job.settle(failure ?? (outcomes[at] as Outcome)) // one outcome for each job
-    })
-    if (waiting.length > 0) schedule()
-  }
-
-  /** Another process may hold the lock (`stemmad bootstrap`): come back later, and let others go on meanwhile. */
-  function begin(): boolean {
-    try {
-      writer.exec('begin immediate')
-      lockedSince = undefined
-      return true
-    } catch (error) {
-      if (!isBusy(error)) {
-        for (const job of waiting.splice(0)) job.settle({ error })
-        return false
+  /** Another process may be recovering or closing the store for a moment. */
+  async function patiently<T>(read: () => T): Promise<T> {
+    const since = Date.now()
+    for (;;) {
+      try {
+        return read()
+      } catch (error) {
+        if (!isBusy(error) || Date.now() - since > lockPatience) throw translate(error)
+        await new Promise((resolve) => setTimeout(resolve, pause))
       }
-      lockedSince ??= Date.now()
-      if (Date.now() - lockedSince > lockPatience) {
-        lockedSince = undefined
-        for (const job of waiting.splice(0)) job.settle({ error: new StoreError('unavailable', error) })
-      } else flushing = setTimeout(flush, 5)
-      return false
     }
-  }
-
-  function attempt(job: Job): Outcome {
-    if (Date.now() > job.deadline) return { error: new StoreError('deadline') }
-    writer.exec('savepoint job')
-    try {
-      const value = drive(writer, job.work())
-      writer.exec('release job')
-      return { value }
-    } catch (error) {
-      writer.exec('rollback to job')
-      writer.exec('release job')
-      return { error: translate(error) }
-    }
-  }
-
-  function commit(): Outcome | undefined {
-    try {
-      writer.exec('commit')
-      return undefined
-    } catch (error) {
-      if (writer.isTransaction) writer.exec('rollback')
-      return { error: new StoreError('unavailable', error) }
-    }
-  }
-
-  function schedule(): void {
-    flushing ??= setImmediate(flush)
-  }
-
-  function write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY): Promise<T> {
-    if (waiting.length >= mostWritesWaiting) return Promise.reject(new StoreError('unavailable'))
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: Outcome) =>
-        'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T)
-      waiting.push({ work, deadline, settle })
-      schedule()
-    })
   }
 
   return {
     engine: 'sqlite',
-    query: async (statement) => runStatement(reader, statement),
-    async read(work) {
-      reader.exec('begin')
-      try {
-        return drive(reader, work())
-      } finally {
-        reader.exec('commit')
-      }
-    },
-    write,
+    query: (statement) => patiently(() => reader.all(statement)),
+    read: (work) => patiently(() => readAll(reader, work)),
+    write: queue.write,
     migrate: (migrations) =>
-      write(function* () {
-        writer.exec(migrationsTable)
+      queue.write(function* () {
+        writer.db.exec(migrationsTable)
         const applied = (yield sql`select name from migrations`).map(([name]) => name as string)
         const pending = pendingOf(migrations, applied)
         for (const { name, script } of pending) {
-          writer.exec(script)
+          writer.db.exec(script)
           yield sql`insert into migrations (name, apply_time) values (${name}, ${Date.now()})`
         }
         return pending.map(({ name }) => name)
       }),
     async close() {
-      while (waiting.length > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-      if (flushing) clearImmediate(flushing as NodeJS.Immediate)
-      reader.close()
-      writer.exec('pragma optimize')
-      writer.close()
+      await queue.close()
+      for (const { db } of [reader, writer]) if (db.isOpen) db.close()
     },
   }
 }
 
-type Connection = DatabaseSync & { statements?: Map<string, StatementSync> }
-
-function connect(file: string, readOnly: boolean): Connection {
-  const db: Connection = new DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
-  if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full')
-  db.exec('pragma cache_size = -16000; pragma temp_store = memory')
-  db.statements = new Map()
-  return db
+function readAll<T>(reader: Connection, work: () => Work<T>): T {
+  run(reader, 'begin')
+  try {
+    return drive(reader, work())
+  } finally {
+    run(reader, 'commit')
+  }
 }
 
-function drive<T>(db: Connection, work: Work<T>): T {
-  let step = work.next()
-  while (!step.done) {
-    let rows: Row[]
+function openQueue(writer: Connection, lockPatience: number) {
+  let waiting: Job[] = []
+  let isScheduled = false
+  let isClosed = false
+  let lockedSince: number | undefined
+  let onIdle = () => {}
+
+  function flush(): void {
+    isScheduled = false
+    waiting = waiting.filter(isInTime)
+    if (waiting.length > 0 && begin()) runBatch()
+    if (waiting.length > 0) schedule()
+    else onIdle()
+  }
+
+  /** Another process may hold the lock (`stemmad bootstrap`): come back later, and let others go on meanwhile. */
+  function begin(): boolean {
     try {
-      rows = runStatement(db, step.value)
+      run(writer, 'begin immediate')
+      lockedSince = undefined
+      return true
     } catch (error) {
-      step = work.throw(translate(error))
-      continue
+      lockedSince ??= Date.now()
+      if (isBusy(error) && Date.now() - lockedSince < lockPatience) return false
+      lockedSince = undefined
+      for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
+      return false
     }
-    step = work.next(rows)
   }
-  return step.value
-}
 
-const texts = new WeakMap<readonly string[], string>()
-
-function runStatement(db: Connection, { pieces, values }: Sql): Row[] {
-  let text = texts.get(pieces)
-  if (text === undefined) {
-    text = pieces.join('?')
-    if (Object.isFrozen(pieces)) texts.set(pieces, text)
+  /** One commit for many. What fails as a whole, such as the commit, fails for all that share it. */
+  function runBatch(): void {
+    const until = Date.now() + longestBatch
+    const outcomes: Outcome[] = []
+    let failure: Outcome | undefined
+    try {
+      do {
+        outcomes.push(attempt(writer, waiting[outcomes.length] as Job)) // below the length
+      } while (
+        writer.db.isTransaction &&
+        outcomes.length < Math.min(waiting.length, mostWritesInACommit) &&
+        Date.now() < until
+      )
+      run(writer, 'commit')
+    } catch (error) {
+      if (writer.db.isTransaction) run(writer, 'rollback')
+      failure = { error: new StoreError('unavailable', error) }
+    }
+    const batch = waiting.splice(0, Math.max(1, outcomes.length))
+    batch.forEach((job, at) => {
+      job.settle(failure ?? (outcomes[at] as Outcome)) // one outcome for each job
+    })
   }
-  return prepare(db, text).all(...(values as Value[])) as unknown as Row[] // rows are arrays: setReturnArrays
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    if (lockedSince === undefined) setImmediate(flush)
+    else setTimeout(flush, pause)
+  }
+
+  return {
+    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY): Promise<T> {
+      if (isClosed || waiting.length >= mostWritesWaiting) {
+        return Promise.reject(new StoreError('unavailable'))
+      }
+      return new Promise((resolve, reject) => {
+        const settle = (outcome: Outcome) =>
+          'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T)
+        waiting.push({ work, deadline, settle })
+        schedule()
+      })
+    },
+    /** Takes no more, and ends with what is waiting. */
+    close(): Promise<void> {
+      isClosed = true
+      return new Promise((resolve) => {
+        if (waiting.length === 0) resolve()
+        else onIdle = resolve
+      })
+    },
+  }
 }
 
-function prepare(db: Connection, text: string): StatementSync {
-  const statements = db.statements as Map<string, StatementSync> // set by connect
-  const known = statements.get(text)
-  if (known) return known
-  const statement = db.prepare(text)
-  statement.setReturnArrays(true)
-  if (statements.size >= mostStatements) statements.delete(statements.keys().next().value as string) // not empty
-  statements.set(text, statement)
-  return statement
+/** Those past their deadline are told so, also while the lock is held elsewhere. */
+function isInTime({ deadline, settle }: Job): boolean {
+  if (Date.now() <= deadline) return true
+  settle({ error: new StoreError('deadline') })
+  return false
 }
 
-type SqliteError = Error & { errcode?: number }
-
-const busy = 5
-const constraintForeignKey = 787
-const constraintUnique = 2067
-const constraintPrimaryKey = 1555
-
-const isBusy = (error: unknown) => (((error as SqliteError).errcode ?? 0) & 0xff) === busy
-
-function translate(error: unknown): unknown {
-  switch ((error as SqliteError).errcode) {
-    case constraintForeignKey:
-      return new StoreError('foreign-key', error)
-    case constraintUnique:
-    case constraintPrimaryKey:
-      return new StoreError('unique', error)
-    default:
-      return isBusy(error) ? new StoreError('unavailable', error) : error
+/** A full disk, for one, makes the engine give up the whole transaction: then the batch is over. */
+function attempt(writer: Connection, job: Job): Outcome {
+  run(writer, 'savepoint job')
+  try {
+    const value = drive(writer, job.work())
+    run(writer, 'release job')
+    return { value }
+  } catch (error) {
+    if (writer.db.isTransaction) {
+      run(writer, 'rollback to job')
+      run(writer, 'release job')
+    }
+    return { error: translate(error) }
   }
 }

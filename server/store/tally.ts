@@ -1,11 +1,14 @@
 // Exact totals without counting: every insert and delete keeps the counts of its parent and of everything
 // above, in the transaction that changes the row.
 import type { Sql } from './sql.ts'
-import { join, raw, sql, tuple } from './sql.ts'
+import { among, join, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
 
-/** Writers of one organization on PostgreSQL each take some stripe; the embedded engine has one writer. */
-const stripe = raw('/*pg floor(random() * 16)::bigint + */ 0')
+/**
+ * Writers of one organization on PostgreSQL do not wait for each other where each connection keeps to a stripe
+ * of its own; the embedded engine has one writer.
+ */
+const stripe = raw('/*pg pg_backend_pid() % 16 + */ 0')
 
 /** Counts a resource in or out. `above` leads from the organization down to the resource's parent. */
 export function* adjustTally(kind: string, above: readonly string[], by: 1 | -1): Work<void> {
@@ -21,13 +24,17 @@ export const dropTally = (place: string): Sql => sql`delete from tally where pla
 
 export type Count = { children: number; subtree: number }
 
+const placesInAStatement = 512
+
 export function* readTally(kind: string, places: readonly string[]): Work<Map<string, Count>> {
   const counts = new Map<string, Count>()
-  if (places.length === 0) return counts
-  const rows = yield sql`select place, sum(children), sum(subtree) from tally
-    where kind = ${kind} and place in ${tuple(places)} group by place`
-  for (const [place, children, subtree] of rows) {
-    counts.set(place as string, { children: children as number, subtree: subtree as number })
+  for (let at = 0; at < places.length; at += placesInAStatement) {
+    const some = among(places.slice(at, at + placesInAStatement))
+    const rows = yield sql`select place, sum(children), sum(subtree) from tally
+      where kind = ${kind} and place in ${some} group by place`
+    for (const [place, children, subtree] of rows) {
+      counts.set(place as string, { children: children as number, subtree: subtree as number })
+    }
   }
   return counts
 }

@@ -1,0 +1,142 @@
+// The stores that the tests of this room run on: each test says on which kinds, and is given empty ones.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe } from 'node:test'
+import pg from 'pg'
+import { createDatabase } from '../testing/postgres.ts'
+import type { Store } from './db.ts'
+import { StoreError } from './db.ts'
+import { loadMigrations } from './migrate.ts'
+import { openPostgres } from './postgres.ts'
+import type { Row, Sql, Value } from './sql.ts'
+import { sql } from './sql.ts'
+import { openSqlite } from './sqlite.ts'
+import type { Work } from './work.ts'
+import { all } from './work.ts'
+
+export const kinds = ['SQLite', 'PostgreSQL', 'PostgreSQL in English order'] as const
+export type Kind = (typeof kinds)[number]
+
+export type Place = {
+  /** The file, or the URL. */
+  address: string
+  /** The store, opened once more as another process would. */
+  open(): Store
+  /** Runs a statement on a connection of its own, to its end, from the middle of a work. */
+  elsewhere(statement: Sql): Work<Row[]>
+  remove(): Promise<void>
+}
+
+const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
+
+/** The same tests on each kind of store; says so where PostgreSQL is not there. */
+export function onEach(some: readonly Kind[], name: string, tests: (place: () => Place) => void): void {
+  for (const kind of some) {
+    const isMissing = kind !== 'SQLite' && clusterUrl === ''
+    const skip = isMissing && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
+    describe(`${name} (${kind})`, { skip }, () => {
+      let place: Place
+      before(async () => {
+        place = await makePlace(kind)
+      })
+      after(() => place.remove())
+      tests(() => place)
+    })
+  }
+}
+
+/** An opening with all tables. */
+export async function openMigrated(place: Place): Promise<Store> {
+  const store = place.open()
+  await store.migrate(await loadMigrations())
+  return store
+}
+
+async function makePlace(kind: Kind): Promise<Place> {
+  if (kind === 'SQLite') return makeFile()
+  const database = kind === 'PostgreSQL' ? await createDatabase(clusterUrl) : await createEnglishDatabase()
+  const { opened, open } = openings(() => openPostgres({ url: database.url }))
+  const other = open()
+  return {
+    address: database.url,
+    open,
+    *elsewhere(statement) {
+      let outcome: { rows: Row[] } | { error: unknown } | undefined
+      other
+        .write(() => all(statement))
+        .then(
+          (rows) => {
+            outcome = { rows }
+          },
+          (error: unknown) => {
+            outcome = { error }
+          },
+        )
+      for (;;) {
+        yield sql`select 1`
+        if (outcome && 'error' in outcome) throw outcome.error
+        if (outcome) return outcome.rows
+      }
+    },
+    async remove() {
+      await Promise.all(opened.map((store) => store.close()))
+      await database.drop()
+    },
+  }
+}
+
+async function makeFile(): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'stemma-store-'))
+  const address = join(folder, 'stemma.db')
+  const { opened, open } = openings(() => openSqlite(address))
+  return {
+    address,
+    open,
+    // biome-ignore lint/correctness/useYield: this engine runs it at once
+    *elsewhere({ pieces, values }) {
+      const other = new DatabaseSync(address)
+      const statement = other.prepare(pieces.join('?'))
+      statement.setReturnArrays(true)
+      const rows = statement.all(...(values as Value[]))
+      other.close()
+      return rows as unknown as Row[] // rows are arrays: setReturnArrays
+    },
+    async remove() {
+      await Promise.all(opened.map((store) => store.close()))
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function openings(make: () => Store) {
+  const opened: Store[] = []
+  return {
+    opened,
+    open() {
+      const store = make()
+      opened.push(store)
+      return store
+    },
+  }
+}
+
+/** Where text sorts as people sort it, unless a column says otherwise. */
+async function createEnglishDatabase() {
+  const name = `stemma_english_${randomBytes(8).toString('hex')}`
+  const locale = `locale_provider icu icu_locale 'en-US' encoding 'UTF8'`
+  const execute = async (statement: string) => {
+    const client = new pg.Client(clusterUrl)
+    await client.connect()
+    await client.query(statement).finally(() => client.end())
+  }
+  await execute(`create database ${name} template template0 ${locale}`)
+  const url = new URL(clusterUrl)
+  url.pathname = name
+  return { url: url.href, drop: () => execute(`drop database ${name} with (force)`) }
+}
+
+export const isStoreError = (kind: string) => (error: unknown) =>
+  error instanceof StoreError && error.kind === kind

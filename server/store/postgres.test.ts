@@ -1,0 +1,206 @@
+// What is particular to PostgreSQL: conflicts, connections that break, and statements that take too long.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import type { Database } from '../testing/postgres.ts'
+import { createDatabase } from '../testing/postgres.ts'
+import { isStoreError } from './conformance.ts'
+import type { Store } from './db.ts'
+import type { PostgresOptions } from './postgres.ts'
+import { openPostgres } from './postgres.ts'
+import { raw, sql } from './sql.ts'
+import type { Work } from './work.ts'
+import { all } from './work.ts'
+
+const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
+const skip = clusterUrl === '' && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
+
+describe('a store on PostgreSQL', { skip }, () => {
+  let database: Database
+  let admin: pg.Client
+  let store: Store
+  const opened: Store[] = []
+
+  const open = (options: Partial<PostgresOptions> = {}) => {
+    const made = openPostgres({ url: database.url, ...options })
+    opened.push(made)
+    return made
+  }
+
+  before(async () => {
+    database = await createDatabase(clusterUrl)
+    admin = new pg.Client(database.url)
+    await admin.connect()
+    const [, name] = new URL(database.url).pathname.split('/')
+    await admin.query(`alter database ${name} set deadlock_timeout = '20ms'`)
+    await admin.query('create table kept (key text primary key, n bigint)')
+    await admin.query(`insert into kept values ('a', 0), ('b', 0), ('c', 0)`)
+    store = open()
+  })
+  after(async () => {
+    await Promise.all(opened.map((some) => some.close()))
+    await admin.end()
+    await database.drop()
+  })
+
+  const add = (key: string) => sql`update kept set n = n + 1 where key = ${key}`
+  const numberOf = async (key: string) =>
+    (await store.query(sql`select n from kept where key = ${key}`))[0]?.[0]
+
+  /** A point that two works reach before either goes on. */
+  function meeting() {
+    const here = new Set<string>()
+    return function* (name: string): Work<void> {
+      here.add(name)
+      while (here.size < 2) yield sql`select 1`
+    }
+  }
+
+  test('two writes that lock each other out both succeed', async () => {
+    const meet = meeting()
+    let attempts = 0
+    const crossing = (first: string, second: string) =>
+      store.write(function* () {
+        attempts++
+        yield add(first)
+        yield* meet(first)
+        yield add(second)
+      })
+    await Promise.all([crossing('a', 'b'), crossing('b', 'a')])
+    assert.deepEqual([await numberOf('a'), await numberOf('b')], [2, 2])
+    assert.ok(attempts > 2, 'a deadlock was provoked')
+  })
+
+  test('a write whose moment was overtaken runs again', async () => {
+    const meet = meeting()
+    let attempts = 0
+    const counting = (name: string) =>
+      store.write(function* () {
+        attempts++
+        yield raw('set transaction isolation level serializable')
+        const [row] = yield sql`select sum(n) from kept where key in ('a', 'b', 'c')`
+        yield* meet(name)
+        yield sql`insert into kept values (${name}, ${row?.[0] as number})`
+        yield sql`update kept set n = n + 1 where key = 'c'`
+      })
+    await Promise.all([counting('first'), counting('second')])
+    assert.ok(attempts > 2, 'a conflict was provoked')
+    const [first, second] = [await numberOf('first'), await numberOf('second')] as [number, number]
+    assert.equal(Math.abs(first - second), 1)
+  })
+
+  test('connections that break while idle are replaced', async () => {
+    const errors: unknown[] = []
+    const some = open({ onIdleError: (error) => errors.push(error) })
+    await Promise.all(Array.from({ length: 5 }, () => some.query(sql`select pg_sleep(0.01)`)))
+    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'stemma'`)
+    for (let at = 0; at < 10; at++) await some.write(() => all(add('c')))
+    assert.ok(errors.length > 0)
+  })
+
+  test('a write whose connection breaks before its commit runs again, once', async () => {
+    const before = (await numberOf('a')) as number
+    let attempts = 0
+    await store.write(function* () {
+      yield add('a')
+      if (++attempts === 1) yield sql`select pg_terminate_backend(pg_backend_pid())`
+    })
+    assert.equal(attempts, 2)
+    assert.equal(await numberOf('a'), before + 1)
+  })
+
+  test('a write whose connection breaks in its commit is not run again: it may have happened', async () => {
+    await admin.query(`create table fatal (key text);
+      create function end_connection() returns trigger language plpgsql
+        as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
+      create constraint trigger at_commit after insert on fatal deferrable initially deferred
+        for each row execute function end_connection()`)
+    let attempts = 0
+    const breaking = store.write(function* () {
+      attempts++
+      yield sql`insert into fatal values ('x')`
+    })
+    await assert.rejects(breaking, isStoreError('unavailable'))
+    assert.equal(attempts, 1)
+    await store.write(() => all(add('c')))
+  })
+
+  test('a read whose connection breaks runs again', async () => {
+    let attempts = 0
+    const found = await store.read(function* () {
+      if (++attempts === 1) yield sql`select pg_terminate_backend(pg_backend_pid())`
+      return yield* all(sql`select 1`)
+    })
+    assert.deepEqual([attempts, found], [2, [[1]]])
+  })
+
+  test('a write waits for a lock no longer than its deadline, and leaves nothing', async () => {
+    const before = (await numberOf('b')) as number
+    await admin.query(`begin; update kept set n = n where key = 'a'`)
+    const waiting = store.write(function* () {
+      yield add('b')
+      yield add('a')
+    }, Date.now() + 100)
+    await assert.rejects(waiting, isStoreError('deadline'))
+    await admin.query('rollback')
+    assert.equal(await numberOf('b'), before)
+  })
+
+  test('a write past its deadline runs no further statement', async () => {
+    const deadline = Date.now() + 50
+    let steps = 0
+    const slow = store.write(function* () {
+      for (; steps < 1_000_000; steps++) yield add('c')
+    }, deadline)
+    await assert.rejects(slow, isStoreError('deadline'))
+    assert.ok(steps < 1_000_000)
+  })
+
+  test('a statement ends when it takes too long', async () => {
+    const hasty = open({ statementTimeout: 50 })
+    await assert.rejects(hasty.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
+    assert.deepEqual(await hasty.query(sql`select 1`), [[1]])
+  })
+
+  test('who gets no connection in time is told so', async () => {
+    const narrow = open({ connections: 1, connectionPatience: 50 })
+    let isBlocked = true
+    const blocking = narrow.read(function* () {
+      while (isBlocked) yield sql`select 1`
+    })
+    await assert.rejects(narrow.query(sql`select 1`), isStoreError('unavailable'))
+    isBlocked = false
+    await blocking
+    assert.deepEqual(await narrow.query(sql`select 1`), [[1]])
+  })
+
+  test('a server that is not there is told as such', async () => {
+    const nowhere = open({ url: 'postgres://stemma@127.0.0.1:1/stemma' })
+    await assert.rejects(nowhere.query(sql`select 1`), isStoreError('unavailable'))
+    await assert.rejects(nowhere.migrate([]), { code: 'ECONNREFUSED' })
+  })
+
+  test('what failed leaves no transaction open', async () => {
+    const single = open({ connections: 1 })
+    await assert.rejects(single.write(() => all(raw('select nonsense'))))
+    await assert.rejects(
+      single.write(function* () {
+        yield add('c')
+        throw new Error('of the work')
+      }),
+      /of the work/,
+    )
+    await single.write(() => all(add('c')))
+    const { rows } = await admin.query(`select pid from pg_stat_activity
+      where datname = current_database() and application_name = 'stemma' and state like 'idle in transaction%'`)
+    assert.deepEqual(rows, [])
+  })
+
+  test('copies that start together wait for the one that migrates, however long it takes', async () => {
+    const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
+    const hasty = Array.from({ length: 8 }, () => open({ statementTimeout: 100 }))
+    const applied = await Promise.all(hasty.map((some) => some.migrate([slow])))
+    assert.deepEqual(applied.flat(), [slow.name])
+  })
+})

@@ -1,0 +1,168 @@
+// What is particular to the embedded engine: the lock that processes share, the queue, and a disk that is full.
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { after, before, test } from 'node:test'
+import { isStoreError } from './conformance.ts'
+import type { Store } from './db.ts'
+import { raw, sql } from './sql.ts'
+import { openSqlite } from './sqlite.ts'
+import { all } from './work.ts'
+
+let folder: string
+let file: string
+let store: Store
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'stemma-sqlite-'))
+  file = join(folder, 'stemma.db')
+  store = openSqlite(file)
+  await store.write(() => all(raw('create table kept (key text primary key, a text)')))
+})
+after(async () => {
+  await store.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const put = (key: string) => () => all(sql`insert into kept (key) values (${key})`)
+const has = async (key: string) => (await store.query(sql`select 1 from kept where key = ${key}`)).length > 0
+
+function startProcess(script: string): ChildProcess {
+  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
+  return spawn(process.execPath, flags, { stdio: ['pipe', 'pipe', 'inherit'] })
+}
+
+/** A process that holds the lock until it is told to let go, or the test ends. */
+async function holdLock(context: TestContext): Promise<() => Promise<void>> {
+  const child = startProcess(`
+    import { DatabaseSync } from 'node:sqlite'
+    const db = new DatabaseSync(${JSON.stringify(file)}, { timeout: 10000 })
+    db.exec('begin immediate')
+    console.log('locked')
+    process.stdin.once('data', () => {
+      db.exec('commit')
+      process.exit()
+    })`)
+  const exited = once(child, 'exit')
+  context.after(() => child.kill('SIGKILL'))
+  await once(child.stdout as NodeJS.ReadableStream, 'data')
+  return async () => {
+    child.stdin?.write('let go')
+    await exited
+  }
+}
+
+test('a write waits for the lock of another process, and others read meanwhile', async (context) => {
+  const letGo = await holdLock(context)
+  let isWritten = false
+  const writing = store.write(put('patient')).then(() => {
+    isWritten = true
+  })
+  for (let reads = 0; reads < 10; reads++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    assert.equal(await has('patient'), false)
+  }
+  assert.equal(isWritten, false)
+  await letGo()
+  await writing
+  assert.ok(await has('patient'))
+})
+
+test('a write that waits longer than it should for the lock fails, and the next one does not', async (context) => {
+  const impatient = openSqlite(file, { lockPatience: 50 })
+  const letGo = await holdLock(context)
+  await assert.rejects(impatient.write(put('impatient')), isStoreError('unavailable'))
+  await letGo()
+  await impatient.write(put('later'))
+  assert.deepEqual([await has('impatient'), await has('later')], [false, true])
+  await impatient.close()
+})
+
+test('a write is told that its deadline has passed while the lock is still held', async (context) => {
+  const letGo = await holdLock(context)
+  const waiting = store.write(put('not late'))
+  await assert.rejects(store.write(put('too late'), Date.now() + 30), isStoreError('deadline'))
+  await letGo()
+  await waiting
+  assert.deepEqual([await has('not late'), await has('too late')], [true, false])
+})
+
+test('processes that start together on a new store all open it, and one of them migrates it', async () => {
+  const fresh = join(folder, 'fresh.db')
+  const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
+  const script = `
+    import { openSqlite } from ${from('./sqlite.ts')}
+    import { loadMigrations } from ${from('./migrate.ts')}
+    const store = openSqlite(${JSON.stringify(fresh)})
+    console.log((await store.migrate(await loadMigrations())).length)
+    await store.close()`
+  const outputs = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const child = startProcess(script)
+      const [[chunk], [code]] = await Promise.all([
+        once(child.stdout as NodeJS.ReadableStream, 'data'),
+        once(child, 'exit'),
+      ])
+      assert.equal(code, 0)
+      return Number(chunk)
+    }),
+  )
+  assert.deepEqual(outputs.sort(), [0, 0, 0, 1])
+})
+
+test('a disk that is full fails the writes of one commit, and none of them is there', async () => {
+  const limit = async (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
+  const [used] = await store.query(raw('pragma page_count'))
+  await limit((used?.[0] as number) + 4)
+  const large = sql`insert into kept (key, a) values ('large', ${'x'.repeat(1_000_000)})`
+  const together = [store.write(put('full-1')), store.write(() => all(large)), store.write(put('full-2'))]
+  const outcomes = await Promise.allSettled(together)
+  for (const [at, key] of ['full-1', 'large', 'full-2'].entries()) {
+    const isThere = await has(key)
+    assert.equal(outcomes[at]?.status, isThere ? 'fulfilled' : 'rejected', key)
+  }
+  const [first, second] = outcomes
+  assert.ok(first?.status === 'rejected' && isStoreError('unavailable')(first.reason))
+  assert.ok(second?.status === 'rejected' && isStoreError('unavailable')(second.reason))
+  await limit(1_000_000)
+  await store.write(put('room again'))
+  assert.ok(await has('room again'))
+})
+
+test('more writes than can wait are turned away at once', async () => {
+  const writes = Array.from({ length: 10_001 }, () =>
+    store.write(function* () {
+      yield sql`select 1`
+    }),
+  )
+  const outcomes = await Promise.allSettled(writes)
+  const refused = outcomes.filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 1)
+  assert.equal(outcomes.at(-1), refused[0])
+})
+
+test('reads are not kept waiting by a long queue of writes', async () => {
+  let written = 0
+  const writes = Array.from({ length: 2_000 }, (_, at) =>
+    store.write(put(`queued-${at}`)).then(() => {
+      written++
+    }),
+  )
+  await new Promise((resolve) => setImmediate(resolve))
+  await new Promise((resolve) => setImmediate(resolve))
+  await store.query(sql`select 1`)
+  assert.ok(written < writes.length)
+  await Promise.all(writes)
+})
+
+test('a closed store takes no more writes', async () => {
+  const closed = openSqlite(join(folder, 'closed.db'))
+  await closed.close()
+  await closed.close()
+  await assert.rejects(closed.write(put('x')), isStoreError('unavailable'))
+})
