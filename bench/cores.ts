@@ -1,0 +1,26 @@
+// The server has a core to itself and the load another, so that it is the server that is measured.
+import { spawnSync } from 'node:child_process'
+
+export type Role = 'server' | 'load'
+
+const [first, second] = allowedCores()
+const coreOf = first === undefined || second === undefined ? undefined : { server: first, load: second }
+
+export const pinning = coreOf
+  ? `The server runs on core ${coreOf.server}, the load on core ${coreOf.load}.`
+  : 'Nothing is pinned, for want of taskset or of a second core: server and load may get in each other’s way.'
+
+/** The command that runs a program on the core of its role. */
+export function pin(role: Role, command: string[]): string[] {
+  return coreOf ? ['taskset', '-c', String(coreOf[role]), ...command] : command
+}
+
+function allowedCores(): number[] {
+  const { stdout, status } = spawnSync('taskset', ['-cp', String(process.pid)], { encoding: 'utf8' })
+  if (status !== 0) return []
+  const ranges = (/: ([\d,-]+)\s*$/.exec(stdout)?.[1] ?? '').split(',')
+  return ranges.flatMap((range) => {
+    const [from = 0, to = from] = range.split('-').map(Number)
+    return Array.from({ length: to - from + 1 }, (_, at) => from + at)
+  })
+}

@@ -1,0 +1,23 @@
+// Load on a server for a while, and what it cost the server.
+import type { Process, Server } from './processes.ts'
+import { usageOf } from './processes.ts'
+
+export type Load = { port: number; request: string; inFlight: number; seconds: number }
+/** `request` is in base64. */
+export type GrpcLoad = Load & { path: string; authorization: string }
+
+export type Loaded = { answers: number; seconds: number }
+
+export type Sample = {
+  /** Answers in a second. */
+  rate: number
+  /** Answers in a second of the server's processor, which is steady where the machine is not. */
+  perCpu: number
+}
+
+export async function measure(load: Process, server: Server, task: Omit<Load, 'port'>): Promise<Sample> {
+  const before = await usageOf(server)
+  const { answers, seconds } = await load.ask<Loaded>({ ...task, port: server.port })
+  const after = await usageOf(server)
+  return { rate: answers / seconds, perCpu: answers / (after.cpu - before.cpu) }
+}
