@@ -6,6 +6,7 @@ import type { DescService } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { RandomBytes } from './aip/random.ts'
+import { pooled } from './aip/random.ts'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing } from './auth/keys.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
@@ -97,7 +98,7 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
 }
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
-  const { now = Date.now, random = randomBytes, drainPatience = 30_000 } = overrides
+  const { now = Date.now, random = pooled(randomBytes), drainPatience = 30_000 } = overrides
   const { keys } = await prepareStore(config, store)
   const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
   const endpoints = endpointsOf(surroundings, config)

@@ -12,5 +12,18 @@ export function openLog(level: string, isBuffered = !isatty(1)): Log {
     minLength: isBuffered ? 4096 : 0,
     periodicFlush: 500,
   })
-  return pino({ level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` }, output)
+  return pino({ level, base: null, timestamp: stamp }, output)
+}
+
+let stampedAt = 0
+let stamped = ''
+
+/** Written once for all lines of a millisecond. */
+function stamp(): string {
+  const now = Date.now()
+  if (now !== stampedAt) {
+    stampedAt = now
+    stamped = `,"time":"${new Date(now).toISOString()}"`
+  }
+  return stamped
 }

@@ -1,2 +1,19 @@
 /** Randomness is passed in, so that tests can be exact. */
 export type RandomBytes = (size: number) => Buffer
+
+const poolSize = 4096
+
+/** Asks for much at a time, since each asking costs more than the bytes. No byte is given twice. */
+export function pooled(random: RandomBytes): RandomBytes {
+  let pool: Buffer = Buffer.alloc(0)
+  let used = 0
+  return (size) => {
+    if (size > poolSize) return random(size)
+    if (used + size > pool.length) {
+      pool = random(poolSize)
+      used = 0
+    }
+    used += size
+    return pool.subarray(used - size, used)
+  }
+}

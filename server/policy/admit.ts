@@ -5,7 +5,7 @@ import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import type { Stored } from '../store/table.ts'
+import type { Form, Leaving, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants } from './grants.ts'
@@ -32,17 +32,18 @@ export function* admit(demand: Demand, isWrite: boolean): Work<Grants> {
   return decide(demand, grants)
 }
 
-export type RowAdmission = { statement: Sql; open(rows: Row[]): Stored | undefined }
+export type RowAdmission = { statement: Sql; open(rows: Row[]): Leaving | undefined }
 
 /** For a call that reads one row: the statement to run, and what to make of its answer. */
-export function admitToRow(demand: Demand, table: string): RowAdmission {
-  const place = scopeOf(demand) ?? ''
+export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
+  const place = scopeOf(demand)
+  if (place === undefined) throw invalidField(demand.scopeField, 'is required')
   return {
-    statement: grantsWithRow(demand.caller, place, table),
+    statement: grantsWithRow(demand.caller, place, table, form),
     open(rows) {
-      const { grants, stored } = splitGrantsAndRow(demand.caller, rows)
+      const { grants, row } = splitGrantsAndRow(demand.caller, rows)
       decide(demand, grants)
-      return stored
+      return row
     },
   }
 }

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { fromBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import fc from 'fast-check'
 import type { Caller } from '../aip/caller.ts'
 import { StatusError } from '../aip/errors.ts'
 import { contains } from '../aip/region.ts'
 import { isAtOrBelow, newChildUid } from '../aip/uid.ts'
+import { groups } from '../resources/iam/groups/table.ts'
 import { sql } from '../store/sql.ts'
+import type { Form } from '../store/table.ts'
 import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
 import type { Person, Platform } from '../testing/platform.ts'
 import { onEachStore, startPlatform } from '../testing/platform.ts'
@@ -78,8 +82,8 @@ onEachStore('grants', (engine) => {
     const work = () => readGrants(caller, place, isWrite)
     return isWrite ? platform.store.write(work) : platform.store.read(work)
   }
-  const readRow = async (caller: Caller, place: string) =>
-    splitGrantsAndRow(caller, await platform.store.query(grantsWithRow(caller, place, 'groups')))
+  const readRow = async (caller: Caller, place: string, form: Form = { kind: 'json', shape: groups.shape }) =>
+    splitGrantsAndRow(caller, await platform.store.query(grantsWithRow(caller, place, groups.table, form)))
   const gone = (error: unknown) => error instanceof StatusError && error.http === 401
 
   before(async () => {
@@ -105,24 +109,33 @@ onEachStore('grants', (engine) => {
     const expected = await read(caller)
     assert.deepEqual(await read(caller, organization), expected)
     assert.deepEqual(await read(caller, below, true), expected)
-    const { grants, stored } = await readRow(caller, organization)
+    const { grants, row } = await readRow(caller, organization)
     assert.deepEqual(grants, expected)
-    assert.equal(JSON.parse(stored?.json ?? '{}').uid, organization)
-    assert.ok(stored?.proto.length)
+    assert.equal(JSON.parse(row?.json ?? '{}').uid, organization)
+    assert.equal(row?.proto, null)
+  })
+
+  test('come with bytes where they are asked for, and where JSON is of another shape', async () => {
+    const caller = callerOf(viewer.identity)
+    for (const form of [{ kind: 'bytes' }, { kind: 'json', shape: 'another' }] as const) {
+      const { row } = await readRow(caller, platform.owner.organization, form)
+      assert.equal(row?.json, null)
+      assert.equal(fromBinary(GroupSchema, row?.proto ?? new Uint8Array()).name, 'acme')
+    }
   })
 
   test('come without a row where there is none', async () => {
-    const { grants, stored } = await readRow(callerOf(viewer.identity), below)
-    assert.equal(stored, undefined)
+    const { grants, row } = await readRow(callerOf(viewer.identity), below)
+    assert.equal(row, undefined)
     assert.equal(holds(grants, [list], below), true)
   })
 
   test('are left out where they do not reach the place that is asked for', async () => {
     const other = await platform.found('other')
     assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).held, [])
-    const { grants, stored } = await readRow(callerOf(viewer.identity), other.organization)
+    const { grants, row } = await readRow(callerOf(viewer.identity), other.organization)
     assert.deepEqual(grants.held, [])
-    assert.notEqual(stored, undefined)
+    assert.notEqual(row, undefined)
   })
 
   test('are felt to be gone by the next call', async () => {

@@ -6,7 +6,8 @@ import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import { raw, sql, tuple } from '../store/sql.ts'
-import type { Stored } from '../store/table.ts'
+import type { Form, Leaving, Table } from '../store/table.ts'
+import { leavingColumns, leavingOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
@@ -34,27 +35,42 @@ export function* readGrants(caller: Caller, place: string | undefined, isWrite: 
 }
 
 /** The grants that reach `place` together with the row of a resource, in one statement. */
-export function grantsWithRow(caller: Caller, place: string, table: string): Sql {
-  return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${caller.identity}
+export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
+  const places = lineage(place)
+  const key = `${table.name} ${places.length} ${form.kind === 'json' ? form.shape : ''}`
+  let pieces = known.get(key)
+  if (!pieces) {
+    // Frozen, so that a driver remembers its text: this is the statement of every Get.
+    pieces = Object.freeze(composeGrantsWithRow(places, table, form).pieces)
+    known.set(key, pieces)
+  }
+  return { pieces, values: [identity, identity, ...places, place] }
+}
+
+/** One for each table, depth and form. */
+const known = new Map<string, readonly string[]>()
+
+function composeGrantsWithRow(places: readonly string[], table: Table, form: Form): Sql {
+  const { json, proto } = leavingColumns(form)
+  return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${''}
     union all select 'binding', b.parent, r.bits, null, ${noBytes}
       from role_bindings b join roles r on r.uid = b.role
-      where b.identity = ${caller.identity} and b.parent in ${tuple(lineage(place))}
-    union all select 'row', json, shape, null, proto from ${raw(table)} where uid = ${place}`
+      where b.identity = ${''} and b.parent in ${tuple(places)}
+    union all select 'row', ${json}, null, null, ${proto} from ${raw(table.name)} where uid = ${''}`
 }
 
 const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
 
-export function splitGrantsAndRow(
-  caller: Caller,
-  rows: Row[],
-): { grants: Grants; stored: Stored | undefined } {
-  const identity = rows.find(([kind]) => kind === 'identity')
-  const bindings = rows.filter(([kind]) => kind === 'binding').map(([, place, bits]) => [place, bits] as Row)
-  const row = rows.find(([kind]) => kind === 'row')
-  return {
-    grants: grantsOf(caller, identity?.slice(3), bindings),
-    stored: row && ({ json: row[1], shape: row[2], proto: row[4] } as Stored), // as grantsWithRow selects them
+export function splitGrantsAndRow(caller: Caller, rows: Row[]): { grants: Grants; row: Leaving | undefined } {
+  let identity: Row | undefined
+  let row: Leaving | undefined
+  const bindings: Row[] = []
+  for (const [kind, first = null, second = null, time = null, proto = null] of rows) {
+    if (kind === 'identity') identity = [time]
+    else if (kind === 'binding') bindings.push([first, second])
+    else row = leavingOf([first, proto])
   }
+  return { grants: grantsOf(caller, identity, bindings), row }
 }
 
 function selectBindings(caller: Caller, place: string | undefined): Sql {

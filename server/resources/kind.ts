@@ -5,7 +5,7 @@ import { shapeOf, writeJson } from '../aip/json-writer.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
 import type { Value } from '../store/sql.ts'
-import type { Entry, Stored, Table } from '../store/table.ts'
+import type { Entry, Form, Leaving, Stored, Table } from '../store/table.ts'
 
 export type Kind<D extends DescMessage> = {
   desc: D
@@ -64,10 +64,24 @@ function render<D extends DescMessage>({ desc, shape }: Kind<D>, resource: Messa
   return { proto: toBinary(desc, resource as MessageShape<D>), json: writeJson(desc, resource), shape }
 }
 
-/** What a row stores as JSON under today's contract: as it is kept, or rendered again if it was kept by another. */
-export function jsonOf({ desc, shape }: Kind<DescMessage>, stored: Stored): string {
-  return stored.shape === shape ? stored.json : writeJson(desc, fromBinary(desc, stored.proto))
+/** What to read of a row that leaves in a form. */
+export const formOf = ({ shape }: Kind<DescMessage>, form: 'json' | 'bytes'): Form =>
+  form === 'json' ? { kind: 'json', shape } : { kind: 'bytes' }
+
+/** What a row that was read whole leaves as. */
+export const leavingOf = ({ shape }: Kind<DescMessage>, { json, proto, ...stored }: Stored): Leaving => ({
+  json: stored.shape === shape ? json : null,
+  proto,
+})
+
+/** As the row keeps it, or rendered again if another contract wrote it. */
+export function jsonOf({ desc }: Kind<DescMessage>, { json, proto }: Leaving): string {
+  return json ?? writeJson(desc, fromBinary(desc, proto ?? noBytes))
 }
+
+export const bytesOf = ({ proto }: Leaving): Uint8Array => proto ?? noBytes
+
+const noBytes = new Uint8Array()
 
 export function messageOf<D extends DescMessage>({ desc }: Kind<D>, stored: Stored): MessageShape<D> {
   return fromBinary(desc, stored.proto)

@@ -4,14 +4,17 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Reply } from '../aip/passage.ts'
-import type { Stored } from '../store/table.ts'
+import type { Leaving, Stored } from '../store/table.ts'
 import type { Kind } from './kind.ts'
-import { jsonOf } from './kind.ts'
+import { bytesOf, jsonOf, leavingOf } from './kind.ts'
 
-export const storedReply = (kind: Kind<DescMessage>, stored: Stored): Reply => ({
-  json: () => jsonOf(kind, stored),
-  bytes: () => stored.proto,
+export const rowReply = (kind: Kind<DescMessage>, row: Leaving): Reply => ({
+  json: () => jsonOf(kind, row),
+  bytes: () => bytesOf(row),
 })
+
+export const storedReply = (kind: Kind<DescMessage>, stored: Stored): Reply =>
+  rowReply(kind, leavingOf(kind, stored))
 
 /** SPEC section 4: an empty body, and over gRPC an empty message. */
 export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array() }
@@ -20,7 +23,7 @@ export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array()
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
-  rows: Stored[],
+  rows: Leaving[],
   rest: MessageInitShape<D>,
 ): Reply {
   const message = create(response, rest)
@@ -34,7 +37,7 @@ export function listReply<D extends DescMessage>(
     },
     bytes() {
       const writer = new BinaryWriter()
-      for (const row of rows) writer.tag(collection.number, WireType.LengthDelimited).bytes(row.proto)
+      for (const row of rows) writer.tag(collection.number, WireType.LengthDelimited).bytes(bytesOf(row))
       return writer.raw(toBinary(response, message)).finish()
     },
   }

@@ -28,8 +28,8 @@ import { deleteEntry, insertEntry, selectForUpdate, storedOf, updateEntry } from
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { Kind } from './kind.ts'
-import { entryOf, messageOf } from './kind.ts'
-import { listReply, storedReply } from './reply.ts'
+import { entryOf, formOf, messageOf } from './kind.ts'
+import { listReply, rowReply, storedReply } from './reply.ts'
 
 /** What every resource is given. */
 export type Surroundings = {
@@ -46,10 +46,10 @@ const defaultPageSize = 50
 const largestPageSize = 200
 
 export async function getResource(store: Store, kind: Kind<DescMessage>, call: Call): Promise<Reply> {
-  const { statement, open } = admitToRow(call.demand, kind.table.name)
-  const stored = open(await store.query(statement))
-  if (!stored) throw notFound(kind.desc.typeName, call.demand.scope)
-  return storedReply(kind, stored)
+  const { statement, open } = admitToRow(call.demand, kind.table, formOf(kind, call.form))
+  const row = open(await store.query(statement))
+  if (!row) throw notFound(kind.desc.typeName, call.demand.scope)
+  return rowReply(kind, row)
 }
 
 export type ListRequest = Message & {
@@ -75,7 +75,16 @@ export async function listResources(
     const after = openPageToken(pageKeys, query, request.pageToken, now())
     const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
     const regions = askedFor(reach(grants, call.demand.capabilities), request.uidp)
-    const page = yield* readPage(kind.table, { regions, filters, order, after, skip: request.skip, size })
+    const form = formOf(kind, call.form)
+    const page = yield* readPage(kind.table, {
+      regions,
+      filters,
+      order,
+      after,
+      skip: request.skip,
+      size,
+      form,
+    })
     const nextPageToken = page.next
       ? sealPageToken(pageKeys, query, page.next as (string | number)[], now(), random)
       : ''

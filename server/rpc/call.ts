@@ -7,6 +7,8 @@ import type { Demand } from '../policy/admit.ts'
 export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
+  /** The form in which the door will ask for the answer. */
+  form: 'json' | 'bytes'
   /** What the caller must hold. The resource reads it in the moment of its data, as its first step. */
   demand: Demand
   /** When nobody waits for the answer any more, in milliseconds. */

@@ -22,7 +22,7 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     let caller: Caller | undefined
     try {
       caller = await authenticate(envelope.authorization)
-      const call = callOf(endpoint.method, await readRequest(), caller, deadline)
+      const call = callOf(endpoint.method, await readRequest(), caller, deadline, formOf[envelope.door])
       const answered = await inTime(endpoint.handler(call as Call<never>), deadline)
       const reply = rendered(answered, envelope.door)
       report(endpoint.method, envelope, caller, performance.now() - started, undefined)
@@ -35,8 +35,16 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
   }
 }
 
-function callOf(method: Method, request: Message, caller: Caller, deadline: number): Call {
-  return { method, request, deadline, demand: demandOf(method, request, caller) }
+const formOf = { rest: 'json', grpc: 'bytes' } as const
+
+function callOf(
+  method: Method,
+  request: Message,
+  caller: Caller,
+  deadline: number,
+  form: Call['form'],
+): Call {
+  return { method, request, deadline, form, demand: demandOf(method, request, caller) }
 }
 
 function demandOf(method: Method, request: Message, caller: Caller): Demand {

@@ -34,7 +34,8 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
   /** How the engine runs the statement that fetches a page's rows. */
   async function plan(regions: Region[], order: Term[], more: Partial<Listing> = {}): Promise<string> {
     const statements: Sql[] = []
-    const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, ...more }
+    const form = { kind: 'json', shape: '' } as const
+    const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...more }
     await store.read(() => recorded(readPage(groups, listing), statements))
     const last = statements.at(-1) as Sql // a page with rows takes a statement
     const explain = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'

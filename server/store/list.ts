@@ -15,8 +15,8 @@ import {
 } from './region-sql.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
-import type { Stored, Table } from './table.ts'
-import { storedColumns, storedOf } from './table.ts'
+import type { Form, Leaving, Table } from './table.ts'
+import { leavingColumns, leavingOf } from './table.ts'
 import type { Count } from './tally.ts'
 import { readTally } from './tally.ts'
 import type { Work } from './work.ts'
@@ -27,10 +27,11 @@ export type Listing = Selection & {
   regions: readonly Region[]
   skip: number
   size: number
+  form: Form
 }
 
 export type Page = {
-  rows: Stored[]
+  rows: Leaving[]
   /** Where the next page starts, if there is one. */
   next: Value[] | undefined
   total: number
@@ -51,7 +52,7 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const found = yield* readRows(table, listing, parts, counts)
   const kept = found.slice(0, size)
   const last = found.length > size ? kept.at(-1) : undefined
-  return { rows: kept.map((row) => storedOf(row)), next: last?.slice(3), total }
+  return { rows: kept.map(leavingOf), next: last?.slice(2), total }
 }
 
 function placesOf(parts: readonly Part[]): string[] {
@@ -100,7 +101,7 @@ function* readRows(
   parts: readonly Part[],
   counts: Map<string, Count>,
 ): Work<Row[]> {
-  const { order, skip, size } = listing
+  const { order, skip, size, form } = listing
   const limit = limits.find((some) => some > size) ?? size + 1
   const left = parts.filter((part) => !isPassed(part, listing))
   const ways = left.map((part) => (isSorted(part, listing, counts, limit + skip) ? 'sort' : 'walk'))
@@ -108,15 +109,15 @@ function* readRows(
   const [only, ...others] = wheres
   if (!only) return []
   const isServed = others.length === 0 && skip === 0 && order.length <= 2 && ways[0] === 'walk'
-  if (isServed) return yield selectRows(table, order, only, limit)
+  if (isServed) return yield selectRows(table, form, order, only, limit)
   if (wheres.length <= partsInAStatement) {
     const keys = selectKeys(table, order, wheres, pageOf(limit, skip), limit + skip)
-    return yield selectByKeys(table, order, keys)
+    return yield selectByKeys(table, form, order, keys)
   }
   const isSequence = order[0]?.column === 'uid' && left.every(isRange)
   const keys = yield* mergeKeys(table, order, wheres, limit + skip, isSequence)
   const uids = keys.slice(skip).map((key) => key.at(-1) ?? null)
-  return uids.length === 0 ? [] : yield selectRows(table, order, sql`uid in ${among(uids)}`, limit)
+  return uids.length === 0 ? [] : yield selectRows(table, form, order, sql`uid in ${among(uids)}`, limit)
 }
 
 /**
@@ -134,14 +135,19 @@ function isSorted(part: Part, { order, filters }: Selection, counts: Map<string,
 /** Measured on both engines: a row that is fetched and sorted, against an entry of an index that is passed. */
 const costOfSorting = 8
 
+function columnsIn(form: Form): Sql {
+  const { json, proto } = leavingColumns(form)
+  return sql`${json}, ${proto}`
+}
+
 /** Where one index serves the whole order. */
-const selectRows = (table: Table, order: readonly Term[], where: Sql, limit: number) =>
-  sql`select ${storedColumns}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
+const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql, limit: number) =>
+  sql`select ${columnsIn(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
-const selectByKeys = (table: Table, order: readonly Term[], keys: Sql) =>
-  sql`select ${storedColumns}, ${columnsOf(order, 't.')} from (${keys}) k
+const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>
+  sql`select ${columnsIn(form)}, ${columnsOf(order, 't.')} from (${keys}) k
     join ${raw(table.name)} t on t.uid = k.uid order by ${orderBy(order, 't.')}`
 
 /**

@@ -27,7 +27,25 @@ export type Entry = Stored & {
   columns: readonly Value[]
 }
 
-export const storedColumns = raw('json, shape, proto')
+/** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
+export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
+
+/** What a row yields: the form that was asked for, or its bytes where its JSON is of another shape. */
+export type Leaving = { json: string | null; proto: Uint8Array | null }
+
+/** Only what is wanted is read: the other half of a row costs as much again. */
+export function leavingColumns(form: Form): { json: Sql; proto: Sql } {
+  if (form.kind === 'bytes') return { json: raw('null'), proto: raw('proto') }
+  const isCurrent = `shape = '${form.shape}'`
+  return {
+    json: raw(`case when ${isCurrent} then json end`),
+    proto: raw(`case when ${isCurrent} then null else proto end`),
+  }
+}
+
+export const leavingOf = ([json, proto]: Row): Leaving => ({ json, proto }) as Leaving // in the order they are selected
+
+const storedColumns = raw('json, shape, proto')
 
 export const storedOf = ([json, shape, proto]: Row): Stored => ({ json, shape, proto }) as Stored // in the order of storedColumns
 
