@@ -7,7 +7,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { asIs } from './grpc-definition.ts'
 import type { GrpcLoad } from './load.ts'
 import { startBound, startProcess } from './processes.ts'
-import { ratioLine } from './ratio-line.ts'
+import { ratioLine, seconds } from './ratio-line.ts'
 import type { Line } from './report.ts'
 import { startWorld } from './world.ts'
 
@@ -19,7 +19,7 @@ export async function benchGrpc(): Promise<Line[]> {
   const path = describeMethod(GroupsService.method.getGroup).grpcPath
   const request = toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: group }))
   const task = {
-    ...{ path, authorization, inFlight: 32, seconds: 1.2 },
+    ...{ path, authorization, inFlight: 32, seconds },
     request: Buffer.from(request).toString('base64'),
   }
   const bytes = await answerOf(server.port, task)

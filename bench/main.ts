@@ -30,7 +30,8 @@ if (unknown.length > 0) {
 
 console.log(pinning)
 const [busy = 0] = loadavg()
-if (busy > 0.7) console.log(`The machine is busy (load ${busy.toFixed(1)}), which costs us more than the bounds.`)
+if (busy > 0.7)
+  console.log(`The machine is busy (load ${busy.toFixed(1)}), which costs us more than the bounds.`)
 const lines: Line[] = []
 for (const [name, run] of Object.entries(benches)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue

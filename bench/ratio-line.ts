@@ -5,7 +5,9 @@ import type { Process, Server } from './processes.ts'
 import type { Line } from './report.ts'
 import { inTurns, median, ratioOf } from './rounds.ts'
 
-const rounds = 7
+/** Many and short, so that a disturbance from outside meets both sides of a turn. */
+const rounds = 21
+export const seconds = 0.4
 /** Until the compiler has seen enough. */
 export const warmSeconds = 4
 

@@ -5,7 +5,7 @@ import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Canned } from './processes/bare-http.ts'
 import { startBound, startProcess } from './processes.ts'
-import { ratioLine } from './ratio-line.ts'
+import { ratioLine, seconds } from './ratio-line.ts'
 import type { Line } from './report.ts'
 import type { World } from './world.ts'
 
@@ -18,7 +18,7 @@ export async function compareWithBare(
   const canned = await answerOf(server.port, path, authorization)
   const bare = await startBound('bench/processes/bare-http.ts', canned)
   const load = startProcess('load', 'bench/processes/http-load.ts')
-  const task = { request: requestOf(path, authorization), inFlight: 32, seconds: 1.2 }
+  const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
   try {
     return await ratioLine(`${what}, ${canned.body.length} B`, { load, server, bare, task }, least)
   } finally {
