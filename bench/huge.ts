@@ -26,13 +26,25 @@ export type Huge = {
   team: string
 }
 
+const prefix = 'stemma-bench-huge-'
+
 /** The store of an organization with `count` groups below it. */
 export async function hugeStore(count: number): Promise<Huge> {
-  const folder = join(tmpdir(), `stemma-bench-${fingerprint()}`, String(count))
+  const kept = `${prefix}${fingerprint()}`
+  const folder = join(tmpdir(), kept, String(count))
   const settings = ['--data-dir', folder, '--base-url', 'http://stemma.test']
   const facts = join(folder, 'facts.json')
-  if (!existsSync(facts)) await make(folder, count)
+  if (!existsSync(facts)) {
+    removeAllBut(kept)
+    await make(folder, count)
+  }
   return { settings, ...JSON.parse(readFileSync(facts, 'utf8')) }
+}
+
+/** Stores of other versions, which take gigabytes. */
+function removeAllBut(kept: string): void {
+  const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== kept)
+  for (const name of others) rmSync(join(tmpdir(), name), { recursive: true, force: true })
 }
 
 /** Changes with whatever decides what a row looks like. */

@@ -2,6 +2,7 @@
 // starts by admitting the caller; what is particular to a kind goes in between.
 import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { clone, equals } from '@bufbuild/protobuf'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask, Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
@@ -9,6 +10,7 @@ import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, notFound, operatorOnly } from '../aip/errors.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
+import { isBranch } from '../aip/field-path.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
 import type { PageKeys } from '../aip/page-token.ts'
 import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.ts'
@@ -120,13 +122,18 @@ const points = (uids: string[]) => uids.map((uid): Region => ({ kind: 'point', u
 /** A resource as a caller may create it: without what only the service sets. */
 export function draftOf<D extends DescMessage>(desc: D, sent: MessageShape<D>): MessageShape<D> {
   const draft = clone(desc, sent)
-  const fields = reflect(desc, draft)
-  for (const field of desc.fields) {
-    if (rulesOf(field).operatorOnly && fields.isSet(field) && fields.get(field))
-      throw operatorOnly(field.name, '')
-    if (isOutputOnly(field) || rulesOf(field).operatorOnly) fields.clear(field)
-  }
+  clearUnsettable(reflect(desc, draft))
   return draft
+}
+
+function clearUnsettable(message: ReflectMessage): void {
+  for (const field of message.fields) {
+    if (!message.isSet(field)) continue
+    const isOperators = rulesOf(field).operatorOnly
+    if (isOperators && message.get(field)) throw operatorOnly(field.name, '')
+    if (isOperators || isOutputOnly(field)) message.clear(field)
+    else if (isBranch(field)) clearUnsettable(message.get(field))
+  }
 }
 
 /** Writes a new resource under the uid it was given. */
