@@ -42,7 +42,9 @@ export async function readText(request: IncomingMessage, response: ServerRespons
       }
     })
     request.on('error', reject)
-    request.on('close', () => reject(malformed('the body ended before its length')))
+    request.on('close', () => {
+      if (!request.complete) reject(malformed('the body ended before its length'))
+    })
   })
 }
 
