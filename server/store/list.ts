@@ -148,7 +148,7 @@ const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>
   sql`select ${columnsIn(form)}, ${columnsOf(order, 't.')} from (${keys}) k
-    join ${raw(table.name)} t on t.uid = k.uid order by ${orderBy(order, 't.')}`
+    join ${raw(table.name)} t on t.uid = k.uid order by ${orderBy(order, 'k.')}`
 
 /**
  * SQLite merges the arms as they are. PostgreSQL merges where each has an order and says how much of it may be
