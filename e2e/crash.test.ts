@@ -12,7 +12,8 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { openStore, talliedKinds } from '../server/app.ts'
 import { readConfig } from '../server/config.ts'
 import { checkTally } from '../server/store/check.ts'
-import { sql } from '../server/store/sql.ts'
+import { raw, sql } from '../server/store/sql.ts'
+import { all } from '../server/store/work.ts'
 import type { Door } from '../server/testing/doors.ts'
 import { restDoor } from '../server/testing/doors.ts'
 import { onEachStore, temporaryStore } from '../server/testing/platform.ts'
@@ -104,9 +105,11 @@ onEachStore('a server that is killed', (engine) => {
   async function settle(ledgers: readonly Ledger[]): Promise<void> {
     const store = openStore(readConfig({}, settings).config)
     try {
-      const rows = await store.query(
-        sql`select uid, name from groups where parent = ${owner.organization.uid}`,
-      )
+      const rows = await store.write(function* () {
+        // A commit that PostgreSQL was given may end after the server that gave it.
+        yield raw('/*pg lock table groups in share mode -- */ select 1')
+        return yield* all(sql`select uid, name from groups where parent = ${owner.organization.uid}`)
+      })
       const stored = new Map(rows as [string, string][])
       for (const ledger of ledgers) learn(ledger, stored)
       const known = new Map(ledgers.flatMap(({ names }) => [...names]))
