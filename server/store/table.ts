@@ -86,9 +86,6 @@ export function* deleteEntry(table: Table, uid: string, above: readonly string[]
   return true
 }
 
-export const selectEntry = (table: Table, uid: string): Sql =>
-  sql`select ${storedColumns} from ${raw(table.name)} where uid = ${uid}`
-
 /** Reads a row to change it: nobody else changes it before this transaction ends. */
 export const selectForUpdate = (table: Table, uid: string): Sql =>
   sql`select ${storedColumns} from ${raw(table.name)} where uid = ${uid} /*pg for no key update */`
