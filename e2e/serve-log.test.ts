@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { pino } from 'pino'
 import type { App } from '../server/app.ts'
 import { openStore, prepareStore, startApp } from '../server/app.ts'
 import { mintToken } from '../server/auth/tokens.ts'
 import { makeOrganization } from '../server/commands/bootstrap.ts'
 import { readConfig } from '../server/config.ts'
+import { logTo } from '../server/log.ts'
 import type { Store } from '../server/store/db.ts'
 import { sql } from '../server/store/sql.ts'
 import type { Door } from '../server/testing/doors.ts'
@@ -39,7 +39,7 @@ onEachStore('logs', (engine) => {
         done()
       },
     })
-    app = await startApp(config, pino({ base: null }, sink))
+    app = await startApp(config, logTo(sink, 'info'))
     store = openStore(config)
     const { keys } = await prepareStore(config, store)
     const made = await makeOrganization(store, config, 'acme', undefined)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
+import type { Registry } from 'prom-client'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
 import type { KeyRing } from './auth/keys.ts'
@@ -29,8 +30,7 @@ import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/standard.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
-import type { Metrics } from './rpc/report.ts'
-import { openMetrics, openReport } from './rpc/report.ts'
+import { openReport } from './rpc/report.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres.ts'
@@ -102,9 +102,9 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { keys } = await prepareStore(config, store)
   const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
   const endpoints = endpointsOf(surroundings, config)
-  const metrics = openMetrics()
+  const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
-  const corridor = openCorridor(authenticate, openReport(log, metrics))
+  const corridor = openCorridor(authenticate, report)
   const onStray: OnStray = (requestId, error) =>
     log.info({ requestId, reason: error.message }, 'stray request')
   let isDraining = false
@@ -116,7 +116,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
-  const plain = plainPaths(store, metrics, () => isDraining)
+  const plain = plainPaths(store, registry, () => isDraining)
   const onRequest = dispatch(plain, rest)
   const listener = await listen({
     port,
@@ -144,7 +144,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   }
 }
 
-function plainPaths(store: Store, { registry }: Metrics, isDraining: () => boolean): PlainPaths {
+function plainPaths(store: Store, registry: Registry, isDraining: () => boolean): PlainPaths {
   return {
     '/healthz': () => text(200, 'ok\n'),
     '/readyz': () => {

@@ -2,19 +2,30 @@ import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import { destination, pino } from 'pino'
 
-export type Log = Logger
+/** `line` takes the fields of a line as they will stand in it: the shortest way, for what every call writes. */
+export type Log = Logger & { line(fields: string): void }
+
+type Sink = { write(text: string): unknown }
 
 /** Lines of JSON on standard output; gathered where nobody watches, since a write for each call is dear. */
 export function openLog(level: string, isGathered = !isatty(1)): Log {
   const output = destination({ dest: 1, sync: true })
-  return pino({ level, base: null, timestamp: stamp }, isGathered ? gather(output) : output)
+  return logTo(isGathered ? gather(output) : output, level)
+}
+
+export function logTo(sink: Sink, level: string): Log {
+  const log = pino({ level, base: null, timestamp: stamp }, sink)
+  const line = (fields: string) => {
+    if (log.isLevelEnabled('info')) sink.write(`{"level":${pino.levels.values.info}${stamp()},${fields}}\n`)
+  }
+  return Object.assign(log, { line })
 }
 
 const largestPile = 16 * 1024
 const longestWait = 200
 
 /** Writes many lines at once: soon, when there are enough, and at the end of the process. */
-function gather(output: { write(text: string): unknown }) {
+function gather(output: Sink) {
   let pile = ''
   let timer: NodeJS.Timeout | undefined
   const flush = () => {

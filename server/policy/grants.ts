@@ -5,7 +5,7 @@ import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import { raw, sql, tuple } from '../store/sql.ts'
+import { join, raw, sql, tuple } from '../store/sql.ts'
 import type { Form, Leaving, Table } from '../store/table.ts'
 import { leavingColumns, leavingOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
@@ -44,7 +44,7 @@ export function grantsWithRow({ identity }: Caller, place: string, table: Table,
     pieces = Object.freeze(composeGrantsWithRow(places, table, form).pieces)
     known.set(key, pieces)
   }
-  return { pieces, values: [identity, identity, ...places, place] }
+  return { pieces, values: [identity, ...places, identity, place] }
 }
 
 /** One for each table, depth and form. */
@@ -54,10 +54,17 @@ function composeGrantsWithRow(places: readonly string[], table: Table, form: For
   const { json, proto } = leavingColumns(form)
   return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${''}
     union all select 'binding', b.parent, r.bits, null, ${noBytes}
-      from role_bindings b join roles r on r.uid = b.role
-      where b.identity = ${''} and b.parent in ${tuple(places)}
+      from (${placeRows(places)}) p join role_bindings b on b.identity = ${''} and b.parent = p.place
+      join roles r on r.uid = b.role
     union all select 'row', ${json}, null, null, ${proto} from ${raw(table.name)} where uid = ${''}`
 }
+
+/** Places as rows, each looked up on its own: `in` would make SQLite build a table of them first. */
+const placeRows = (places: readonly string[]) =>
+  join(
+    places.map((place) => sql`select /*pg cast( */ ${place} /*pg as text) collate "C" */ as place`),
+    ' union all ',
+  )
 
 const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
 

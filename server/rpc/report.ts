@@ -1,11 +1,13 @@
 // One line of log and one observation for each call; faults of ours are logged in full and masked.
 import type { Method } from '@stemma/api/method.ts'
 import type { Logger } from 'pino'
-import { Counter, Histogram, Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Caller } from '../aip/caller.ts'
 import { Code, codeName } from '../aip/code.ts'
 import { internal, StatusError } from '../aip/errors.ts'
 import type { Envelope } from '../aip/passage.ts'
+import type { Series } from './figures.ts'
+import { makeSeries, observe, openRegistry } from './figures.ts'
 
 export type Report = (
   method: Method,
@@ -15,46 +17,42 @@ export type Report = (
   error: StatusError | undefined,
 ) => void
 
-export type Metrics = { registry: Registry; calls: Counter; seconds: Histogram }
-
-export function openMetrics(): Metrics {
-  const registry = new Registry()
-  const labelNames = ['method', 'door']
-  const calls = new Counter({
-    name: 'stemma_calls_total',
-    help: 'Calls by method, door and resulting code',
-    labelNames: [...labelNames, 'code'],
-    registers: [registry],
-  })
-  const seconds = new Histogram({
-    name: 'stemma_call_seconds',
-    help: 'How long calls took',
-    labelNames,
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
-    registers: [registry],
-  })
-  return { registry, calls, seconds }
-}
+/** A log that also takes the fields of a line as they will stand in it. */
+export type CallLog = Logger & { line(fields: string): void }
 
 const faults = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS, Code.UNAVAILABLE])
 
-export function openReport(log: Logger, { calls, seconds }: Metrics): Report {
-  return ({ name: method }, { door, requestId }, caller, milliseconds, error) => {
-    const code = codeName(error?.code ?? Code.OK)
-    calls.inc({ method, door, code })
-    seconds.observe({ method, door }, milliseconds / 1000)
-    const line = {
-      requestId,
-      door,
-      method,
-      code,
-      caller: caller?.identity,
-      ms: Math.round(milliseconds * 1000) / 1000,
+export function openReport(log: CallLog): { report: Report; registry: Registry } {
+  const known = new Map<string, Series>()
+
+  function seriesOf(method: string, door: Envelope['door']): Series {
+    const key = door + method
+    let series = known.get(key)
+    if (!series) {
+      series = makeSeries({ method, door })
+      known.set(key, series)
     }
+    return series
+  }
+
+  const report: Report = ({ name: method }, { door, requestId }, caller, milliseconds, error) => {
+    const code = codeName(error?.code ?? Code.OK)
+    observe(seriesOf(method, door), code, milliseconds / 1000)
+    const ms = Math.round(milliseconds * 1000) / 1000
+    if (!error && caller) {
+      // None of these can hold a character that JSON would escape.
+      log.line(
+        `"requestId":"${requestId}","door":"${door}","method":"${method}","code":"${code}","caller":"${caller.identity}","ms":${ms},"msg":"call"`,
+      )
+      return
+    }
+    const line = { requestId, door, method, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
     else if (faults.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
     else log.info({ ...line, reason: error.message }, 'call')
   }
+
+  return { report, registry: openRegistry(known) }
 }
 
 export const asStatusError = (thrown: unknown) => (thrown instanceof StatusError ? thrown : internal(thrown))
