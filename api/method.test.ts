@@ -27,6 +27,9 @@ describe('a method', () => {
       ['ListGroups', 'GET', '/iam/v2beta1/groups', ''],
       ['CreateGroup', 'POST', '/iam/v2beta1/groups/{parent=**}', 'group'],
       ['UpdateGroup', 'PATCH', '/iam/v2beta1/groups/{group.uid=**}', 'group'],
+      ['LookupGroup', 'GET', '/iam/v2beta1/groups:lookupGroup', ''],
+      ['RequestGroupAccess', 'POST', '/iam/v2beta1/groups/{group_uid=**}:requestGroupAccess', '*'],
+      ['CheckEligibility', 'GET', '/iam/v2beta1/groups:checkEligibility', ''],
     ])
   })
 

@@ -74,14 +74,18 @@ export function scopeOf(method: Method, request: Message): string {
 }
 
 /** What the contract says of a field. Options are decoded anew each time they are read, so they are kept. */
-export type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior> }
+export type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
 
 const facts = new WeakMap<DescField, FieldFacts>()
 
 export function factsOf(field: DescField): FieldFacts {
   let known = facts.get(field)
   if (!known) {
-    known = { rules: getOption(field, rules), behaviours: new Set(getOption(field, field_behavior)) }
+    known = {
+      rules: getOption(field, rules),
+      behaviours: new Set(getOption(field, field_behavior)),
+      isScope: getOption(field, scope),
+    }
     facts.set(field, known)
   }
   return known
@@ -91,3 +95,5 @@ export const rulesOf = (field: DescField) => factsOf(field).rules
 export const isOutputOnly = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.OUTPUT_ONLY)
 export const isRequired = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.REQUIRED)
 export const isImmutable = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.IMMUTABLE)
+export const isInputOnly = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.INPUT_ONLY)
+export const isScope = (field: DescField) => factsOf(field).isScope

@@ -7,8 +7,8 @@ import { newChildUid } from '../server/aip/uid.ts'
 import { openStore, prepareStore } from '../server/app.ts'
 import { makeOrganization } from '../server/commands/bootstrap.ts'
 import { readConfig } from '../server/config.ts'
+import { createEntry } from '../server/resources/create.ts'
 import { groups } from '../server/resources/iam/groups/table.ts'
-import { createEntry } from '../server/resources/standard.ts'
 import type { Store } from '../server/store/db.ts'
 import { measure } from './load.ts'
 import { startProcess } from './processes.ts'
@@ -87,7 +87,9 @@ async function storeRate(store: Store, organization: string, together: number): 
 
 function makeGroup(store: Store, organization: string) {
   const draft = create(GroupSchema, { name: 'made-by-the-bench', description: 'One of many.' })
-  return store.write(() => createEntry(groups, draft, newChildUid(organization, randomBytes), Date.now()))
+  return store.write(() =>
+    createEntry(groups, draft, { uid: newChildUid(organization, randomBytes), now: Date.now() }),
+  )
 }
 
 function line(what: string, together: number[], alone: number[]): Line {

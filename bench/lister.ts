@@ -31,7 +31,8 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
     () => caller,
     () => {},
   )
-  const envelope = { door: 'rest', requestId: 'bench', authorization: undefined, timeout: 60_000 } as const
+  const nothing = { authorization: undefined, ifMatch: undefined }
+  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, ...nothing } as const
   return {
     async list(request) {
       const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))

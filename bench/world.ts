@@ -6,8 +6,8 @@ import { openStore, prepareStore } from '../server/app.ts'
 import { mintToken } from '../server/auth/tokens.ts'
 import { makeOrganization } from '../server/commands/bootstrap.ts'
 import { readConfig } from '../server/config.ts'
+import { createEntry } from '../server/resources/create.ts'
 import { groups } from '../server/resources/iam/groups/table.ts'
-import { createEntry } from '../server/resources/standard.ts'
 import type { Store } from '../server/store/db.ts'
 import type { Server } from './processes.ts'
 import { findFreePort, startStemmad } from './processes.ts'
@@ -58,7 +58,7 @@ function plant(store: Store, organization: string, count: number): Promise<strin
   return store.write(function* () {
     let last = organization
     for (const { uid, group } of treeBelow(organization, count)) {
-      yield* createEntry(groups, group, uid, Date.now())
+      yield* createEntry(groups, group, { uid, now: Date.now() })
       last = uid
     }
     return last

@@ -1,5 +1,20 @@
 // Who may do what: a row for each method, a column for each sort of caller, and the code that they must get.
-import type { JsonObject } from '@bufbuild/protobuf'
+import { randomBytes } from 'node:crypto'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { newChildUid } from '../server/aip/uid.ts'
+import { builtInRole } from '../server/policy/built-in-roles.ts'
+import { createEntry } from '../server/resources/create.ts'
+import { groupAccessRequests } from '../server/resources/iam/group-access-requests/table.ts'
+import type { Door } from '../server/testing/doors.ts'
+import type { Person, Platform } from '../server/testing/platform.ts'
 
 export const callers = [
   'no token',
@@ -14,37 +29,207 @@ export const callers = [
 export type CallerName = (typeof callers)[number]
 
 /** A group for the calls to be about, made anew for each of them. */
-export type Scene = { organization: string; here: string }
+export type Scene = { platform: Platform; door: Door; owner: Person; organization: string; here: string }
+
+type Codes = readonly [number, number, number, number, number, number, number]
 
 export type MatrixRow = {
-  request(scene: Scene): JsonObject
+  request(scene: Scene): JsonObject | Promise<JsonObject>
   /** In the order of the callers; 0 is success. */
-  codes: readonly [number, number, number, number, number, number, number]
+  codes: Codes
   /** What a list must hold, for callers who get one: the number of results. */
   visible?: readonly number[]
 }
 
+const readers: Codes = [16, 16, 7, 0, 0, 0, 0]
+const owners: Codes = [16, 16, 7, 7, 7, 0, 0]
+const anyone: Codes = [16, 16, 0, 0, 0, 0, 0]
+const list = { codes: anyone, visible: [0, 0, 0, 1, 1, 1, 1] }
+
+const viewerRole = builtInRole('viewer').uid
+
+const identity = { name: 'robot', claimMatch: { issuer: 'https://issuer.test', subject: 'robot' } }
+const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+const provider = {
+  name: 'sso',
+  defaultRole: viewerRole,
+  oidc: { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'a secret' },
+}
+const association = { name: 'accounts', amazon: { account: '123456789012' } }
+const invite = { roleUid: viewerRole, ttl: '3600s' }
+
+async function make({ door, owner }: Scene, method: DescMethod, request: JsonObject): Promise<string> {
+  const { body, error } = await door.call(method, request, owner.token)
+  if (!body) throw new Error(`${method.name} failed: ${error?.message}`)
+  return body.uid as string
+}
+
+const makeIdentity = (scene: Scene) =>
+  make(scene, IdentitiesService.method.createIdentity, { parent: scene.here, identity })
+const makeRole = (scene: Scene) => make(scene, RolesService.method.createRole, { parent: scene.here, role })
+const makeBinding = async (scene: Scene) =>
+  make(scene, RoleBindingsService.method.createRoleBinding, {
+    parent: scene.here,
+    roleBinding: { identityUid: await makeIdentity(scene), roleUid: viewerRole },
+  })
+const makeProvider = (scene: Scene) =>
+  make(scene, IdentityProvidersService.method.createIdentityProvider, {
+    parent: scene.here,
+    identityProvider: provider,
+  })
+const makeAssociation = (scene: Scene) =>
+  make(scene, AccountAssociationsService.method.createAccountAssociation, {
+    parent: scene.here,
+    accountAssociation: association,
+  })
+const makeInvite = (scene: Scene) =>
+  make(scene, GroupInvitesService.method.createGroupInvite, { parent: scene.here, groupInvite: invite })
+
+/** Somebody asks to be let in: made in the store, since only a verified organization can be asked. */
+async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
+  const user = await platform.addIdentity('')
+  const uid = newChildUid(here, randomBytes)
+  const facts = { uid, now: Date.now(), columns: [user.identity] }
+  await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
+  return uid
+}
+
+type Maker = (scene: Scene) => Promise<string>
+
+const get = (maker: Maker): MatrixRow => ({
+  request: async (scene) => ({ uid: await maker(scene) }),
+  codes: readers,
+})
+const lists = (maker: Maker): MatrixRow => ({
+  request: async (scene) => ({ uidp: { ids: [await maker(scene)] } }),
+  ...list,
+})
+const creates = (field: string, resource: JsonObject): MatrixRow => ({
+  request: ({ here }) => ({ parent: here, [field]: resource }),
+  codes: owners,
+})
+const updates = (maker: Maker, field: string, change: JsonObject): MatrixRow => ({
+  request: async (scene) => ({ [field]: { uid: await maker(scene), ...change } }),
+  codes: owners,
+})
+const deletes = (maker: Maker): MatrixRow => ({
+  request: async (scene) => ({ uid: await maker(scene) }),
+  codes: owners,
+})
+
 export const matrix: Record<string, MatrixRow> = {
   'platform.iam.v2beta1.GroupsService.GetGroup': {
     request: ({ here }) => ({ uid: here }),
-    codes: [16, 16, 7, 0, 0, 0, 0],
+    codes: readers,
   },
   'platform.iam.v2beta1.GroupsService.ListGroups': {
     request: ({ here }) => ({ uidp: { ids: [here] } }),
-    codes: [16, 16, 0, 0, 0, 0, 0],
-    visible: [0, 0, 0, 1, 1, 1, 1],
+    ...list,
   },
-  'platform.iam.v2beta1.GroupsService.CreateGroup': {
-    request: ({ here }) => ({ parent: here, group: { name: 'new' } }),
-    codes: [16, 16, 7, 7, 7, 0, 0],
-  },
+  'platform.iam.v2beta1.GroupsService.CreateGroup': creates('group', { name: 'new' }),
   'platform.iam.v2beta1.GroupsService.UpdateGroup': {
     request: ({ here }) => ({ group: { uid: here, name: 'changed' } }),
-    codes: [16, 16, 7, 7, 7, 0, 0],
+    codes: owners,
   },
   // Those who may delete are told what the group still holds: the bindings that let them.
   'platform.iam.v2beta1.GroupsService.DeleteGroup': {
     request: ({ here }) => ({ uid: here }),
     codes: [16, 16, 7, 7, 7, 9, 9],
   },
+  // None of these callers has an e-mail address.
+  'platform.iam.v2beta1.GroupsService.LookupGroup': { request: () => ({}), codes: [16, 16, 5, 5, 5, 5, 5] },
+  'platform.iam.v2beta1.GroupsService.CheckEligibility': { request: () => ({}), codes: anyone },
+  'platform.iam.v2beta1.GroupsService.RequestGroupAccess': {
+    request: ({ organization }) => ({ groupUid: organization }),
+    codes: [16, 16, 5, 5, 5, 5, 5],
+  },
+
+  'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': get(makeAccessRequest),
+  'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': lists(makeAccessRequest),
+  'platform.iam.v2beta1.GroupAccessRequestsService.ApproveGroupAccessRequest': {
+    request: async (scene) => ({ uid: await makeAccessRequest(scene), roleUid: viewerRole }),
+    codes: owners,
+  },
+  'platform.iam.v2beta1.GroupAccessRequestsService.DeleteGroupAccessRequest': deletes(makeAccessRequest),
+
+  'platform.iam.v2beta1.IdentitiesService.GetIdentity': get(makeIdentity),
+  'platform.iam.v2beta1.IdentitiesService.ListIdentities': lists(makeIdentity),
+  'platform.iam.v2beta1.IdentitiesService.CreateIdentity': creates('identity', identity),
+  'platform.iam.v2beta1.IdentitiesService.UpdateIdentity': updates(makeIdentity, 'identity', {
+    description: 'changed',
+  }),
+  'platform.iam.v2beta1.IdentitiesService.DeleteIdentity': deletes(makeIdentity),
+  'platform.iam.v2beta1.IdentitiesService.LookupIdentity': {
+    request: () => ({ issuer: 'https://issuer.test', subject: 'somebody' }),
+    codes: anyone,
+  },
+
+  'platform.iam.v2beta1.RolesService.GetRole': get(makeRole),
+  'platform.iam.v2beta1.RolesService.ListRoles': lists(makeRole),
+  'platform.iam.v2beta1.RolesService.CreateRole': creates('role', role),
+  'platform.iam.v2beta1.RolesService.UpdateRole': updates(makeRole, 'role', { description: 'changed' }),
+  'platform.iam.v2beta1.RolesService.DeleteRole': deletes(makeRole),
+
+  'platform.iam.v2beta1.RoleBindingsService.GetRoleBinding': get(makeBinding),
+  'platform.iam.v2beta1.RoleBindingsService.ListRoleBindings': lists(makeBinding),
+  'platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding': {
+    request: async (scene) => ({
+      parent: scene.here,
+      roleBinding: { identityUid: await makeIdentity(scene), roleUid: viewerRole },
+    }),
+    codes: owners,
+  },
+  'platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings': {
+    request: async (scene) => ({
+      parent: scene.here,
+      requests: [{ roleBinding: { identityUid: await makeIdentity(scene) } }],
+      roleUid: viewerRole,
+    }),
+    codes: owners,
+  },
+  'platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding': updates(makeBinding, 'roleBinding', {
+    roleUid: builtInRole('editor').uid,
+  }),
+  'platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding': deletes(makeBinding),
+
+  'platform.iam.v2beta1.IdentityProvidersService.GetIdentityProvider': get(makeProvider),
+  'platform.iam.v2beta1.IdentityProvidersService.ListIdentityProviders': lists(makeProvider),
+  'platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider': creates(
+    'identityProvider',
+    provider,
+  ),
+  'platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider': updates(
+    makeProvider,
+    'identityProvider',
+    { description: 'changed' },
+  ),
+  'platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider': deletes(makeProvider),
+
+  'platform.iam.v2beta1.AccountAssociationsService.GetAccountAssociation': get(makeAssociation),
+  'platform.iam.v2beta1.AccountAssociationsService.ListAccountAssociations': lists(makeAssociation),
+  'platform.iam.v2beta1.AccountAssociationsService.CreateAccountAssociation': creates(
+    'accountAssociation',
+    association,
+  ),
+  'platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation': updates(
+    makeAssociation,
+    'accountAssociation',
+    { description: 'changed' },
+  ),
+  'platform.iam.v2beta1.AccountAssociationsService.DeleteAccountAssociation': deletes(makeAssociation),
+  'platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation': {
+    request: async (scene) => ({
+      uid: await makeAssociation(scene),
+      providerType: 'ACCOUNT_PROVIDER_TYPE_AMAZON',
+    }),
+    codes: readers,
+  },
+
+  'platform.iam.v2beta1.GroupInvitesService.GetGroupInvite': get(makeInvite),
+  'platform.iam.v2beta1.GroupInvitesService.ListGroupInvites': lists(makeInvite),
+  'platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite': creates('groupInvite', invite),
+  'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': updates(makeInvite, 'groupInvite', {
+    singleUse: true,
+  }),
+  'platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite': deletes(makeInvite),
 }

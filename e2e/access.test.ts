@@ -50,11 +50,8 @@ onEachStore('access', (engine) => {
             ]
             const endpoint = platform.app.endpoints.find(({ method }) => method.name === name)
             assert.ok(endpoint, `${name} is in the matrix but not served`)
-            const answer = await door.call(
-              endpoint.method.desc,
-              row.request({ organization, here }),
-              tokens[at],
-            )
+            const scene = { platform, organization, here, door, owner: platform.owner }
+            const answer = await door.call(endpoint.method.desc, await row.request(scene), tokens[at])
             assert.equal(
               answer.error?.code ?? 0,
               row.codes[at],

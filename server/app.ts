@@ -3,13 +3,21 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing } from './auth/keys.ts'
+import type { Secret } from './auth/secret.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
@@ -20,14 +28,27 @@ import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
 import type { Log } from './log.ts'
+import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
+import { accountAssociations } from './resources/iam/account-associations/table.ts'
+import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
+import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
+import { groupInvitesService } from './resources/iam/group-invites/group-invites.ts'
+import { groupInvites } from './resources/iam/group-invites/table.ts'
 import { groupsService } from './resources/iam/groups/groups.ts'
 import { groups } from './resources/iam/groups/table.ts'
+import { identitiesService } from './resources/iam/identities/identities.ts'
 import { identities } from './resources/iam/identities/table.ts'
+import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
+import { identityProviders } from './resources/iam/identity-providers/table.ts'
+import { issuerRuleOf } from './resources/iam/issuer.ts'
+import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
 import { roleBindings } from './resources/iam/role-bindings/table.ts'
 import { seedRoles } from './resources/iam/roles/built-in.ts'
+import { rolesService } from './resources/iam/roles/roles.ts'
 import { roles } from './resources/iam/roles/table.ts'
+import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
-import type { Surroundings } from './resources/standard.ts'
+import type { Surroundings } from './resources/surroundings.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
@@ -56,19 +77,43 @@ export function openStore(config: Config, log?: Log): Store {
 export async function prepareStore(
   config: Config,
   store: Store,
-): Promise<{ keys: KeyRing; applied: string[] }> {
+): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
   const applied = await store.migrate(await loadMigrations())
+  for (const kind of kinds) await renderAgain(store, kind)
   await seedRoles(store)
   const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
-  return { keys: await openKeyRing(store, secret), applied }
+  return { keys: await openKeyRing(store, secret), secret, applied }
 }
 
+const kinds = [
+  groups,
+  identities,
+  roles,
+  roleBindings,
+  identityProviders,
+  accountAssociations,
+  groupInvites,
+  groupAccessRequests,
+]
+
 /** The kinds whose rows are tallied. */
-export const talliedKinds = [groups, identities, roles, roleBindings].map(({ table }) => table.name)
+export const talliedKinds = kinds.map(({ table }) => table.name)
 
 /** Every service of the contract with what answers it: one line for each. */
-function endpointsOf(surroundings: Surroundings, config: Config): Endpoint[] {
-  return [serve(GroupsService, groupsService(surroundings, config))].flat()
+function endpointsOf(surroundings: Surroundings, config: Config, secret: Secret): Endpoint[] {
+  const rule = issuerRuleOf(config)
+  const seal = (plain: string) =>
+    Buffer.from(secret.wrap('identity provider', Buffer.from(plain))).toString('base64url')
+  return [
+    serve(GroupsService, groupsService(surroundings, config)),
+    serve(GroupAccessRequestsService, groupAccessRequestsService(surroundings)),
+    serve(IdentitiesService, identitiesService(surroundings, rule)),
+    serve(RolesService, rolesService(surroundings)),
+    serve(RoleBindingsService, roleBindingsService(surroundings)),
+    serve(IdentityProvidersService, identityProvidersService(surroundings, rule, seal)),
+    serve(AccountAssociationsService, accountAssociationsService(surroundings)),
+    serve(GroupInvitesService, groupInvitesService(surroundings)),
+  ].flat()
 }
 
 type Methods<S extends DescService> = { [name in keyof S['method']]: Handler }
@@ -99,9 +144,9 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
   const { now = Date.now, random = pooled(randomBytes), drainPatience = 30_000 } = overrides
-  const { keys } = await prepareStore(config, store)
+  const { keys, secret } = await prepareStore(config, store)
   const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
-  const endpoints = endpointsOf(surroundings, config)
+  const endpoints = endpointsOf(surroundings, config, secret)
   const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, report)

@@ -17,6 +17,8 @@ export type Config = {
   errorDomain: string
   secretKey: string | undefined
   organizationCreation: 'people' | 'nobody'
+  /** Issuers that are trusted although they are not public https. */
+  trustedIssuers: string[]
   corsOrigins: string[]
   tls: Tls | undefined
   logLevel: string
@@ -52,6 +54,11 @@ export const settings = {
     'STEMMA_ORG_CREATION',
     'people',
     'who may create organizations: people or nobody',
+  ),
+  trustedIssuers: setting(
+    'STEMMA_TRUSTED_ISSUERS',
+    '',
+    'token issuers to trust although they are not public https, separated by commas',
   ),
   corsOrigins: setting('STEMMA_CORS_ORIGINS', '', 'web origins that may call, separated by commas'),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
@@ -136,6 +143,7 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
     errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
     secretKey,
     organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
+    trustedIssuers: read('trustedIssuers', issuers, []),
     corsOrigins: read('corsOrigins', origins, []),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
@@ -201,11 +209,24 @@ function hosts(text: string): string[] {
   return [text]
 }
 
-function origins(text: string): string[] {
-  const list = text
+const listOf = (text: string) =>
+  text
     .split(',')
-    .map((origin) => origin.trim())
+    .map((one) => one.trim())
     .filter(Boolean)
+
+/** As tokens name them, so a final slash counts. */
+function issuers(text: string): string[] {
+  const list = listOf(text)
+  for (const issuer of list) {
+    if (!/^https?:\/\/[!-~]+$/.test(issuer) || !URL.canParse(issuer))
+      throw new Error(`must be http or https URLs, not ${quote(issuer)}`)
+  }
+  return list
+}
+
+function origins(text: string): string[] {
+  const list = listOf(text)
   for (const origin of list) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
       throw new Error(`must be origins such as https://console.example.com, not ${quote(origin)}`)

@@ -80,6 +80,14 @@ export function permissionDenied(permission: string, resource: string): StatusEr
   })
 }
 
+/** Nobody gives what they do not hold. */
+export const cannotGive = (permission: string, resource: string) =>
+  new StatusError(
+    Code.PERMISSION_DENIED,
+    `nobody can give ${permission} on resource ${resource} without holding it there`,
+    { metadata: { permission, resource, cause: 'NOT_HELD' } },
+  )
+
 /** Fields that only `stemmad` changes. */
 export function operatorOnly(field: string, resource: string): StatusError {
   return new StatusError(Code.PERMISSION_DENIED, `only the operator of this server changes ${field}`, {
@@ -97,6 +105,10 @@ export function notFound(resourceType: string, resourceName: string): StatusErro
   )
 }
 
+/** One answer for everyone whose address leads to no organization, whatever the reason. */
+export const noOrganization = () =>
+  new StatusError(Code.NOT_FOUND, 'no verified organization is named after the domain of your e-mail address')
+
 /** What a caller sent, shortened and made safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 
@@ -113,6 +125,10 @@ export function failedPrecondition(type: string, description: string): StatusErr
     details: [{ type: 'PreconditionFailure', fields: { violations: [{ type, description }] } }],
   })
 }
+
+export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
+
+export const tooManyRequests = (text: string) => new StatusError(Code.RESOURCE_EXHAUSTED, text)
 
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})

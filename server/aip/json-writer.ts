@@ -21,10 +21,10 @@ export function writeJson(desc: DescMessage, message: Message): string {
 }
 
 /** Stamps stored JSON, so that a row written under another shape of the contract is rendered again. */
-export function shapeOf(desc: DescMessage): string {
+export function shapeOf(...descs: DescMessage[]): string {
   const hash = createHash('sha256').update('writer 1')
   const seen = new Set<DescMessage | DescEnum>()
-  addShape(desc)
+  for (const desc of descs) addShape(desc)
   return hash.digest('hex').slice(0, 12)
 
   function addShape(type: DescMessage | DescEnum) {

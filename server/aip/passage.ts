@@ -8,10 +8,17 @@ export type Envelope = {
   authorization: string | undefined
   /** How long the caller waits, in milliseconds. */
   timeout: number
+  /** What the caller has seen of the resource, if it says so (RFC 9110, If-Match). */
+  ifMatch: string | undefined
 }
 
 /** An answer that each door asks for in its own form. */
-export type Reply = { json(): string; bytes(): Uint8Array }
+export type Reply = {
+  json(): string
+  bytes(): Uint8Array
+  /** The entity tag of the resource, where the answer is one. */
+  etag?: string
+}
 
 /** The one way that every call goes. The request is read once the caller is known. */
 export type Corridor<Endpoint> = (

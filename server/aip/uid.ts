@@ -1,4 +1,5 @@
 // A uid is a path: 40 hex digits for the root, then 16 for each segment below it.
+import { createHash } from 'node:crypto'
 import type { RandomBytes } from './random.ts'
 
 const pattern = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
@@ -10,6 +11,13 @@ export const isUid = (text: string) => text.length <= 40 + 17 * 64 && pattern.te
 export const newRootUid = (random: RandomBytes) => random(20).toString('hex')
 
 export const newChildUid = (parent: string, random: RandomBytes) => `${parent}/${random(8).toString('hex')}`
+
+/** A user is known by issuer and subject, and so is the uid: it can be told before the user is there. */
+export const userUid = (issuer: string, subject: string) =>
+  createHash('sha256')
+    .update(JSON.stringify([issuer, subject]))
+    .digest('hex')
+    .slice(0, rootLength)
 
 /** The organization, user or built-in role that a uid starts with. */
 export const rootOf = (uid: string) => uid.slice(0, rootLength)

@@ -7,7 +7,7 @@ import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
-import { isOutputOnly, isRequired, rulesOf } from '@stemma/api/method.ts'
+import { isOutputOnly, isRequired, isScope, rulesOf } from '@stemma/api/method.ts'
 import type { FieldViolation } from './errors.ts'
 import { isInRange, isTime } from './time-range.ts'
 import { isUid } from './uid.ts'
@@ -54,7 +54,8 @@ function checkOf(field: DescField): Check {
   // What callers send in an output-only field is ignored, so it cannot be wrong either.
   if (isOutputOnly(field)) return () => {}
   const rule = rulesOf(field)
-  const required = isRequired(field)
+  // A missing scope is found missing before all else.
+  const required = isRequired(field) && !isScope(field)
   const test = stringTest(rule)
   return (message, path, report) => {
     const tell = (description: string) => report({ field: path, description })
@@ -133,7 +134,9 @@ function stringTest(rule: FieldRules): StringTest {
   return (value, tell) => {
     if (!value.isWellFormed()) tell('must be well-formed Unicode; it holds a lone surrogate')
     else if (value.includes('\0')) tell('must not hold a NUL character')
-    else if (rule.maxLength > 0 && isLongerThan(value, rule.maxLength)) {
+    else if (rule.text && !freeText.test(value)) {
+      tell('must not hold control characters other than tab and line breaks')
+    } else if (rule.maxLength > 0 && isLongerThan(value, rule.maxLength)) {
       tell(`must be at most ${rule.maxLength} characters long`)
     } else if (pattern && !pattern.test(value)) tell(complaint(rule))
     else if (rule.uid && value !== '' && !isUid(value)) {
@@ -141,6 +144,8 @@ function stringTest(rule: FieldRules): StringTest {
     }
   }
 }
+
+const freeText = /^(?:[^\x00-\x08\x0b-\x1f\x7f]|\r\n)*$/
 
 const anyText = stringTest(create(FieldRulesSchema))
 

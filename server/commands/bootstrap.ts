@@ -1,19 +1,19 @@
 // The first organization: made by the operator, since nobody can sign in before there is one.
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { newChildUid, newRootUid } from '../aip/uid.ts'
+import { newChildUid, newRootUid, userUid } from '../aip/uid.ts'
 import { violationsOf } from '../aip/validate.ts'
 import { openStore, prepareStore } from '../app.ts'
 import { mintToken } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
+import { createEntry } from '../resources/create.ts'
 import { makeOwner } from '../resources/iam/groups/organization.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { identities } from '../resources/iam/identities/table.ts'
-import { createEntry } from '../resources/standard.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
@@ -65,7 +65,7 @@ export function makeOrganization(
   const surroundings = { now, random: randomBytes }
   return store.write(function* () {
     const organization = newRootUid(randomBytes)
-    yield* createEntry(groups, create(GroupSchema, { name }), organization, now())
+    yield* createEntry(groups, create(GroupSchema, { name }), { uid: organization, now: now() })
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
@@ -78,19 +78,18 @@ export function makeOrganization(
 /** Without an address the owner lies in the organization and is known to our own issuer alone. */
 function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
   const uid = newChildUid(organization, randomBytes)
-  yield* createEntry(identities, identityOf('owner', authUrl, uid, now), uid, now)
+  yield* createEntry(identities, identityOf('owner', authUrl, uid, now), { uid, now })
   yield sql`insert into founders (identity) values (${uid})`
   return uid
 }
 
-/** A user is known by issuer and subject, and so is the uid: it can be told before the user is there. */
 function* findOrMakeUser(email: string, { authUrl }: Config, now: number): Work<string> {
-  const uid = createHash('sha256')
-    .update(JSON.stringify([authUrl, email]))
-    .digest('hex')
-    .slice(0, 40)
+  const uid = userUid(authUrl, email)
   const known = yield* first(sql`select uid from identities where uid = ${uid}`)
-  if (!known) yield* createEntry(identities, { ...identityOf(email, authUrl, email, now), email }, uid, now)
+  if (!known) {
+    const user = { ...identityOf(email, authUrl, email, now), email }
+    yield* createEntry(identities, user, { uid, now })
+  }
   return uid
 }
 

@@ -8,7 +8,7 @@ import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
-import type { Corridor, Envelope } from '../aip/passage.ts'
+import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
 import type { Endpoint, OnStray } from './door.ts'
 import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
@@ -52,7 +52,7 @@ export function openGrpc<E extends Endpoint>({
   async function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Promise<void> {
     try {
       const reply = await corridor(endpoint, envelopeOf(call), () => decode(endpoint.method, call.request))
-      callback(null, reply.bytes())
+      callback(null, reply.bytes(), trailerOf(reply))
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       const { message, bytes } = statusBytes(error, errorDomain)
@@ -119,6 +119,13 @@ function decode({ desc }: Method, bytes: Uint8Array): Message {
   }
 }
 
+function trailerOf({ etag }: Reply): Metadata | undefined {
+  if (etag === undefined) return undefined
+  const trailer = new Metadata()
+  trailer.set('etag', etag)
+  return trailer
+}
+
 /** The gate has set both the deadline and the id. */
 function envelopeOf(call: BytesCall): Envelope {
   return {
@@ -126,5 +133,6 @@ function envelopeOf(call: BytesCall): Envelope {
     requestId: String(call.metadata.get('x-request-id')[0]),
     authorization: call.metadata.get('authorization')[0]?.toString(),
     timeout: Math.max(0, Number(call.getDeadline()) - Date.now()),
+    ifMatch: call.metadata.get('if-match')[0]?.toString(),
   }
 }

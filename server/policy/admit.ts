@@ -5,10 +5,10 @@ import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import type { Form, Leaving, Table } from '../store/table.ts'
+import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { nameOf } from './capabilities.ts'
-import type { Grants } from './grants.ts'
+import type { Grants, LeavingRow } from './grants.ts'
 import { grantsWithRow, holds, readGrants, splitGrantsAndRow } from './grants.ts'
 
 /** What the contract asks of the caller of a method, for one request. */
@@ -32,7 +32,7 @@ export function* admit(demand: Demand, isWrite: boolean): Work<Grants> {
   return decide(demand, grants)
 }
 
-export type RowAdmission = { statement: Sql; open(rows: Row[]): Leaving | undefined }
+export type RowAdmission = { statement: Sql; open(rows: Row[]): LeavingRow | undefined }
 
 /** For a call that reads one row: the statement to run, and what to make of its answer. */
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {

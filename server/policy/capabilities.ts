@@ -13,9 +13,11 @@ const facts: CapabilityFact[] = CapabilitySchema.values
   })
 
 const byNumber = new Map<number, CapabilityFact>(facts.map((fact) => [fact.number, fact]))
+const byBit = new Map(facts.map((fact) => [fact.bit, fact]))
 const byName = new Map(facts.map((fact) => [fact.name, fact]))
 
 export const capabilityOf = (number: number) => byNumber.get(number)
 export const capabilityNamed = (name: string) => byName.get(name)
+export const nameOfBit = (bit: number) => byBit.get(bit)?.name ?? `bit ${bit}`
 export const nameOf = (number: number) => byNumber.get(number)?.name ?? `capability ${number}`
 export const allCapabilities: readonly CapabilityFact[] = facts

@@ -111,17 +111,17 @@ onEachStore('grants', (engine) => {
     assert.deepEqual(await read(caller, below, true), expected)
     const { grants, row } = await readRow(caller, organization)
     assert.deepEqual(grants, expected)
-    assert.equal(JSON.parse(row?.json ?? '{}').uid, organization)
-    assert.equal(row?.proto, null)
+    assert.equal(JSON.parse(row?.leaving as string).uid, organization)
   })
 
-  test('come with bytes where they are asked for, and where JSON is of another shape', async () => {
+  test('come with bytes where they are asked for, and with nothing where JSON is of another shape', async () => {
     const caller = callerOf(viewer.identity)
-    for (const form of [{ kind: 'bytes' }, { kind: 'json', shape: 'another' }] as const) {
-      const { row } = await readRow(caller, platform.owner.organization, form)
-      assert.equal(row?.json, null)
-      assert.equal(fromBinary(GroupSchema, row?.proto ?? new Uint8Array()).name, 'acme')
-    }
+    const { organization } = platform.owner
+    const { row } = await readRow(caller, organization, { kind: 'bytes' })
+    assert.equal(fromBinary(GroupSchema, row?.leaving as Uint8Array).name, 'acme')
+    const stale = await readRow(caller, organization, { kind: 'json', shape: 'another' })
+    assert.equal(stale.row?.leaving, null)
+    assert.equal(stale.row?.updateTime, row?.updateTime)
   })
 
   test('come without a row where there is none', async () => {

@@ -7,7 +7,6 @@ import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import { join, raw, sql, tuple } from '../store/sql.ts'
 import type { Form, Leaving, Table } from '../store/table.ts'
-import { leavingColumns, leavingOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
@@ -51,12 +50,13 @@ export function grantsWithRow({ identity }: Caller, place: string, table: Table,
 const known = new Map<string, readonly string[]>()
 
 function composeGrantsWithRow(places: readonly string[], table: Table, form: Form): Sql {
-  const { json, proto } = leavingColumns(form)
+  const leaving = table.leaving(form)
+  const [json, bytes] = form.kind === 'json' ? [leaving, noBytes] : [raw('null'), leaving]
   return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${''}
     union all select 'binding', b.parent, r.bits, null, ${noBytes}
       from (${placeRows(places)}) p join role_bindings b on b.identity = ${''} and b.parent = p.place
       join roles r on r.uid = b.role
-    union all select 'row', ${json}, null, null, ${proto} from ${raw(table.name)} where uid = ${''}`
+    union all select 'row', ${json}, null, update_time, ${bytes} from ${raw(table.name)} where uid = ${''}`
 }
 
 /** Places as rows, each looked up on its own: `in` would make SQLite build a table of them first. */
@@ -68,14 +68,20 @@ const placeRows = (places: readonly string[]) =>
 
 const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
 
-export function splitGrantsAndRow(caller: Caller, rows: Row[]): { grants: Grants; row: Leaving | undefined } {
+/** `leaving` is null where the row's JSON is of another shape. */
+export type LeavingRow = { leaving: Leaving | null; updateTime: number }
+
+export function splitGrantsAndRow(
+  caller: Caller,
+  rows: Row[],
+): { grants: Grants; row: LeavingRow | undefined } {
   let identity: Row | undefined
-  let row: Leaving | undefined
+  let row: LeavingRow | undefined
   const bindings: Row[] = []
-  for (const [kind, first = null, second = null, time = null, proto = null] of rows) {
+  for (const [kind, first = null, second = null, time = null, bytes = null] of rows) {
     if (kind === 'identity') identity = [time]
     else if (kind === 'binding') bindings.push([first, second])
-    else row = leavingOf([first, proto])
+    else row = { leaving: (first ?? bytes) as Leaving | null, updateTime: time as number }
   }
   return { grants: grantsOf(caller, identity, bindings), row }
 }
@@ -99,7 +105,7 @@ function grantsOf(caller: Caller, identity: Row | undefined, bindings: Row[]): G
 const decoded = new Map<string, Bits>()
 const mostDecoded = 1000
 
-function bitsOf(text: string): Bits {
+export function bitsOf(text: string): Bits {
   let bits = decoded.get(text)
   if (!bits) {
     if (decoded.size >= mostDecoded) decoded.clear()
@@ -117,6 +123,12 @@ export function holds(grants: Grants, capabilities: readonly number[], place: st
       bit !== undefined && grants.held.some((held) => held.bits.has(bit) && isAtOrBelow(place, held.place))
     )
   })
+}
+
+/** Of these capabilities, one that is not held at a place. */
+export function lackingAt(grants: Grants, bits: Bits, place: string): number | undefined {
+  const here = grants.held.filter((held) => isAtOrBelow(place, held.place))
+  return [...bits].find((bit) => !here.some((held) => held.bits.has(bit)))
 }
 
 /** The parts of the tree in which all of the capabilities are held. */

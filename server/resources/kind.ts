@@ -1,88 +1,114 @@
 // A kind of resource: its message, its table, and how one becomes the other.
-import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf'
-import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { clone, fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import { isInputOnly } from '@stemma/api/method.ts'
+import { isBranch } from '../aip/field-path.ts'
 import { shapeOf, writeJson } from '../aip/json-writer.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
 import type { Value } from '../store/sql.ts'
-import type { Entry, Form, Leaving, Stored, Table } from '../store/table.ts'
+import type { Entry, Form, Leaving, Table } from '../store/table.ts'
+import { storedForm } from '../store/table.ts'
 
 export type Kind<D extends DescMessage> = {
   desc: D
   table: Table
   /** The stamp of what this program renders. */
   shape: string
-  /** The values of the table's own columns. */
+  /** The values of the table's own columns, unless whoever writes a row says otherwise. */
   columns(resource: MessageShape<D>): Value[]
   /** Every spelling of a field that lists can be ordered by, with its column. */
   sortable: ReadonlyMap<string, string>
   defaultOrder: OrderTerm[]
 }
 
-const sortableByAll = {
-  uid: 'uid',
-  name: 'name',
-  create_time: 'create_time',
-  createTime: 'create_time',
-  created_at: 'create_time',
-  update_time: 'update_time',
-  updateTime: 'update_time',
-  updated_at: 'update_time',
+export type KindOptions<D extends DescMessage> = Partial<Omit<Table, 'columns'>> & {
+  /** The table's own columns, each with its value. */
+  columns?: { [column: string]: (resource: MessageShape<D>) => Value }
+  /** The messages that rows lend to resources of other kinds: their shapes are part of this one's. */
+  lends?: DescMessage[]
+  /** Further spellings of fields to order by. */
+  sortable?: { [spelling: string]: string }
+  defaultOrder?: OrderTerm[]
 }
 
-export function kindOf<D extends DescMessage>(
-  desc: D,
-  table: Table,
-  columns: (resource: MessageShape<D>) => Value[] = () => [],
-): Kind<D> {
+export function kindOf<D extends DescMessage>(desc: D, name: string, options: KindOptions<D> = {}): Kind<D> {
+  const {
+    columns = {},
+    lends = [],
+    sortable = {},
+    defaultOrder = [{ column: 'uid', descending: false }],
+  } = options
+  const { isPlace = false, isAtPlaces = isPlace, leaving = storedForm } = options
+  const values = Object.values(columns)
   return {
     desc,
-    table,
-    shape: shapeOf(desc),
-    columns,
-    sortable: new Map(Object.entries(sortableByAll)),
-    defaultOrder: [{ column: 'uid', descending: false }],
+    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, leaving },
+    shape: shapeOf(desc, ...lends),
+    columns: (resource) => values.map((tell) => tell(resource)),
+    sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),
+    defaultOrder,
   }
 }
+
+const sortableFields = [
+  { field: 'name', spellings: ['name'] },
+  { field: 'create_time', spellings: ['create_time', 'createTime', 'created_at'] },
+  { field: 'update_time', spellings: ['update_time', 'updateTime', 'updated_at'] },
+]
+
+/** By its uid, and by its name and times where it has them. */
+function sortableOf(desc: DescMessage): [string, string][] {
+  const own = sortableFields.filter(({ field }) => desc.fields.some(({ name }) => name === field))
+  const pairs = own.flatMap(({ field, spellings }) => spellings.map((one): [string, string] => [one, field]))
+  return [['uid', 'uid'], ...pairs]
+}
+
+export type EntryFacts = { uid: string; name: string; createTime: number; updateTime: number }
 
 /** The row of a resource. */
 export function entryOf<D extends DescMessage>(
   kind: Kind<D>,
   resource: MessageShape<D>,
-  facts: { uid: string; name: string; createTime: number; updateTime: number },
+  facts: EntryFacts,
+  columns = kind.columns(resource),
 ): Entry {
+  const kept = withoutInput(kind.desc, resource)
   return {
     ...facts,
-    ...render(kind, resource),
+    proto: toBinary(kind.desc, kept),
+    json: writeJson(kind.desc, kept),
+    shape: kind.shape,
     parent: parentOf(facts.uid) || null,
     root: rootOf(facts.uid),
-    columns: kind.columns(resource),
+    columns,
   }
 }
 
-function render<D extends DescMessage>({ desc, shape }: Kind<D>, resource: Message): Stored {
-  return { proto: toBinary(desc, resource as MessageShape<D>), json: writeJson(desc, resource), shape }
+/** A resource as it is kept: what is only ever sent in lies in columns, if anywhere. */
+export function withoutInput<D extends DescMessage>(desc: D, resource: MessageShape<D>): MessageShape<D> {
+  const kept = clone(desc, resource)
+  clearInput(reflect(desc, kept))
+  return kept
+}
+
+function clearInput(message: ReflectMessage): void {
+  for (const field of message.fields) {
+    if (!message.isSet(field)) continue
+    if (isInputOnly(field)) message.clear(field)
+    else if (isBranch(field)) clearInput(message.get(field))
+  }
 }
 
 /** What to read of a row that leaves in a form. */
 export const formOf = ({ shape }: Kind<DescMessage>, form: 'json' | 'bytes'): Form =>
   form === 'json' ? { kind: 'json', shape } : { kind: 'bytes' }
 
-/** What a row that was read whole leaves as. */
-export const leavingOf = ({ shape }: Kind<DescMessage>, { json, proto, ...stored }: Stored): Leaving => ({
-  json: stored.shape === shape ? json : null,
-  proto,
-})
-
 /** As the row keeps it, or rendered again if another contract wrote it. */
-export function jsonOf({ desc }: Kind<DescMessage>, { json, proto }: Leaving): string {
-  return json ?? writeJson(desc, fromBinary(desc, proto ?? noBytes))
-}
+export const jsonOf = ({ desc }: Kind<DescMessage>, leaving: Leaving): string =>
+  typeof leaving === 'string' ? leaving : writeJson(desc, fromBinary(desc, leaving))
 
-export const bytesOf = ({ proto }: Leaving): Uint8Array => proto ?? noBytes
-
-const noBytes = new Uint8Array()
-
-export function messageOf<D extends DescMessage>({ desc }: Kind<D>, stored: Stored): MessageShape<D> {
-  return fromBinary(desc, stored.proto)
-}
+export const messageOf = <D extends DescMessage>({ desc }: Kind<D>, proto: Uint8Array): MessageShape<D> =>
+  fromBinary(desc, proto)

@@ -1,20 +1,40 @@
 // Answers, from messages or straight from rows: what is stored is sent on without being decoded.
-import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import { notFound } from '../aip/errors.ts'
+import { etagOf } from '../aip/etag.ts'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Reply } from '../aip/passage.ts'
-import type { Leaving, Stored } from '../store/table.ts'
+import type { Leaving } from '../store/table.ts'
+import { readBytes, selectLeaving } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
 import type { Kind } from './kind.ts'
-import { bytesOf, jsonOf, leavingOf } from './kind.ts'
+import { formOf, jsonOf } from './kind.ts'
 
-export const rowReply = (kind: Kind<DescMessage>, row: Leaving): Reply => ({
-  json: () => jsonOf(kind, row),
-  bytes: () => bytesOf(row),
+export const rowReply = (kind: Kind<DescMessage>, leaving: Leaving, updateTime: number): Reply => ({
+  json: () => jsonOf(kind, leaving),
+  bytes: () => bytesOf(leaving),
+  etag: etagOf(updateTime),
 })
 
-export const storedReply = (kind: Kind<DescMessage>, stored: Stored): Reply =>
-  rowReply(kind, leavingOf(kind, stored))
+/** A row is read in the form of the door that asks, so bytes are never asked of JSON. */
+const bytesOf = (leaving: Leaving) => leaving as Uint8Array
+
+/** A resource of the running transaction, as it leaves. */
+export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 'bytes'): Work<Reply> {
+  const row = yield* first(selectLeaving(kind.table, uid, formOf(kind, form)))
+  if (!row) throw notFound(kind.desc.typeName, uid)
+  const [leaving, updateTime] = row
+  const whole = leaving ?? (yield* readBytes(kind.table, [uid])).get(uid)
+  return rowReply(kind, whole as Leaving, updateTime as number)
+}
+
+export const messageReply = <D extends DescMessage>(desc: D, message: MessageShape<D>): Reply => ({
+  json: () => writeJson(desc, message),
+  bytes: () => toBinary(desc, message),
+})
 
 /** SPEC section 4: an empty body, and over gRPC an empty message. */
 export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array() }

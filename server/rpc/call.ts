@@ -13,6 +13,8 @@ export type Call<Request extends Message = Message> = {
   demand: Demand
   /** When nobody waits for the answer any more, in milliseconds. */
   deadline: number
+  /** What the caller has seen of the resource, if it says so. */
+  ifMatch: string | undefined
 }
 
 export type Handler = (call: Call<never>) => Promise<Reply>

@@ -22,7 +22,7 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     let caller: Caller | undefined
     try {
       caller = await authenticate(envelope.authorization)
-      const call = callOf(endpoint.method, await readRequest(), caller, deadline, formOf[envelope.door])
+      const call = callOf(endpoint.method, await readRequest(), caller, deadline, envelope)
       const answered = await inTime(endpoint.handler(call as Call<never>), deadline)
       const reply = rendered(answered, envelope.door)
       report(endpoint.method, envelope, caller, performance.now() - started, undefined)
@@ -42,9 +42,10 @@ function callOf(
   request: Message,
   caller: Caller,
   deadline: number,
-  form: Call['form'],
+  { door, ifMatch }: Envelope,
 ): Call {
-  return { method, request, deadline, form, demand: demandOf(method, request, caller) }
+  const demand = demandOf(method, request, caller)
+  return { method, request, deadline, ifMatch, form: formOf[door], demand }
 }
 
 function demandOf(method: Method, request: Message, caller: Caller): Demand {
@@ -81,10 +82,10 @@ const isUpdateMask = (field: DescField) => field.name === 'update_mask'
 function rendered(reply: Reply, door: Envelope['door']): Reply {
   if (door === 'rest') {
     const json = reply.json()
-    return { json: () => json, bytes: () => reply.bytes() }
+    return { ...reply, json: () => json }
   }
   const bytes = reply.bytes()
-  return { json: () => reply.json(), bytes: () => bytes }
+  return { ...reply, bytes: () => bytes }
 }
 
 function inTime(reply: Promise<Reply>, deadline: number): Promise<Reply> {

@@ -10,10 +10,10 @@ import { readPage } from './list.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
-import { insertEntry } from './table.ts'
+import { insertEntry, storedForm } from './table.ts'
 import type { Work } from './work.ts'
 
-const groups = { name: 'groups', columns: [], isPlace: true }
+const groups = { name: 'groups', columns: [], isPlace: true, isAtPlaces: true, leaving: storedForm }
 
 type Node = { uid: string; name: string; create_time: number; update_time: number }
 type Column = keyof Node
@@ -137,7 +137,7 @@ const ways = {
   sorted: /from \(select (name|\w+_time), uid from groups where uid >= \? and uid < \? order by/,
   'sorted from a cursor': /where uid >= \? and uid < \? and \((name|\w+_time), .* join groups/,
   'in mixed directions': / or /,
-  merged: / from \(.* union all .*\) k join groups t /,
+  merged: / from \(.* union all .*\) k join groups on /,
   'merged in parts': /^\/\*pg \( \*\/ select (name|\w+_time)/,
 }
 
@@ -241,7 +241,7 @@ function compareNodes(order: readonly Term[], a: Node, b: Node): number {
 /** The rows of these tests keep their uid as JSON, under an empty shape. */
 const form = { kind: 'json', shape: '' } as const
 
-const uidsOf = (page: Page) => page.rows.map(({ json }) => json)
+const uidsOf = (page: Page) => page.rows
 
 function read(store: Store, listing: Listing, texts: Set<string>): Promise<Page> {
   return store.read(() => recorded(readPage(groups, listing), texts))

@@ -16,7 +16,7 @@ import {
 import type { Row, Sql, Value } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
 import type { Form, Leaving, Table } from './table.ts'
-import { leavingColumns, leavingOf } from './table.ts'
+import { readBytes } from './table.ts'
 import type { Count } from './tally.ts'
 import { readTally } from './tally.ts'
 import type { Work } from './work.ts'
@@ -52,7 +52,14 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const found = yield* readRows(table, listing, parts, counts)
   const kept = found.slice(0, size)
   const last = found.length > size ? kept.at(-1) : undefined
-  return { rows: kept.map(leavingOf), next: last?.slice(2), total }
+  return { rows: yield* leaving(table, kept), next: last?.slice(1), total }
+}
+
+/** An order ends with the uid, and so does a row of a page. */
+function* leaving(table: Table, rows: readonly Row[]): Work<Leaving[]> {
+  const stale = rows.filter(([form]) => form === null).map((row) => row.at(-1) as string)
+  const bytes = yield* readBytes(table, stale)
+  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Leaving) // of the same moment
 }
 
 function placesOf(parts: readonly Part[]): string[] {
@@ -72,7 +79,7 @@ function* sumTallies(table: Table, parts: readonly Part[], counts: Map<string, C
     if (part.kind === 'points') points.push(...part.uids)
     else if (part.kind === 'children') total += counts.get(part.uid)?.children ?? 0
     else total += counts.get(part.uid)?.subtree ?? 0
-    if (part.kind === 'tree' && table.isPlace) points.push(part.uid)
+    if (part.kind === 'tree' && table.isAtPlaces) points.push(part.uid)
   }
   for (const some of chunks(points, pointsInAStatement)) {
     const [row] = yield sql`select count(*) from ${raw(table.name)} where uid in ${among(some)}`
@@ -135,20 +142,15 @@ function isSorted(part: Part, { order, filters }: Selection, counts: Map<string,
 /** Measured on both engines: a row that is fetched and sorted, against an entry of an index that is passed. */
 const costOfSorting = 8
 
-function columnsIn(form: Form): Sql {
-  const { json, proto } = leavingColumns(form)
-  return sql`${json}, ${proto}`
-}
-
 /** Where one index serves the whole order. */
 const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql, limit: number) =>
-  sql`select ${columnsIn(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
+  sql`select ${table.leaving(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>
-  sql`select ${columnsIn(form)}, ${columnsOf(order, 't.')} from (${keys}) k
-    join ${raw(table.name)} t on t.uid = k.uid order by ${orderBy(order, 'k.')}`
+  sql`select ${table.leaving(form)}, ${columnsOf(order, `${table.name}.`)} from (${keys}) k
+    join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(order, 'k.')}`
 
 /**
  * SQLite merges the arms as they are. PostgreSQL merges where each has an order and says how much of it may be

@@ -1,6 +1,6 @@
 // Rows of a resource: each keeps its resource as it leaves, beside the columns it is found and ordered by.
 import type { Row, Sql, Value } from './sql.ts'
-import { join, raw, sql, tuple } from './sql.ts'
+import { among, join, raw, sql, tuple } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
 
@@ -9,8 +9,12 @@ export type Table = {
   name: string
   /** Columns of its own, beside those that every table has. */
   columns: readonly string[]
+  /** Whether its rows bear the uids of groups, so that a grant in a group reaches the row of that uid. */
+  isAtPlaces: boolean
   /** Whether other resources lie in its rows, as they do in groups. */
   isPlace: boolean
+  /** How a row leaves; as it is stored unless the table puts it together from several rows. */
+  leaving(form: Form): Sql
 }
 
 /** A resource as it is stored and as it leaves. */
@@ -30,24 +34,31 @@ export type Entry = Stored & {
 /** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
 export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
 
-/** What a row yields: the form that was asked for, or its bytes where its JSON is of another shape. */
-export type Leaving = { json: string | null; proto: Uint8Array | null }
+/** A row on its way out: JSON where that was asked for and is of the current shape, else bytes. */
+export type Leaving = string | Uint8Array
 
-/** Only what is wanted is read: the other half of a row costs as much again. */
-export function leavingColumns(form: Form): { json: Sql; proto: Sql } {
-  if (form.kind === 'bytes') return { json: raw('null'), proto: raw('proto') }
-  const isCurrent = `shape = '${form.shape}'`
-  return {
-    json: raw(`case when ${isCurrent} then json end`),
-    proto: raw(`case when ${isCurrent} then null else proto end`),
-  }
+/** Only what is wanted is read: the other half of a row costs as much again. Null where the shape is another. */
+export const storedForm = (form: Form): Sql =>
+  form.kind === 'bytes' ? raw('proto') : raw(`case when shape = '${form.shape}' then json end`)
+
+/** One row as it leaves, with the time of its last change. */
+export const selectLeaving = (table: Table, uid: string, form: Form): Sql =>
+  sql`select ${table.leaving(form)}, update_time from ${raw(table.name)} where uid = ${uid}`
+
+/** Rows whose JSON is of another shape, as bytes. */
+export function* readBytes(table: Table, uids: readonly string[]): Work<Map<string, Uint8Array>> {
+  if (uids.length === 0) return new Map()
+  const rows = yield sql`select uid, ${table.leaving({ kind: 'bytes' })} from ${raw(table.name)}
+    where uid in ${among(uids)}`
+  return new Map(rows as [string, Uint8Array][])
 }
 
-export const leavingOf = ([json, proto]: Row): Leaving => ({ json, proto }) as Leaving // in the order they are selected
+/** A row that was read to be changed. */
+export type Kept = { proto: Uint8Array; updateTime: number; columns: Value[] }
 
-const storedColumns = raw('json, shape, proto')
+export const keptOf = ([proto, updateTime, ...columns]: Row): Kept => ({ proto, updateTime, columns }) as Kept // in the order of keptColumns
 
-export const storedOf = ([json, shape, proto]: Row): Stored => ({ json, shape, proto }) as Stored // in the order of storedColumns
+const keptColumns = (table: Table) => raw(['proto', 'update_time', ...table.columns].join(', '))
 
 /** `above` leads from the organization down to the parent. */
 export function* insertEntry(table: Table, entry: Entry, above: readonly string[]): Work<void> {
@@ -88,8 +99,8 @@ export function* deleteEntry(table: Table, uid: string, above: readonly string[]
 
 /** Reads a row to change it: nobody else changes it before this transaction ends. */
 export const selectForUpdate = (table: Table, uid: string): Sql =>
-  sql`select ${storedColumns} from ${raw(table.name)} where uid = ${uid} /*pg for no key update */`
+  sql`select ${keptColumns(table)} from ${raw(table.name)} where uid = ${uid} /*pg for no key update */`
 
 /** Reads a row to delete it: nothing can be put into it before this transaction ends. */
 export const selectForDelete = (table: Table, uid: string): Sql =>
-  sql`select ${storedColumns} from ${raw(table.name)} where uid = ${uid} /*pg for update */`
+  sql`select ${keptColumns(table)} from ${raw(table.name)} where uid = ${uid} /*pg for update */`

@@ -9,12 +9,18 @@ import { isStoreError, onEach, openMigrated } from './conformance.ts'
 import type { Store } from './db.ts'
 import { sql } from './sql.ts'
 import type { Table } from './table.ts'
-import { deleteEntry, insertEntry } from './table.ts'
+import { deleteEntry, insertEntry, storedForm } from './table.ts'
 import { contentsOf, readTally } from './tally.ts'
 import type { Work } from './work.ts'
 
-const groups: Table = { name: 'groups', columns: [], isPlace: true }
-const identities: Table = { name: 'identities', columns: [], isPlace: false }
+const groups: Table = { name: 'groups', columns: [], isPlace: true, isAtPlaces: true, leaving: storedForm }
+const identities: Table = {
+  name: 'identities',
+  columns: [],
+  isPlace: false,
+  isAtPlaces: false,
+  leaving: storedForm,
+}
 const kinds = [groups.name, identities.name]
 
 const above = (uid: string) =>

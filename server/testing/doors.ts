@@ -41,14 +41,15 @@ export function restDoor(url: string): Door {
 function transcode(method: DescMethod, request: JsonObject) {
   const [binding] = describeMethod(method).bindings
   if (!binding) throw new Error(`${method.name} has no http rule`)
+  const isWhole = binding.body === '*'
   const rest = structuredClone(request)
-  const body = binding.body === '' ? undefined : (take(rest, binding.body) ?? {})
+  const body = isWhole ? rest : binding.body === '' ? undefined : (take(rest, binding.body) ?? {})
   const path = binding.path.replace(/\{([^=}]+)(?:=[^}]*)?\}/g, (_, field: string) => {
     const [first = '', ...others] = field.split('.').map(toCamel)
     const owner = first === toCamel(binding.body) ? { [first]: body ?? {} } : rest
     return String(take(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
-  const query = queryOf(rest).join('&')
+  const query = isWhole ? '' : queryOf(rest).join('&')
   // An empty parent leaves a trailing slash, which means the same as none on create alone.
   const target =
     (verbIsCreate(binding.verb) ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)

@@ -17,9 +17,10 @@ import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
 import { openLog } from '../log.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
+import { createEntry } from '../resources/create.ts'
+import { removeEntry } from '../resources/delete.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { roleBindings } from '../resources/iam/role-bindings/table.ts'
-import { createEntry, removeEntry } from '../resources/standard.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { createDatabase } from './postgres.ts'
@@ -108,10 +109,10 @@ export async function startPlatform(
   async function addIdentity(group: string, role?: string, at = group): Promise<Person> {
     const identity = await store.write(function* () {
       const uid = group === '' ? newRootUid(randomBytes) : newChildUid(group, randomBytes)
-      yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), uid, now())
+      yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), { uid, now: now() })
       if (role !== undefined) {
         const binding = create(RoleBindingSchema, { identityUid: uid, roleUid: builtInRole(role).uid })
-        yield* createEntry(roleBindings, binding, newChildUid(at, randomBytes), now())
+        yield* createEntry(roleBindings, binding, { uid: newChildUid(at, randomBytes), now: now() })
       }
       return uid
     })

@@ -58,7 +58,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       const reply = await corridor(match.route.endpoint as E, envelope, () =>
         readRequest(request, response, match, target.query),
       )
-      send(request, response, 200, reply.json(), requestId, {})
+      send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {})
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
@@ -170,5 +170,6 @@ function envelopeOf(request: IncomingMessage, requestId: string): Envelope {
     requestId,
     authorization: request.headers.authorization,
     timeout: timeoutOf(request.headers['grpc-timeout']),
+    ifMatch: request.headers['if-match'],
   }
 }

@@ -2,36 +2,48 @@
 import type { MessageShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import type {
   CreateGroupRequest,
-  DeleteGroupRequest,
   ListGroupsRequest,
+  RequestGroupAccessRequest,
   UpdateGroupRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { failedPrecondition, notFound, permissionDenied } from '../../../aip/errors.ts'
+import {
+  CheckEligibilityResponseSchema,
+  GroupSchema,
+  LookupGroupResponseSchema,
+  RequestGroupAccessResponseSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import {
+  failedPrecondition,
+  noOrganization,
+  operatorOnly,
+  permissionDenied,
+  tooManyRequests,
+} from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { depthOf, newChildUid, newRootUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { StoreError } from '../../../store/db.ts'
-import { sql } from '../../../store/sql.ts'
-import { selectForDelete } from '../../../store/table.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import { contentsOf } from '../../../store/tally.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
-import { emptyReply } from '../../reply.ts'
-import type { Surroundings } from '../../standard.ts'
-import {
-  createEntry,
-  draftOf,
-  getResource,
-  listResources,
-  removeEntry,
-  updateResource,
-} from '../../standard.ts'
+import { createEntry, createIn, draftOf } from '../../create.ts'
+import { deleteResource, removeEntry } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { messageOf } from '../../kind.ts'
+import { equalTo, listResources } from '../../list.ts'
+import { messageReply, readReply } from '../../reply.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { accountAssociations } from '../account-associations/table.ts'
+import { groupAccessRequests } from '../group-access-requests/table.ts'
 import { roleBindings } from '../role-bindings/table.ts'
+import { findOrganization } from './lookup.ts'
 import { makeOwner, requireFounder } from './organization.ts'
 import { groups } from './table.ts'
 
@@ -48,20 +60,36 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
     yield* requireFounder(identity)
     const uid = newRootUid(random)
-    const reply = yield* createEntry(groups, draft(call.request.group), uid, now())
+    yield* createEntry(groups, draft(call.request.group), { uid, now: now() })
     yield* makeOwner(surroundings, uid, identity)
-    return reply
+    return yield* readReply(groups, uid, call.form)
   }
 
   function* createBelow(parent: string, call: Call<CreateGroupRequest>): Work<Reply> {
     if (depthOf(parent) >= deepest) {
       throw failedPrecondition('TREE_TOO_DEEP', `groups can lie at most ${deepest} levels deep`)
     }
+    const uid = newChildUid(parent, random)
+    yield* createIn(parent, groups, draft(call.request.group), { uid, now: now() })
+    return yield* readReply(groups, uid, call.form)
+  }
+
+  /** What a call of somebody who belongs to no organization yet is about. */
+  function* requireOrganization(call: Call): Work<string> {
+    yield* admit(call.demand, false)
+    const uid = yield* findOrganization(call.demand.caller.identity)
+    if (uid === undefined) throw noOrganization()
+    return uid
+  }
+
+  function* requestAccess(organization: string, identity: string): Work<void> {
+    const request = create(GroupAccessRequestSchema)
+    const facts = { uid: newChildUid(organization, random), now: now(), columns: [identity] }
     try {
-      return yield* createEntry(groups, draft(call.request.group), newChildUid(parent, random), now())
+      yield* createEntry(groupAccessRequests, request, facts)
     } catch (error) {
-      if (error instanceof StoreError && error.kind === 'foreign-key')
-        throw notFound(GroupSchema.typeName, parent)
+      if (error instanceof StoreError && error.kind === 'unique')
+        throw tooManyRequests('you have asked for access already; its owners will answer')
       throw error
     }
   }
@@ -69,10 +97,8 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
   return {
     getGroup: (call: Call) => getResource(store, groups, call),
 
-    listGroups(call: Call<ListGroupsRequest>) {
-      const { name } = call.request
-      return listResources(surroundings, groups, call, name === '' ? [] : [sql`name = ${name}`])
-    },
+    listGroups: (call: Call<ListGroupsRequest>) =>
+      listResources(surroundings, groups, call, { filters: equalTo(raw('name'), call.request.name) }),
 
     createGroup: (call: Call<CreateGroupRequest>) =>
       store.write(function* () {
@@ -82,17 +108,41 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       }, call.deadline),
 
     updateGroup: (call: Call<UpdateGroupRequest>) =>
-      updateResource(surroundings, groups, call, call.request.group ?? create(GroupSchema)),
+      updateResource(surroundings, groups, call, call.request.group ?? create(GroupSchema), {
+        revise({ current, merged }) {
+          if (current.verified && current.name !== merged.name) throw operatorOnly('name', current.uid)
+        },
+      }),
 
-    deleteGroup: (call: Call<DeleteGroupRequest>) =>
+    deleteGroup: (call: Call) =>
+      deleteResource(surroundings, groups, call, {
+        before: (uid) => requireEmpty(uid, call.demand.caller.identity),
+      }),
+
+    lookupGroup: (call: Call) =>
+      store.read(function* () {
+        const uid = yield* requireOrganization(call)
+        const [row] = yield sql`select proto from groups where uid = ${uid}`
+        const group = messageOf(groups, row?.[0] as Uint8Array) // found in the same moment
+        return messageReply(LookupGroupResponseSchema, create(LookupGroupResponseSchema, { group }))
+      }),
+
+    checkEligibility: (call: Call) =>
+      store.read(function* () {
+        yield* admit(call.demand, false)
+        const eligible = (yield* findOrganization(call.demand.caller.identity)) !== undefined
+        return messageReply(
+          CheckEligibilityResponseSchema,
+          create(CheckEligibilityResponseSchema, { eligible }),
+        )
+      }),
+
+    requestGroupAccess: (call: Call<RequestGroupAccessRequest>) =>
       store.write(function* () {
-        yield* admit(call.demand, true)
-        const { uid } = call.request
-        const row = yield* first(selectForDelete(groups.table, uid))
-        if (!row) throw notFound(GroupSchema.typeName, uid)
-        yield* requireEmpty(uid, call.demand.caller.identity)
-        yield* removeEntry(groups, uid)
-        return emptyReply
+        const organization = yield* requireOrganization(call)
+        if (organization !== call.request.groupUid) throw noOrganization()
+        yield* requestAccess(organization, call.demand.caller.identity)
+        return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
       }, call.deadline),
   }
 }
@@ -106,6 +156,9 @@ const draft = (sent: MessageShape<typeof GroupSchema> | undefined) =>
  */
 function* requireEmpty(uid: string, caller: string): Work<void> {
   const contents = yield* contentsOf(uid)
+  const association = yield* first(sql`select uid from account_associations where uid = ${uid}`)
+  // It is counted beside the group, as it bears the group's uid.
+  if (association) contents.push({ kind: accountAssociations.table.name, count: 1 })
   if (contents.length === 0) return
   const own = parentOf(uid) === '' ? yield* ownBindings(uid, caller) : []
   const [only, ...others] = contents
@@ -113,8 +166,8 @@ function* requireEmpty(uid: string, caller: string): Work<void> {
     for (const binding of own) yield* removeEntry(roleBindings, binding)
     return
   }
-  const inside = contents.map(({ kind }) => kind.replaceAll('_', ' ')).join(', ')
-  throw failedPrecondition('RESOURCE_NOT_EMPTY', `cannot delete group with child ${inside}`)
+  const inside = contents.map(({ kind }) => kind.replaceAll('_', ' ')).sort()
+  throw failedPrecondition('RESOURCE_NOT_EMPTY', `cannot delete group with child ${inside.join(', ')}`)
 }
 
 function* ownBindings(uid: string, caller: string): Work<string[]> {

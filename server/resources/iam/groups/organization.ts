@@ -9,8 +9,8 @@ import { nameOf } from '../../../policy/capabilities.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import type { Surroundings } from '../../standard.ts'
-import { createEntry } from '../../standard.ts'
+import { createEntry } from '../../create.ts'
+import type { Surroundings } from '../../surroundings.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 
 /** Users may, and those the operator made owners; workloads may not. */
@@ -27,5 +27,6 @@ export function* makeOwner(
   identity: string,
 ): Work<void> {
   const binding = create(RoleBindingSchema, { identityUid: identity, roleUid: builtInRole('owner').uid })
-  yield* createEntry(roleBindings, binding, newChildUid(organization, random), now())
+  const facts = { uid: newChildUid(organization, random), now: now() }
+  yield* createEntry(roleBindings, binding, facts)
 }

@@ -1,4 +1,24 @@
+import { create } from '@bufbuild/protobuf'
+import type { Group } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import {
+  RoleBindingGroupSchema,
+  RoleBindingSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { kindOf } from '../../kind.ts'
+import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
-export const groups = kindOf(GroupSchema, { name: 'groups', columns: [], isPlace: true })
+const inBinding = messageField(RoleBindingSchema, 'group')
+const brief = ({ uid, name, description }: Group) =>
+  create(RoleBindingGroupSchema, { uid, name, description })
+
+export const groups = kindOf(GroupSchema, 'groups', {
+  isPlace: true,
+  columns: {
+    /** What people of a verified organization have in their e-mail addresses. */
+    domain: ({ verified, name }) => (verified ? name : null),
+    binding_json: (group) => jsonPart(inBinding, brief(group)),
+    binding_bytes: (group) => bytesPart(inBinding, brief(group)),
+  },
+  lends: [RoleBindingGroupSchema],
+})

@@ -1,4 +1,53 @@
-import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { create } from '@bufbuild/protobuf'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema, RelationshipType } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import {
+  RoleBindingIdentitySchema,
+  RoleBindingSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { kindOf } from '../../kind.ts'
+import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
-export const identities = kindOf(IdentitySchema, { name: 'identities', columns: [], isPlace: false })
+const inBinding = messageField(RoleBindingSchema, 'identity')
+
+const brief = (identity: Identity) => {
+  const { uid, name, description, email } = identity
+  return create(RoleBindingIdentitySchema, {
+    ...{ uid, name, description, ...tokenOf(identity) },
+    ...(email === undefined ? {} : { email }),
+  })
+}
+
+/** The issuer and subject that the identity's tokens name, where they are known exactly. */
+function tokenOf({ relationship }: Identity): { issuer: string; subject: string } {
+  switch (relationship.case) {
+    case 'claimMatch': {
+      const { iss, sub } = relationship.value
+      return {
+        issuer: iss.case === 'issuer' ? iss.value : '',
+        subject: sub.case === 'subject' ? sub.value : '',
+      }
+    }
+    case 'staticKeys':
+      return relationship.value
+    default:
+      return { issuer: '', subject: '' }
+  }
+}
+
+const relationshipTypes = {
+  claimMatch: RelationshipType.CLAIM_MATCH,
+  staticKeys: RelationshipType.STATIC,
+  awsIdentity: RelationshipType.AWS_IDENTITY,
+  servicePrincipal: RelationshipType.SERVICE_PRINCIPAL,
+}
+
+export const identities = kindOf(IdentitySchema, 'identities', {
+  columns: {
+    relationship_type: ({ relationship }) =>
+      relationship.case ? relationshipTypes[relationship.case] : RelationshipType.UNSPECIFIED,
+    binding_json: (identity) => jsonPart(inBinding, brief(identity)),
+    binding_bytes: (identity) => bytesPart(inBinding, brief(identity)),
+  },
+  lends: [RoleBindingIdentitySchema],
+})

@@ -1,9 +1,21 @@
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { kindOf } from '../../kind.ts'
+import { hydrated } from '../../part.ts'
+import { groups } from '../groups/table.ts'
+import { identities } from '../identities/table.ts'
+import { roles } from '../roles/table.ts'
 
-const table = { name: 'role_bindings', columns: ['identity', 'role'], isPlace: false }
+const name = 'role_bindings'
+const part = { json: 'binding_json', bytes: 'binding_bytes' }
 
-export const roleBindings = kindOf(RoleBindingSchema, table, ({ identityUid, roleUid }) => [
-  identityUid ?? null,
-  roleUid ?? null,
-])
+export const roleBindings = kindOf(RoleBindingSchema, name, {
+  columns: {
+    identity: ({ identityUid }) => identityUid ?? null,
+    role: ({ roleUid }) => roleUid ?? null,
+  },
+  leaving: hydrated(name, [
+    { lender: identities, by: 'identity', ...part },
+    { lender: groups, by: 'parent', ...part },
+    { lender: roles, by: 'role', ...part },
+  ]),
+})

@@ -6,7 +6,7 @@ import type { BuiltInRole } from '../../../policy/built-in-roles.ts'
 import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityNamed } from '../../../policy/capabilities.ts'
 import type { Store } from '../../../store/db.ts'
-import { insertEntry, selectForUpdate, storedOf, updateEntry } from '../../../store/table.ts'
+import { insertEntry, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { entryOf, messageOf } from '../../kind.ts'
@@ -35,6 +35,6 @@ function* seed({ uid, name, description, capabilities }: BuiltInRole): Work<void
   const entry = entryOf(roles, wanted, { uid, name, createTime: since, updateTime: since })
   const row = yield* first(selectForUpdate(roles.table, uid))
   if (!row) yield* insertEntry(roles.table, entry, [])
-  else if (!equals(RoleSchema, messageOf(roles, storedOf(row)), wanted))
+  else if (!equals(RoleSchema, messageOf(roles, keptOf(row).proto), wanted))
     yield* updateEntry(roles.table, entry)
 }

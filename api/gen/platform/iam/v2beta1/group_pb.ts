@@ -18,7 +18,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file platform/iam/v2beta1/group.proto.
  */
 export const file_platform_iam_v2beta1_group: GenFile = /*@__PURE__*/
-  fileDesc("CiBwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi5wQKBUdyb3VwEhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wEShAEKC2Rlc2NyaXB0aW9uGAMgASgJQm/awRhrCiVeKD86W15ceDAwLVx4MDhceDBiLVx4MWZceDdmXXxcclxuKSokEIAEQj9tdXN0IG5vdCBob2xkIGNvbnRyb2wgY2hhcmFjdGVycyBvdGhlciB0aGFuIHRhYiBhbmQgbGluZSBicmVha3MSTQoPcmVzb3VyY2VfbGltaXRzGAQgAygLMi8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeUID4EEDEhgKCHZlcmlmaWVkGAUgASgIQgbawRgCMAESNAoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoEa2luZBgIIAEoDjIdLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ0tpbmRCBtrBGAIwAUgAiAEBEjkKBnN0YXR1cxgJIAEoDjIfLnBsYXRmb3JtLmlhbS52MmJldGExLk9yZ1N0YXR1c0ID4EEDSAGIAQEaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBQgcKBV9raW5kQgkKB19zdGF0dXMiJwoPR2V0R3JvdXBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASIqChJEZWxldGVHcm91cFJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIqMBChFMaXN0R3JvdXBzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIZCglwYWdlX3NpemUYAyABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAQgASgJEhAKCG9yZGVyX2J5GAUgASgJEhQKBHNraXAYBiABKAVCBtrBGAIoASKdAQoSTGlzdEdyb3Vwc1Jlc3BvbnNlEisKBmdyb3VwcxgBIAMoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiWwoSQ3JlYXRlR3JvdXBSZXF1ZXN0EhQKBnBhcmVudBgBIAEoCUIE0MEYARIvCgVncm91cBgCIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwQgPgQQIiegoSVXBkYXRlR3JvdXBSZXF1ZXN0EjMKBWdyb3VwGAEgASgLMhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrKpQBCgdPcmdLaW5kEhgKFE9SR19LSU5EX1VOU1BFQ0lGSUVEEAASFAoQT1JHX0tJTkRfU1RBUlRFUhABEhUKEU9SR19LSU5EX0NVU1RPTUVSEAISEAoMT1JHX0tJTkRfREVWEAMSEgoOT1JHX0tJTkRfSU5GUkEQBBIcChhPUkdfS0lORF9BV1NfTUFSS0VUUExBQ0UQBSp0CglPcmdTdGF0dXMSGgoWT1JHX1NUQVRVU19VTlNQRUNJRklFRBAAEhsKF09SR19TVEFUVVNfSU5JVElBTElaSU5HEAESFAoQT1JHX1NUQVRVU19SRUFEWRACEhgKFE9SR19TVEFUVVNfU1VTUEVOREVEEAMyswUKDUdyb3Vwc1NlcnZpY2USewoIR2V0R3JvdXASJS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRHcm91cFJlcXVlc3QaGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCIrysEYAwoBZ4LT5JMCHhIcL2lhbS92MmJldGExL2dyb3Vwcy97dWlkPSoqfRJ8CgtEZWxldGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZUdyb3VwUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIrysEYAwoBaILT5JMCHiocL2lhbS92MmJldGExL2dyb3Vwcy97dWlkPSoqfRKFAQoKTGlzdEdyb3VwcxInLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RHcm91cHNSZXF1ZXN0GigucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEdyb3Vwc1Jlc3BvbnNlIiTKwRgFCgFnEAGC0+STAhUSEy9pYW0vdjJiZXRhMS9ncm91cHMSjQEKC0NyZWF0ZUdyb3VwEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlR3JvdXBSZXF1ZXN0GhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAiN8rBGAUKAWUQAYLT5JMCKDoFZ3JvdXAiHy9pYW0vdjJiZXRhMS9ncm91cHMve3BhcmVudD0qKn0SjgEKC1VwZGF0ZUdyb3VwEigucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlR3JvdXBSZXF1ZXN0GhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAiOMrBGAMKAWaC0+STAis6BWdyb3VwMiIvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cC51aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiBwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEigAQKBUdyb3VwEhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wESHgoLZGVzY3JpcHRpb24YAyABKAlCCdrBGAUQgARIARJNCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cC5SZXNvdXJjZUxpbWl0c0VudHJ5QgPgQQMSGAoIdmVyaWZpZWQYBSABKAhCBtrBGAIwARI0CgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI4CgRraW5kGAggASgOMh0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuT3JnS2luZEIG2sEYAjABSACIAQESOQoGc3RhdHVzGAkgASgOMh8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuT3JnU3RhdHVzQgPgQQNIAYgBARo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAFCBwoFX2tpbmRCCQoHX3N0YXR1cyInCg9HZXRHcm91cFJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIioKEkRlbGV0ZUdyb3VwUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiowEKEUxpc3RHcm91cHNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEhkKCXBhZ2Vfc2l6ZRgDIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIb3JkZXJfYnkYBSABKAkSFAoEc2tpcBgGIAEoBUIG2sEYAigBIp0BChJMaXN0R3JvdXBzUmVzcG9uc2USKwoGZ3JvdXBzGAEgAygLMhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXASHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJbChJDcmVhdGVHcm91cFJlcXVlc3QSFAoGcGFyZW50GAEgASgJQgTQwRgBEi8KBWdyb3VwGAIgASgLMhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBCA+BBAiJ6ChJVcGRhdGVHcm91cFJlcXVlc3QSMwoFZ3JvdXAYASABKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siFAoSTG9va3VwR3JvdXBSZXF1ZXN0IkEKE0xvb2t1cEdyb3VwUmVzcG9uc2USKgoFZ3JvdXAYASABKAsyGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCI5ChlSZXF1ZXN0R3JvdXBBY2Nlc3NSZXF1ZXN0EhwKCWdyb3VwX3VpZBgBIAEoCUIJ4EEC2sEYAiABIhwKGlJlcXVlc3RHcm91cEFjY2Vzc1Jlc3BvbnNlIhkKF0NoZWNrRWxpZ2liaWxpdHlSZXF1ZXN0IiwKGENoZWNrRWxpZ2liaWxpdHlSZXNwb25zZRIQCghlbGlnaWJsZRgBIAEoCCqUAQoHT3JnS2luZBIYChRPUkdfS0lORF9VTlNQRUNJRklFRBAAEhQKEE9SR19LSU5EX1NUQVJURVIQARIVChFPUkdfS0lORF9DVVNUT01FUhACEhAKDE9SR19LSU5EX0RFVhADEhIKDk9SR19LSU5EX0lORlJBEAQSHAoYT1JHX0tJTkRfQVdTX01BUktFVFBMQUNFEAUqdAoJT3JnU3RhdHVzEhoKFk9SR19TVEFUVVNfVU5TUEVDSUZJRUQQABIbChdPUkdfU1RBVFVTX0lOSVRJQUxJWklORxABEhQKEE9SR19TVEFUVVNfUkVBRFkQAhIYChRPUkdfU1RBVFVTX1NVU1BFTkRFRBADMrEJCg1Hcm91cHNTZXJ2aWNlEnsKCEdldEdyb3VwEiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0R3JvdXBSZXF1ZXN0GhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAiK8rBGAMKAWeC0+STAh4SHC9pYW0vdjJiZXRhMS9ncm91cHMve3VpZD0qKn0SfAoLRGVsZXRlR3JvdXASKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVHcm91cFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiK8rBGAMKAWiC0+STAh4qHC9pYW0vdjJiZXRhMS9ncm91cHMve3VpZD0qKn0ShQEKCkxpc3RHcm91cHMSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RHcm91cHNSZXNwb25zZSIkysEYBQoBZxABgtPkkwIVEhMvaWFtL3YyYmV0YTEvZ3JvdXBzEo0BCgtDcmVhdGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZUdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIjfKwRgFCgFlEAGC0+STAig6BWdyb3VwIh8vaWFtL3YyYmV0YTEvZ3JvdXBzL3twYXJlbnQ9Kip9Eo4BCgtVcGRhdGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIjjKwRgDCgFmgtPkkwIrOgVncm91cDIiL2lhbS92MmJldGExL2dyb3Vwcy97Z3JvdXAudWlkPSoqfRKRAQoLTG9va3VwR3JvdXASKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBHcm91cFJlcXVlc3QaKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBHcm91cFJlc3BvbnNlIi3KwRgCEAGC0+STAiESHy9pYW0vdjJiZXRhMS9ncm91cHM6bG9va3VwR3JvdXASvwEKElJlcXVlc3RHcm91cEFjY2VzcxIvLnBsYXRmb3JtLmlhbS52MmJldGExLlJlcXVlc3RHcm91cEFjY2Vzc1JlcXVlc3QaMC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5SZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSJGysEYAhABgtPkkwI6OgEqIjUvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cF91aWQ9Kip9OnJlcXVlc3RHcm91cEFjY2VzcxKlAQoQQ2hlY2tFbGlnaWJpbGl0eRItLnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrRWxpZ2liaWxpdHlSZXF1ZXN0Gi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2hlY2tFbGlnaWJpbGl0eVJlc3BvbnNlIjLKwRgCEAGC0+STAiYSJC9pYW0vdjJiZXRhMS9ncm91cHM6Y2hlY2tFbGlnaWJpbGl0eWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A node of the tree. Roles bound in a group reach everything below it.
@@ -280,6 +280,102 @@ export const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest> = /*@__PUR
   messageDesc(file_platform_iam_v2beta1_group, 6);
 
 /**
+ * @generated from message platform.iam.v2beta1.LookupGroupRequest
+ */
+export type LookupGroupRequest = Message<"platform.iam.v2beta1.LookupGroupRequest"> & {
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.LookupGroupRequest.
+ * Use `create(LookupGroupRequestSchema)` to create a new message.
+ */
+export const LookupGroupRequestSchema: GenMessage<LookupGroupRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 7);
+
+/**
+ * @generated from message platform.iam.v2beta1.LookupGroupResponse
+ */
+export type LookupGroupResponse = Message<"platform.iam.v2beta1.LookupGroupResponse"> & {
+  /**
+   * The organization.
+   *
+   * @generated from field: platform.iam.v2beta1.Group group = 1;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.LookupGroupResponse.
+ * Use `create(LookupGroupResponseSchema)` to create a new message.
+ */
+export const LookupGroupResponseSchema: GenMessage<LookupGroupResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 8);
+
+/**
+ * @generated from message platform.iam.v2beta1.RequestGroupAccessRequest
+ */
+export type RequestGroupAccessRequest = Message<"platform.iam.v2beta1.RequestGroupAccessRequest"> & {
+  /**
+   * The organization that LookupGroup finds.
+   *
+   * @generated from field: string group_uid = 1;
+   */
+  groupUid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RequestGroupAccessRequest.
+ * Use `create(RequestGroupAccessRequestSchema)` to create a new message.
+ */
+export const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 9);
+
+/**
+ * @generated from message platform.iam.v2beta1.RequestGroupAccessResponse
+ */
+export type RequestGroupAccessResponse = Message<"platform.iam.v2beta1.RequestGroupAccessResponse"> & {
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RequestGroupAccessResponse.
+ * Use `create(RequestGroupAccessResponseSchema)` to create a new message.
+ */
+export const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 10);
+
+/**
+ * @generated from message platform.iam.v2beta1.CheckEligibilityRequest
+ */
+export type CheckEligibilityRequest = Message<"platform.iam.v2beta1.CheckEligibilityRequest"> & {
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CheckEligibilityRequest.
+ * Use `create(CheckEligibilityRequestSchema)` to create a new message.
+ */
+export const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 11);
+
+/**
+ * @generated from message platform.iam.v2beta1.CheckEligibilityResponse
+ */
+export type CheckEligibilityResponse = Message<"platform.iam.v2beta1.CheckEligibilityResponse"> & {
+  /**
+   * Whether there is an organization to ask for access to.
+   *
+   * @generated from field: bool eligible = 1;
+   */
+  eligible: boolean;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CheckEligibilityResponse.
+ * Use `create(CheckEligibilityResponseSchema)` to create a new message.
+ */
+export const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_group, 12);
+
+/**
  * A sort of organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgKind
@@ -425,6 +521,37 @@ export const GroupsService: GenService<{
     methodKind: "unary";
     input: typeof UpdateGroupRequestSchema;
     output: typeof GroupSchema;
+  },
+  /**
+   * Finds the verified organization that is named after the domain of the caller's verified e-mail address.
+   *
+   * @generated from rpc platform.iam.v2beta1.GroupsService.LookupGroup
+   */
+  lookupGroup: {
+    methodKind: "unary";
+    input: typeof LookupGroupRequestSchema;
+    output: typeof LookupGroupResponseSchema;
+  },
+  /**
+   * Asks the owners of that organization to be let in. Asked again before they have answered, it is refused
+   * with RESOURCE_EXHAUSTED.
+   *
+   * @generated from rpc platform.iam.v2beta1.GroupsService.RequestGroupAccess
+   */
+  requestGroupAccess: {
+    methodKind: "unary";
+    input: typeof RequestGroupAccessRequestSchema;
+    output: typeof RequestGroupAccessResponseSchema;
+  },
+  /**
+   * Tells whether LookupGroup finds an organization.
+   *
+   * @generated from rpc platform.iam.v2beta1.GroupsService.CheckEligibility
+   */
+  checkEligibility: {
+    methodKind: "unary";
+    input: typeof CheckEligibilityRequestSchema;
+    output: typeof CheckEligibilityResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_platform_iam_v2beta1_group, 0);

@@ -2,20 +2,23 @@
 // @generated from file platform/iam/v2beta1/identity.proto (package platform.iam.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { UIDPFilter } from "../../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../../common/uidp_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/v2beta1/identity.proto.
  */
 export const file_platform_iam_v2beta1_identity: GenFile = /*@__PURE__*/
-  fileDesc("CiNwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eS5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEiiAUKCElkZW50aXR5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIYCgRuYW1lGAIgASgJQgrgQQLawRgDEP8BEoQBCgtkZXNjcmlwdGlvbhgDIAEoCUJv2sEYawolXig/OlteXHgwMC1ceDA4XHgwYi1ceDFmXHg3Zl18XHJcbikqJBCABEI/bXVzdCBub3QgaG9sZCBjb250cm9sIGNoYXJhY3RlcnMgb3RoZXIgdGhhbiB0YWIgYW5kIGxpbmUgYnJlYWtzEhcKBWVtYWlsGAQgASgJQgPgQQNIAYgBARIiChBlbWFpbF91bnZlcmlmaWVkGAUgASgJQgPgQQNIAogBARIUCgdjb21wYW55GAYgASgJSAOIAQESNwoObGFzdF9zZWVuX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLY3JlYXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSQAoLY2xhaW1fbWF0Y2gYFCABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoSAAaPwoKQ2xhaW1NYXRjaBIQCgZpc3N1ZXIYASABKAlIABIRCgdzdWJqZWN0GAMgASgJSAFCBQoDaXNzQgUKA3N1YkIOCgxyZWxhdGlvbnNoaXBCCAoGX2VtYWlsQhMKEV9lbWFpbF91bnZlcmlmaWVkQgoKCF9jb21wYW55SgQIBxAIUglwcm92aWRlcnNiBnByb3RvMw", [file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("CiNwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eS5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi1AwKCElkZW50aXR5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wESHgoLZGVzY3JpcHRpb24YAyABKAlCCdrBGAUQgARIARIXCgVlbWFpbBgEIAEoCUID4EEDSAGIAQESIgoQZW1haWxfdW52ZXJpZmllZBgFIAEoCUID4EEDSAKIAQESHQoHY29tcGFueRgGIAEoCUIH2sEYAxD/AUgDiAEBEjcKDmxhc3Rfc2Vlbl90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEkAKC2NsYWltX21hdGNoGBQgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaEgAEkAKC3N0YXRpY19rZXlzGBUgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuU3RhdGljS2V5c0gAEkIKDGF3c19pZGVudGl0eRgWIAEoCzIqLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5LkFXU0lkZW50aXR5SAASQwoRc2VydmljZV9wcmluY2lwYWwYFyABKA4yJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXJ2aWNlUHJpbmNpcGFsSAAa/QMKCkNsYWltTWF0Y2gSGQoGaXNzdWVyGAEgASgJQgfawRgDEIAISAASIQoOaXNzdWVyX3BhdHRlcm4YAiABKAlCB9rBGAMQgAhIABIaCgdzdWJqZWN0GAMgASgJQgfawRgDEIAISAESIgoPc3ViamVjdF9wYXR0ZXJuGAQgASgJQgfawRgDEIAISAESGwoIYXVkaWVuY2UYBSABKAlCB9rBGAMQgAhIAhIjChBhdWRpZW5jZV9wYXR0ZXJuGAYgASgJQgfawRgDEIAISAISUgoGY2xhaW1zGAcgAygLMjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaC5DbGFpbXNFbnRyeUIL2sEYBxCACBgyOAESYQoOY2xhaW1fcGF0dGVybnMYCCADKAsyPC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoLkNsYWltUGF0dGVybnNFbnRyeUIL2sEYBxCACBgyOAEaLQoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJDbGFpbVBhdHRlcm5zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIFCgNpc3NCBQoDc3ViQgUKA2F1ZBq8AQoKU3RhdGljS2V5cxIaCgZpc3N1ZXIYASABKAlCCuBBAtrBGAMQgAgSGwoHc3ViamVjdBgCIAEoCUIK4EEC2sEYAxCACBIgCgtpc3N1ZXJfa2V5cxgDIAEoCUIL4EEC2sEYBBCAgAQSMwoPZXhwaXJhdGlvbl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIeCglhdWRpZW5jZXMYBSADKAlCC9rBGAcQgAgYATgBGsoBCgtBV1NJZGVudGl0eRIpCgthd3NfYWNjb3VudBgBIAEoCUIU4EEC2sEYDQoLXlswLTldezEyfSQSFgoDYXJuGAIgASgJQgfawRgDEIAQSAASHgoLYXJuX3BhdHRlcm4YAyABKAlCB9rBGAMQgBBIABIaCgd1c2VyX2lkGAQgASgJQgfawRgDEIAISAESIgoPdXNlcl9pZF9wYXR0ZXJuGAUgASgJQgfawRgDEIAISAFCCQoHYXdzX2FybkINCgthd3NfdXNlcl9pZEIOCgxyZWxhdGlvbnNoaXBCCAoGX2VtYWlsQhMKEV9lbWFpbF91bnZlcmlmaWVkQgoKCF9jb21wYW55SgQIBxAIUglwcm92aWRlcnMiZwoVQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARI1CghpZGVudGl0eRgCIAEoCzIeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5QgPgQQIiKgoSR2V0SWRlbnRpdHlSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASItChVEZWxldGVJZGVudGl0eVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIoMBChVVcGRhdGVJZGVudGl0eVJlcXVlc3QSOQoIaWRlbnRpdHkYASABKAsyHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eUIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2si6gEKFUxpc3RJZGVudGl0aWVzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRJBChFyZWxhdGlvbnNoaXBfdHlwZRgDIAEoDjImLnBsYXRmb3JtLmlhbS52MmJldGExLlJlbGF0aW9uc2hpcFR5cGUSGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgFIAEoCRIQCghvcmRlcl9ieRgGIAEoCRIUCgRza2lwGAcgASgFQgbawRgCKAEiqAEKFkxpc3RJZGVudGl0aWVzUmVzcG9uc2USMgoKaWRlbnRpdGllcxgBIAMoCzIeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5Eh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiUAoVTG9va3VwSWRlbnRpdHlSZXF1ZXN0EhoKBmlzc3VlchgBIAEoCUIK4EEC2sEYAxCACBIbCgdzdWJqZWN0GAIgASgJQgrgQQLawRgDEIAIIioKFkxvb2t1cElkZW50aXR5UmVzcG9uc2USEAoDdWlkGAEgASgJQgPgQQMq9gMKEFNlcnZpY2VQcmluY2lwYWwSIQodU0VSVklDRV9QUklOQ0lQQUxfVU5TUEVDSUZJRUQQABIeChpTRVJWSUNFX1BSSU5DSVBBTF9DT1NJR05FRBABEh4KGlNFUlZJQ0VfUFJJTkNJUEFMX0lOR0VTVEVSEAISJAogU0VSVklDRV9QUklOQ0lQQUxfQ0FUQUxPR19TWU5DRVIQAxIiCh5TRVJWSUNFX1BSSU5DSVBBTF9BUEtPX0JVSUxERVIQBBIoCiRTRVJWSUNFX1BSSU5DSVBBTF9FTlRJVExFTUVOVF9TWU5DRVIQBRIkCiBTRVJWSUNFX1BSSU5DSVBBTF9URU5BTlRfU0NBTk5FUhAGEiMKH1NFUlZJQ0VfUFJJTkNJUEFMX1NFRElNRU5UT0xPR1kQBxIdChlTRVJWSUNFX1BSSU5DSVBBTF9TS0lMTFVQEAgSIgoeU0VSVklDRV9QUklOQ0lQQUxfTUFURVJJQUxJWkVSEAkSHwobU0VSVklDRV9QUklOQ0lQQUxfTUlDUk9GTE9XEAoSHwobU0VSVklDRV9QUklOQ0lQQUxfR1VBUkRFTkVSEAsSHQoZU0VSVklDRV9QUklOQ0lQQUxfTUlDUk9WTRAMEhwKGFNFUlZJQ0VfUFJJTkNJUEFMX1NLSUxMUxANKsMBChBSZWxhdGlvbnNoaXBUeXBlEiEKHVJFTEFUSU9OU0hJUF9UWVBFX1VOU1BFQ0lGSUVEEAASIQodUkVMQVRJT05TSElQX1RZUEVfQ0xBSU1fTUFUQ0gQARIcChhSRUxBVElPTlNISVBfVFlQRV9TVEFUSUMQAhIiCh5SRUxBVElPTlNISVBfVFlQRV9BV1NfSURFTlRJVFkQAxInCiNSRUxBVElPTlNISVBfVFlQRV9TRVJWSUNFX1BSSU5DSVBBTBAEMqoHChFJZGVudGl0aWVzU2VydmljZRKcAQoOQ3JlYXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSI9ysEYBAoChQeC0+STAi86CGlkZW50aXR5IiMvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97cGFyZW50PSoqfRKJAQoLR2V0SWRlbnRpdHkSKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSIwysEYBAoChweC0+STAiISIC9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3t1aWQ9Kip9EocBCg5EZWxldGVJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZUlkZW50aXR5UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIwysEYBAoCiAeC0+STAiIqIC9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3t1aWQ9Kip9EqIBCg5VcGRhdGVJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUlkZW50aXR5UmVxdWVzdBoeLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5IkPKwRgECgKGB4LT5JMCNToIaWRlbnRpdHkyKS9pYW0vdjJiZXRhMS9pZGVudGl0aWVzL3tpZGVudGl0eS51aWQ9Kip9EpYBCg5MaXN0SWRlbnRpdGllcxIrLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0aWVzUmVxdWVzdBosLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0aWVzUmVzcG9uc2UiKcrBGAYKAocHEAGC0+STAhkSFy9pYW0vdjJiZXRhMS9pZGVudGl0aWVzEqEBCg5Mb29rdXBJZGVudGl0eRIrLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cElkZW50aXR5UmVxdWVzdBosLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cElkZW50aXR5UmVzcG9uc2UiNMrBGAIQAYLT5JMCKBImL2lhbS92MmJldGExL2lkZW50aXRpZXM6bG9va3VwSWRlbnRpdHliBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * Somebody or something that calls the API: a person at root level, or a workload that lies in a group.
@@ -38,7 +41,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   name: string;
 
   /**
-   * What the identity is for.
+   * What the identity is for, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
@@ -87,7 +90,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * How a presented token is matched to this identity.
+   * How a presented token is matched to this identity. Exactly one is given.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.relationship
    */
@@ -99,6 +102,30 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
      */
     value: Identity_ClaimMatch;
     case: "claimMatch";
+  } | {
+    /**
+     * By a token signed with keys that are kept here, without asking any issuer.
+     *
+     * @generated from field: platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
+     */
+    value: Identity_StaticKeys;
+    case: "staticKeys";
+  } | {
+    /**
+     * By a signed request that AWS confirms.
+     *
+     * @generated from field: platform.iam.v2beta1.Identity.AWSIdentity aws_identity = 22;
+     */
+    value: Identity_AWSIdentity;
+    case: "awsIdentity";
+  } | {
+    /**
+     * A service of the platform itself.
+     *
+     * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
+     */
+    value: ServicePrincipal;
+    case: "servicePrincipal";
   } | { case: undefined; value?: undefined };
 };
 
@@ -110,25 +137,37 @@ export const IdentitySchema: GenMessage<Identity> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_identity, 0);
 
 /**
- * The claims a token must carry.
+ * The claims a token must carry. Patterns are RE2 expressions that the whole claim matches.
  *
  * @generated from message platform.iam.v2beta1.Identity.ClaimMatch
  */
 export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMatch"> & {
   /**
+   * Who issued the token; one of the two is required.
+   *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.iss
    */
   iss: {
     /**
-     * The issuer, exactly.
+     * The issuer, exactly: an https URL.
      *
      * @generated from field: string issuer = 1;
      */
     value: string;
     case: "issuer";
+  } | {
+    /**
+     * A pattern that the issuer matches.
+     *
+     * @generated from field: string issuer_pattern = 2;
+     */
+    value: string;
+    case: "issuerPattern";
   } | { case: undefined; value?: undefined };
 
   /**
+   * Whom the token is about; one of the two is required.
+   *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.sub
    */
   sub: {
@@ -139,7 +178,52 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
      */
     value: string;
     case: "subject";
+  } | {
+    /**
+     * A pattern that the subject matches.
+     *
+     * @generated from field: string subject_pattern = 4;
+     */
+    value: string;
+    case: "subjectPattern";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Whom the token is for; this server's issuer unless given.
+   *
+   * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.aud
+   */
+  aud: {
+    /**
+     * The audience, exactly.
+     *
+     * @generated from field: string audience = 5;
+     */
+    value: string;
+    case: "audience";
+  } | {
+    /**
+     * A pattern that the audience matches.
+     *
+     * @generated from field: string audience_pattern = 6;
+     */
+    value: string;
+    case: "audiencePattern";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Further claims and their values.
+   *
+   * @generated from field: map<string, string> claims = 7;
+   */
+  claims: { [key: string]: string };
+
+  /**
+   * Further claims and patterns of their values.
+   *
+   * @generated from field: map<string, string> claim_patterns = 8;
+   */
+  claimPatterns: { [key: string]: string };
 };
 
 /**
@@ -148,4 +232,559 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
  */
 export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_identity, 0, 0);
+
+/**
+ * Keys that sign this identity's tokens.
+ *
+ * @generated from message platform.iam.v2beta1.Identity.StaticKeys
+ */
+export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticKeys"> & {
+  /**
+   * The issuer that tokens must name.
+   *
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * The subject that tokens must name.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+
+  /**
+   * A JSON Web Key Set with public keys.
+   *
+   * @generated from field: string issuer_keys = 3;
+   */
+  issuerKeys: string;
+
+  /**
+   * When the keys stop working; at most, and unless given, 365 days from now.
+   *
+   * @generated from field: google.protobuf.Timestamp expiration_time = 4;
+   */
+  expirationTime?: Timestamp | undefined;
+
+  /**
+   * The audience that tokens must name, in place of those that this server accepts.
+   *
+   * @generated from field: repeated string audiences = 5;
+   */
+  audiences: string[];
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.Identity.StaticKeys.
+ * Use `create(Identity_StaticKeysSchema)` to create a new message.
+ */
+export const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 0, 1);
+
+/**
+ * Who AWS says the caller is.
+ *
+ * @generated from message platform.iam.v2beta1.Identity.AWSIdentity
+ */
+export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIdentity"> & {
+  /**
+   * The account, 12 digits.
+   *
+   * @generated from field: string aws_account = 1;
+   */
+  awsAccount: string;
+
+  /**
+   * The caller's ARN; one of the two is required.
+   *
+   * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_arn
+   */
+  awsArn: {
+    /**
+     * The ARN, exactly.
+     *
+     * @generated from field: string arn = 2;
+     */
+    value: string;
+    case: "arn";
+  } | {
+    /**
+     * A pattern that the ARN matches.
+     *
+     * @generated from field: string arn_pattern = 3;
+     */
+    value: string;
+    case: "arnPattern";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The caller's unique id; one of the two is required.
+   *
+   * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_user_id
+   */
+  awsUserId: {
+    /**
+     * The id, exactly.
+     *
+     * @generated from field: string user_id = 4;
+     */
+    value: string;
+    case: "userId";
+  } | {
+    /**
+     * A pattern that the id matches.
+     *
+     * @generated from field: string user_id_pattern = 5;
+     */
+    value: string;
+    case: "userIdPattern";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.Identity.AWSIdentity.
+ * Use `create(Identity_AWSIdentitySchema)` to create a new message.
+ */
+export const Identity_AWSIdentitySchema: GenMessage<Identity_AWSIdentity> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 0, 2);
+
+/**
+ * @generated from message platform.iam.v2beta1.CreateIdentityRequest
+ */
+export type CreateIdentityRequest = Message<"platform.iam.v2beta1.CreateIdentityRequest"> & {
+  /**
+   * The group to create it in.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * The identity to create.
+   *
+   * @generated from field: platform.iam.v2beta1.Identity identity = 2;
+   */
+  identity?: Identity | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CreateIdentityRequest.
+ * Use `create(CreateIdentityRequestSchema)` to create a new message.
+ */
+export const CreateIdentityRequestSchema: GenMessage<CreateIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 1);
+
+/**
+ * @generated from message platform.iam.v2beta1.GetIdentityRequest
+ */
+export type GetIdentityRequest = Message<"platform.iam.v2beta1.GetIdentityRequest"> & {
+  /**
+   * The identity to read.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GetIdentityRequest.
+ * Use `create(GetIdentityRequestSchema)` to create a new message.
+ */
+export const GetIdentityRequestSchema: GenMessage<GetIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 2);
+
+/**
+ * @generated from message platform.iam.v2beta1.DeleteIdentityRequest
+ */
+export type DeleteIdentityRequest = Message<"platform.iam.v2beta1.DeleteIdentityRequest"> & {
+  /**
+   * The identity to delete.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.DeleteIdentityRequest.
+ * Use `create(DeleteIdentityRequestSchema)` to create a new message.
+ */
+export const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 3);
+
+/**
+ * @generated from message platform.iam.v2beta1.UpdateIdentityRequest
+ */
+export type UpdateIdentityRequest = Message<"platform.iam.v2beta1.UpdateIdentityRequest"> & {
+  /**
+   * The identity with its new values.
+   *
+   * @generated from field: platform.iam.v2beta1.Identity identity = 1;
+   */
+  identity?: Identity | undefined;
+
+  /**
+   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.UpdateIdentityRequest.
+ * Use `create(UpdateIdentityRequestSchema)` to create a new message.
+ */
+export const UpdateIdentityRequestSchema: GenMessage<UpdateIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 4);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListIdentitiesRequest
+ */
+export type ListIdentitiesRequest = Message<"platform.iam.v2beta1.ListIdentitiesRequest"> & {
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only identities with exactly this name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Only identities recognised in this way.
+   *
+   * @generated from field: platform.iam.v2beta1.RelationshipType relationship_type = 3;
+   */
+  relationshipType: RelationshipType;
+
+  /**
+   * How many identities a page holds: 50 unless given, 200 at most.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+
+  /**
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   *
+   * @generated from field: string order_by = 6;
+   */
+  orderBy: string;
+
+  /**
+   * How many results to pass over before the page starts.
+   *
+   * @generated from field: int32 skip = 7;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListIdentitiesRequest.
+ * Use `create(ListIdentitiesRequestSchema)` to create a new message.
+ */
+export const ListIdentitiesRequestSchema: GenMessage<ListIdentitiesRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 5);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListIdentitiesResponse
+ */
+export type ListIdentitiesResponse = Message<"platform.iam.v2beta1.ListIdentitiesResponse"> & {
+  /**
+   * @generated from field: repeated platform.iam.v2beta1.Identity identities = 1;
+   */
+  identities: Identity[];
+
+  /**
+   * Where the next page starts; absent on the last one. Valid for three days.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * How many identities match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * How many results were passed over, as asked for by `skip`.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListIdentitiesResponse.
+ * Use `create(ListIdentitiesResponseSchema)` to create a new message.
+ */
+export const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 6);
+
+/**
+ * @generated from message platform.iam.v2beta1.LookupIdentityRequest
+ */
+export type LookupIdentityRequest = Message<"platform.iam.v2beta1.LookupIdentityRequest"> & {
+  /**
+   * The issuer of the person's tokens.
+   *
+   * @generated from field: string issuer = 1;
+   */
+  issuer: string;
+
+  /**
+   * The subject of the person's tokens.
+   *
+   * @generated from field: string subject = 2;
+   */
+  subject: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.LookupIdentityRequest.
+ * Use `create(LookupIdentityRequestSchema)` to create a new message.
+ */
+export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 7);
+
+/**
+ * @generated from message platform.iam.v2beta1.LookupIdentityResponse
+ */
+export type LookupIdentityResponse = Message<"platform.iam.v2beta1.LookupIdentityResponse"> & {
+  /**
+   * The uid, whether or not the person has signed up yet.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.LookupIdentityResponse.
+ * Use `create(LookupIdentityResponseSchema)` to create a new message.
+ */
+export const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_identity, 8);
+
+/**
+ * Services of the platform that act in a group.
+ *
+ * @generated from enum platform.iam.v2beta1.ServicePrincipal
+ */
+export const ServicePrincipal = {
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_COSIGNED = 1;
+   */
+  COSIGNED: 1,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_INGESTER = 2;
+   */
+  INGESTER: 2,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_CATALOG_SYNCER = 3;
+   */
+  CATALOG_SYNCER: 3,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_APKO_BUILDER = 4;
+   */
+  APKO_BUILDER: 4,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_ENTITLEMENT_SYNCER = 5;
+   */
+  ENTITLEMENT_SYNCER: 5,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_TENANT_SCANNER = 6;
+   */
+  TENANT_SCANNER: 6,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_SEDIMENTOLOGY = 7;
+   */
+  SEDIMENTOLOGY: 7,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_SKILLUP = 8;
+   */
+  SKILLUP: 8,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_MATERIALIZER = 9;
+   */
+  MATERIALIZER: 9,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_MICROFLOW = 10;
+   */
+  MICROFLOW: 10,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_GUARDENER = 11;
+   */
+  GUARDENER: 11,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_MICROVM = 12;
+   */
+  MICROVM: 12,
+
+  /**
+   * @generated from enum value: SERVICE_PRINCIPAL_SKILLS = 13;
+   */
+  SKILLS: 13,
+} as const;
+
+/**
+ * Services of the platform that act in a group.
+ *
+ * @generated from enum platform.iam.v2beta1.ServicePrincipal
+ */
+export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
+
+/**
+ * Describes the enum platform.iam.v2beta1.ServicePrincipal.
+ */
+export const ServicePrincipalSchema: GenEnum<ServicePrincipal> = /*@__PURE__*/
+  enumDesc(file_platform_iam_v2beta1_identity, 0);
+
+/**
+ * The ways in which identities are recognised.
+ *
+ * @generated from enum platform.iam.v2beta1.RelationshipType
+ */
+export const RelationshipType = {
+  /**
+   * @generated from enum value: RELATIONSHIP_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: RELATIONSHIP_TYPE_CLAIM_MATCH = 1;
+   */
+  CLAIM_MATCH: 1,
+
+  /**
+   * @generated from enum value: RELATIONSHIP_TYPE_STATIC = 2;
+   */
+  STATIC: 2,
+
+  /**
+   * @generated from enum value: RELATIONSHIP_TYPE_AWS_IDENTITY = 3;
+   */
+  AWS_IDENTITY: 3,
+
+  /**
+   * @generated from enum value: RELATIONSHIP_TYPE_SERVICE_PRINCIPAL = 4;
+   */
+  SERVICE_PRINCIPAL: 4,
+} as const;
+
+/**
+ * The ways in which identities are recognised.
+ *
+ * @generated from enum platform.iam.v2beta1.RelationshipType
+ */
+export type RelationshipType = (typeof RelationshipType)[keyof typeof RelationshipType] | UnknownEnum;
+
+/**
+ * Describes the enum platform.iam.v2beta1.RelationshipType.
+ */
+export const RelationshipTypeSchema: GenEnum<RelationshipType> = /*@__PURE__*/
+  enumDesc(file_platform_iam_v2beta1_identity, 1);
+
+/**
+ * Identities are those who call: people, at root level, and workloads, which lie in a group. A workload is
+ * recognised by the claims of a token from its own issuer.
+ *
+ * @generated from service platform.iam.v2beta1.IdentitiesService
+ */
+export const IdentitiesService: GenService<{
+  /**
+   * Creates an identity for a workload in a group.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.CreateIdentity
+   */
+  createIdentity: {
+    methodKind: "unary";
+    input: typeof CreateIdentityRequestSchema;
+    output: typeof IdentitySchema;
+  },
+  /**
+   * Reads one identity. People may always read themselves.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.GetIdentity
+   */
+  getIdentity: {
+    methodKind: "unary";
+    input: typeof GetIdentityRequestSchema;
+    output: typeof IdentitySchema;
+  },
+  /**
+   * Deletes an identity. One that still holds roles is refused with RESOURCE_IN_USE.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.DeleteIdentity
+   */
+  deleteIdentity: {
+    methodKind: "unary";
+    input: typeof DeleteIdentityRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Changes the named fields of an identity and answers with the whole of it.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
+   */
+  updateIdentity: {
+    methodKind: "unary";
+    input: typeof UpdateIdentityRequestSchema;
+    output: typeof IdentitySchema;
+  },
+  /**
+   * Lists the identities the caller may see.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.ListIdentities
+   */
+  listIdentities: {
+    methodKind: "unary";
+    input: typeof ListIdentitiesRequestSchema;
+    output: typeof ListIdentitiesResponseSchema;
+  },
+  /**
+   * Tells the uid that a person has, or will have once they sign up.
+   *
+   * @generated from rpc platform.iam.v2beta1.IdentitiesService.LookupIdentity
+   */
+  lookupIdentity: {
+    methodKind: "unary";
+    input: typeof LookupIdentityRequestSchema;
+    output: typeof LookupIdentityResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_platform_iam_v2beta1_identity, 0);
 

@@ -2,19 +2,23 @@
 // @generated from file platform/iam/v2beta1/role_binding.proto (package platform.iam.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
+import { file_platform_common_rules } from "../../common/rules_pb.ts";
+import type { UIDPFilter } from "../../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../../common/uidp_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/v2beta1/role_binding.proto.
  */
 export const file_platform_iam_v2beta1_role_binding: GenFile = /*@__PURE__*/
-  fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlX2JpbmRpbmcucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIqkBCgtSb2xlQmluZGluZxIUCgN1aWQYASABKAlCB+BBA9DBGAESNAoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSGQoMaWRlbnRpdHlfdWlkGAYgASgJSACIAQESFQoIcm9sZV91aWQYByABKAlIAYgBAUIPCg1faWRlbnRpdHlfdWlkQgsKCV9yb2xlX3VpZGIGcHJvdG8z", [file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access]);
+  fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlX2JpbmRpbmcucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIvcCCgtSb2xlQmluZGluZxIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSOAoEcm9sZRgEIAEoCzIlLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nUm9sZUID4EEDEjQKC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiQKDGlkZW50aXR5X3VpZBgGIAEoCUIJ4EEE2sEYAiABSACIAQESIAoIcm9sZV91aWQYByABKAlCCeBBBNrBGAIgAUgBiAEBQg8KDV9pZGVudGl0eV91aWRCCwoJX3JvbGVfdWlkIqIBChNSb2xlQmluZGluZ0lkZW50aXR5EhAKA3VpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDEhQKB3N1YmplY3QYBCABKAlCA+BBAxITCgZpc3N1ZXIYBSABKAlCA+BBAxIXCgVlbWFpbBgGIAEoCUID4EEDSACIAQFCCAoGX2VtYWlsIlEKEFJvbGVCaW5kaW5nR3JvdXASEAoDdWlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhgKC2Rlc2NyaXB0aW9uGAMgASgJQgPgQQMiUAoPUm9sZUJpbmRpbmdSb2xlEhAKA3VpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDInEKGENyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESPAoMcm9sZV9iaW5kaW5nGAIgASgLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmdCA+BBAiIwChhEZWxldGVSb2xlQmluZGluZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIi0KFUdldFJvbGVCaW5kaW5nUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEi4gEKF0xpc3RSb2xlQmluZGluZ3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIYCghpZGVudGl0eRgCIAEoCUIG2sEYAiABEhUKBWdyb3VwGAMgASgJQgbawRgCIAESFAoEcm9sZRgEIAEoCUIG2sEYAiABEhkKCXBhZ2Vfc2l6ZRgFIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YBiABKAkSEAoIb3JkZXJfYnkYByABKAkSFAoEc2tpcBgIIAEoBUIG2sEYAigBIrABChhMaXN0Um9sZUJpbmRpbmdzUmVzcG9uc2USOAoNcm9sZV9iaW5kaW5ncxgBIAMoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQijQEKGFVwZGF0ZVJvbGVCaW5kaW5nUmVxdWVzdBJACgxyb2xlX2JpbmRpbmcYASABKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sioAEKHkJhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESSwoIcmVxdWVzdHMYAiADKAsyLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVSb2xlQmluZGluZ1JlcXVlc3RCCeBBAtrBGAIYGRIYCghyb2xlX3VpZBgDIAEoCUIG2sEYAiABIlsKH0JhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzUmVzcG9uc2USOAoNcm9sZV9iaW5kaW5ncxgBIAMoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nMogIChNSb2xlQmluZGluZ3NTZXJ2aWNlEpQBCg5HZXRSb2xlQmluZGluZxIrLnBsYXRmb3JtLmlhbS52MmJldGExLkdldFJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIjLKwRgECgKTA4LT5JMCJBIiL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97dWlkPSoqfRKrAQoRQ3JlYXRlUm9sZUJpbmRpbmcSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVSb2xlQmluZGluZ1JlcXVlc3QaIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZyJDysEYBAoCkQOC0+STAjU6DHJvbGVfYmluZGluZyIlL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97cGFyZW50PSoqfRKPAQoRRGVsZXRlUm9sZUJpbmRpbmcSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVSb2xlQmluZGluZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMsrBGAQKApQDgtPkkwIkKiIvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3t1aWQ9Kip9Ep4BChBMaXN0Um9sZUJpbmRpbmdzEi0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJvbGVCaW5kaW5nc1JlcXVlc3QaLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0Um9sZUJpbmRpbmdzUmVzcG9uc2UiK8rBGAYKApMDEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3MSwAEKF0JhdGNoQ3JlYXRlUm9sZUJpbmRpbmdzEjQucGxhdGZvcm0uaWFtLnYyYmV0YTEuQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXF1ZXN0GjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXNwb25zZSI4ysEYBAoCkQOC0+STAio6ASoiJS9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3M6YmF0Y2hDcmVhdGUStQEKEVVwZGF0ZVJvbGVCaW5kaW5nEi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlUm9sZUJpbmRpbmdSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmciTcrBGAQKApIDgtPkkwI/Ogxyb2xlX2JpbmRpbmcyLy9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3Mve3JvbGVfYmluZGluZy51aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * Gives an identity a role in a group and everything below it.
@@ -30,6 +34,27 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   uid: string;
 
   /**
+   * Who holds the role.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
+   */
+  identity?: RoleBindingIdentity | undefined;
+
+  /**
+   * Where the role is held.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 3;
+   */
+  group?: RoleBindingGroup | undefined;
+
+  /**
+   * The role.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBindingRole role = 4;
+   */
+  role?: RoleBindingRole | undefined;
+
+  /**
    * When the binding was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
@@ -37,14 +62,14 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   createTime?: Timestamp | undefined;
 
   /**
-   * Who is given the role.
+   * Who is given the role; required on create. Answers tell it in `identity`.
    *
    * @generated from field: optional string identity_uid = 6;
    */
   identityUid?: string | undefined;
 
   /**
-   * The role that is given.
+   * The role that is given; required on create. Answers tell it in `role`.
    *
    * @generated from field: optional string role_uid = 7;
    */
@@ -57,4 +82,429 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
  */
 export const RoleBindingSchema: GenMessage<RoleBinding> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_role_binding, 0);
+
+/**
+ * The identity of a binding, in brief.
+ *
+ * @generated from message platform.iam.v2beta1.RoleBindingIdentity
+ */
+export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdentity"> & {
+  /**
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * The subject that the identity's tokens name.
+   *
+   * @generated from field: string subject = 4;
+   */
+  subject: string;
+
+  /**
+   * The issuer of the identity's tokens.
+   *
+   * @generated from field: string issuer = 5;
+   */
+  issuer: string;
+
+  /**
+   * The verified e-mail address of a person.
+   *
+   * @generated from field: optional string email = 6;
+   */
+  email?: string | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RoleBindingIdentity.
+ * Use `create(RoleBindingIdentitySchema)` to create a new message.
+ */
+export const RoleBindingIdentitySchema: GenMessage<RoleBindingIdentity> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 1);
+
+/**
+ * The group of a binding, in brief.
+ *
+ * @generated from message platform.iam.v2beta1.RoleBindingGroup
+ */
+export type RoleBindingGroup = Message<"platform.iam.v2beta1.RoleBindingGroup"> & {
+  /**
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RoleBindingGroup.
+ * Use `create(RoleBindingGroupSchema)` to create a new message.
+ */
+export const RoleBindingGroupSchema: GenMessage<RoleBindingGroup> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 2);
+
+/**
+ * The role of a binding, in brief.
+ *
+ * @generated from message platform.iam.v2beta1.RoleBindingRole
+ */
+export type RoleBindingRole = Message<"platform.iam.v2beta1.RoleBindingRole"> & {
+  /**
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string description = 3;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.RoleBindingRole.
+ * Use `create(RoleBindingRoleSchema)` to create a new message.
+ */
+export const RoleBindingRoleSchema: GenMessage<RoleBindingRole> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 3);
+
+/**
+ * @generated from message platform.iam.v2beta1.CreateRoleBindingRequest
+ */
+export type CreateRoleBindingRequest = Message<"platform.iam.v2beta1.CreateRoleBindingRequest"> & {
+  /**
+   * The group to create it in.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * The binding to create.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 2;
+   */
+  roleBinding?: RoleBinding | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CreateRoleBindingRequest.
+ * Use `create(CreateRoleBindingRequestSchema)` to create a new message.
+ */
+export const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 4);
+
+/**
+ * @generated from message platform.iam.v2beta1.DeleteRoleBindingRequest
+ */
+export type DeleteRoleBindingRequest = Message<"platform.iam.v2beta1.DeleteRoleBindingRequest"> & {
+  /**
+   * The binding to delete.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.DeleteRoleBindingRequest.
+ * Use `create(DeleteRoleBindingRequestSchema)` to create a new message.
+ */
+export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 5);
+
+/**
+ * @generated from message platform.iam.v2beta1.GetRoleBindingRequest
+ */
+export type GetRoleBindingRequest = Message<"platform.iam.v2beta1.GetRoleBindingRequest"> & {
+  /**
+   * The binding to read.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GetRoleBindingRequest.
+ * Use `create(GetRoleBindingRequestSchema)` to create a new message.
+ */
+export const GetRoleBindingRequestSchema: GenMessage<GetRoleBindingRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 6);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListRoleBindingsRequest
+ */
+export type ListRoleBindingsRequest = Message<"platform.iam.v2beta1.ListRoleBindingsRequest"> & {
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only bindings of this identity.
+   *
+   * @generated from field: string identity = 2;
+   */
+  identity: string;
+
+  /**
+   * Only bindings in exactly this group.
+   *
+   * @generated from field: string group = 3;
+   */
+  group: string;
+
+  /**
+   * Only bindings of this role.
+   *
+   * @generated from field: string role = 4;
+   */
+  role: string;
+
+  /**
+   * How many bindings a page holds: 50 unless given, 200 at most.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+
+  /**
+   * `uid` or `create_time`, each optionally followed by `desc`.
+   *
+   * @generated from field: string order_by = 7;
+   */
+  orderBy: string;
+
+  /**
+   * How many results to pass over before the page starts.
+   *
+   * @generated from field: int32 skip = 8;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListRoleBindingsRequest.
+ * Use `create(ListRoleBindingsRequestSchema)` to create a new message.
+ */
+export const ListRoleBindingsRequestSchema: GenMessage<ListRoleBindingsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 7);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListRoleBindingsResponse
+ */
+export type ListRoleBindingsResponse = Message<"platform.iam.v2beta1.ListRoleBindingsResponse"> & {
+  /**
+   * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
+   */
+  roleBindings: RoleBinding[];
+
+  /**
+   * Where the next page starts; absent on the last one. Valid for three days.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * How many bindings match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * How many results were passed over, as asked for by `skip`.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListRoleBindingsResponse.
+ * Use `create(ListRoleBindingsResponseSchema)` to create a new message.
+ */
+export const ListRoleBindingsResponseSchema: GenMessage<ListRoleBindingsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 8);
+
+/**
+ * @generated from message platform.iam.v2beta1.UpdateRoleBindingRequest
+ */
+export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleBindingRequest"> & {
+  /**
+   * The binding with its new values.
+   *
+   * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 1;
+   */
+  roleBinding?: RoleBinding | undefined;
+
+  /**
+   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.UpdateRoleBindingRequest.
+ * Use `create(UpdateRoleBindingRequestSchema)` to create a new message.
+ */
+export const UpdateRoleBindingRequestSchema: GenMessage<UpdateRoleBindingRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 9);
+
+/**
+ * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsRequest
+ */
+export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.BatchCreateRoleBindingsRequest"> & {
+  /**
+   * The group to create them in.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * The bindings to create; a parent of their own must be the same.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
+   */
+  requests: CreateRoleBindingRequest[];
+
+  /**
+   * The role of those that name none.
+   *
+   * @generated from field: string role_uid = 3;
+   */
+  roleUid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.BatchCreateRoleBindingsRequest.
+ * Use `create(BatchCreateRoleBindingsRequestSchema)` to create a new message.
+ */
+export const BatchCreateRoleBindingsRequestSchema: GenMessage<BatchCreateRoleBindingsRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 10);
+
+/**
+ * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsResponse
+ */
+export type BatchCreateRoleBindingsResponse = Message<"platform.iam.v2beta1.BatchCreateRoleBindingsResponse"> & {
+  /**
+   * The bindings, in the order of the requests.
+   *
+   * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
+   */
+  roleBindings: RoleBinding[];
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.BatchCreateRoleBindingsResponse.
+ * Use `create(BatchCreateRoleBindingsResponseSchema)` to create a new message.
+ */
+export const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBindingsResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role_binding, 11);
+
+/**
+ * Role bindings say who holds which role where.
+ *
+ * @generated from service platform.iam.v2beta1.RoleBindingsService
+ */
+export const RoleBindingsService: GenService<{
+  /**
+   * Reads one binding with its identity, group and role.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.GetRoleBinding
+   */
+  getRoleBinding: {
+    methodKind: "unary";
+    input: typeof GetRoleBindingRequestSchema;
+    output: typeof RoleBindingSchema;
+  },
+  /**
+   * Gives an identity a role in a group. Nobody can give what they do not hold there themselves.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
+   */
+  createRoleBinding: {
+    methodKind: "unary";
+    input: typeof CreateRoleBindingRequestSchema;
+    output: typeof RoleBindingSchema;
+  },
+  /**
+   * Takes the role away. Succeeds if there is no such binding any more.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
+   */
+  deleteRoleBinding: {
+    methodKind: "unary";
+    input: typeof DeleteRoleBindingRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists the bindings the caller may see.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.ListRoleBindings
+   */
+  listRoleBindings: {
+    methodKind: "unary";
+    input: typeof ListRoleBindingsRequestSchema;
+    output: typeof ListRoleBindingsResponseSchema;
+  },
+  /**
+   * Creates up to 25 bindings in one group, all or none.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings
+   */
+  batchCreateRoleBindings: {
+    methodKind: "unary";
+    input: typeof BatchCreateRoleBindingsRequestSchema;
+    output: typeof BatchCreateRoleBindingsResponseSchema;
+  },
+  /**
+   * Changes whom a binding is for, or which role it gives.
+   *
+   * @generated from rpc platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding
+   */
+  updateRoleBinding: {
+    methodKind: "unary";
+    input: typeof UpdateRoleBindingRequestSchema;
+    output: typeof RoleBindingSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_platform_iam_v2beta1_role_binding, 0);
 

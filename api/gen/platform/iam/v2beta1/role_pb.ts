@@ -2,25 +2,28 @@
 // @generated from file platform/iam/v2beta1/role.proto (package platform.iam.v2beta1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Capability } from "../../../capabilities/capability_pb.ts";
 import { file_capabilities_capability } from "../../../capabilities/capability_pb.ts";
+import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
+import type { UIDPFilter } from "../../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../../common/uidp_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/v2beta1/role.proto.
  */
 export const file_platform_iam_v2beta1_role: GenFile = /*@__PURE__*/
-  fileDesc("Ch9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSL1AgoEUm9sZRIUCgN1aWQYASABKAlCB+BBA9DBGAESLAoEbmFtZRgCIAEoCUIe4EEC2sEYFwoSXlthLXowLTkgLl8tXXsxLH0kEP8BEoQBCgtkZXNjcmlwdGlvbhgDIAEoCUJv2sEYawolXig/OlteXHgwMC1ceDA4XHgwYi1ceDFmXHg3Zl18XHJcbikqJBCABEI/bXVzdCBub3QgaG9sZCBjb250cm9sIGNoYXJhY3RlcnMgb3RoZXIgdGhhbiB0YWIgYW5kIGxpbmUgYnJlYWtzEjYKDGNhcGFiaWxpdGllcxgEIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5QgbawRgCOAESNAoLY3JlYXRlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNiBnByb3RvMw", [file_capabilities_capability, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
+  fileDesc("Ch9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSKRAgoEUm9sZRIUCgN1aWQYASABKAlCB+BBA9DBGAESLAoEbmFtZRgCIAEoCUIe4EEC2sEYFwoSXlthLXowLTkgLl8tXXsxLH0kEP8BEh4KC2Rlc2NyaXB0aW9uGAMgASgJQgnawRgFEIAESAESOQoMY2FwYWJpbGl0aWVzGAQgAygOMhguY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHlCCdrBGAUY6Ac4ARI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyImCg5HZXRSb2xlUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiogEKEExpc3RSb2xlc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAiABKAkSGQoJcGFnZV9zaXplGAMgASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgEIAEoCRIQCghvcmRlcl9ieRgFIAEoCRIUCgRza2lwGAYgASgFQgbawRgCKAEimgEKEUxpc3RSb2xlc1Jlc3BvbnNlEikKBXJvbGVzGAEgAygLMhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IlsKEUNyZWF0ZVJvbGVSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARItCgRyb2xlGAIgASgLMhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUID4EECIncKEVVwZGF0ZVJvbGVSZXF1ZXN0EjEKBHJvbGUYASABKAsyGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayIpChFEZWxldGVSb2xlUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEyoQUKDFJvbGVzU2VydmljZRJ6CgdHZXRSb2xlEiQucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0Um9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIi3KwRgGCgKvAhABgtPkkwIdEhsvaWFtL3YyYmV0YTEvcm9sZXMve3VpZD0qKn0SggEKCUxpc3RSb2xlcxImLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlc1JlcXVlc3QaJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0Um9sZXNSZXNwb25zZSIkysEYBgoCrwIQAYLT5JMCFBISL2lhbS92MmJldGExL3JvbGVzEocBCgpDcmVhdGVSb2xlEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlUm9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIjTKwRgECgKtAoLT5JMCJjoEcm9sZSIeL2lhbS92MmJldGExL3JvbGVzL3twYXJlbnQ9Kip9EokBCgpVcGRhdGVSb2xlEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlUm9sZVJlcXVlc3QaGi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlIjbKwRgECgKuAoLT5JMCKDoEcm9sZTIgL2lhbS92MmJldGExL3JvbGVzL3tyb2xlLnVpZD0qKn0SegoKRGVsZXRlUm9sZRInLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZVJvbGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IivKwRgECgKwAoLT5JMCHSobL2lhbS92MmJldGExL3JvbGVzL3t1aWQ9Kip9YgZwcm90bzM", [file_capabilities_capability, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A set of capabilities under a name. Built-in roles exist everywhere and never change.
+ * A set of capabilities under a name.
  *
  * @generated from message platform.iam.v2beta1.Role
  */
@@ -33,7 +36,7 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
   uid: string;
 
   /**
-   * What people call the role.
+   * What people call the role; no two roles of a group share a name.
    *
    * @generated from field: string name = 2;
    */
@@ -47,7 +50,7 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
   description: string;
 
   /**
-   * What the role allows, in ascending order.
+   * What the role allows, in ascending order; at least one.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -74,4 +77,246 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
  */
 export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_role, 0);
+
+/**
+ * @generated from message platform.iam.v2beta1.GetRoleRequest
+ */
+export type GetRoleRequest = Message<"platform.iam.v2beta1.GetRoleRequest"> & {
+  /**
+   * The role to read.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.GetRoleRequest.
+ * Use `create(GetRoleRequestSchema)` to create a new message.
+ */
+export const GetRoleRequestSchema: GenMessage<GetRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 1);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListRolesRequest
+ */
+export type ListRolesRequest = Message<"platform.iam.v2beta1.ListRolesRequest"> & {
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only roles with exactly this name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * How many roles a page holds: 50 unless given, 200 at most.
+   *
+   * @generated from field: int32 page_size = 3;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 4;
+   */
+  pageToken: string;
+
+  /**
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   *
+   * @generated from field: string order_by = 5;
+   */
+  orderBy: string;
+
+  /**
+   * How many results to pass over before the page starts.
+   *
+   * @generated from field: int32 skip = 6;
+   */
+  skip: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListRolesRequest.
+ * Use `create(ListRolesRequestSchema)` to create a new message.
+ */
+export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 2);
+
+/**
+ * @generated from message platform.iam.v2beta1.ListRolesResponse
+ */
+export type ListRolesResponse = Message<"platform.iam.v2beta1.ListRolesResponse"> & {
+  /**
+   * @generated from field: repeated platform.iam.v2beta1.Role roles = 1;
+   */
+  roles: Role[];
+
+  /**
+   * Where the next page starts; absent on the last one. Valid for three days.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * How many roles match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 3;
+   */
+  totalCount?: bigint | undefined;
+
+  /**
+   * How many results were passed over, as asked for by `skip`.
+   *
+   * @generated from field: int32 skipped = 4;
+   */
+  skipped: number;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.ListRolesResponse.
+ * Use `create(ListRolesResponseSchema)` to create a new message.
+ */
+export const ListRolesResponseSchema: GenMessage<ListRolesResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 3);
+
+/**
+ * @generated from message platform.iam.v2beta1.CreateRoleRequest
+ */
+export type CreateRoleRequest = Message<"platform.iam.v2beta1.CreateRoleRequest"> & {
+  /**
+   * The group to create it in.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * The role to create.
+   *
+   * @generated from field: platform.iam.v2beta1.Role role = 2;
+   */
+  role?: Role | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.CreateRoleRequest.
+ * Use `create(CreateRoleRequestSchema)` to create a new message.
+ */
+export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 4);
+
+/**
+ * @generated from message platform.iam.v2beta1.UpdateRoleRequest
+ */
+export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"> & {
+  /**
+   * The role with its new values.
+   *
+   * @generated from field: platform.iam.v2beta1.Role role = 1;
+   */
+  role?: Role | undefined;
+
+  /**
+   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.UpdateRoleRequest.
+ * Use `create(UpdateRoleRequestSchema)` to create a new message.
+ */
+export const UpdateRoleRequestSchema: GenMessage<UpdateRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 5);
+
+/**
+ * @generated from message platform.iam.v2beta1.DeleteRoleRequest
+ */
+export type DeleteRoleRequest = Message<"platform.iam.v2beta1.DeleteRoleRequest"> & {
+  /**
+   * The role to delete.
+   *
+   * @generated from field: string uid = 1;
+   */
+  uid: string;
+};
+
+/**
+ * Describes the message platform.iam.v2beta1.DeleteRoleRequest.
+ * Use `create(DeleteRoleRequestSchema)` to create a new message.
+ */
+export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_v2beta1_role, 6);
+
+/**
+ * Roles are named sets of capabilities. Built-in roles are there on every install and never change; others
+ * belong to a group and can be bound there and below.
+ *
+ * @generated from service platform.iam.v2beta1.RolesService
+ */
+export const RolesService: GenService<{
+  /**
+   * Reads one role. Built-in roles can be read by everyone who may list roles anywhere.
+   *
+   * @generated from rpc platform.iam.v2beta1.RolesService.GetRole
+   */
+  getRole: {
+    methodKind: "unary";
+    input: typeof GetRoleRequestSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Lists the built-in roles and those of the groups the caller may see.
+   *
+   * @generated from rpc platform.iam.v2beta1.RolesService.ListRoles
+   */
+  listRoles: {
+    methodKind: "unary";
+    input: typeof ListRolesRequestSchema;
+    output: typeof ListRolesResponseSchema;
+  },
+  /**
+   * Creates a role in a group. Nobody can make one that allows more than they may do there themselves.
+   *
+   * @generated from rpc platform.iam.v2beta1.RolesService.CreateRole
+   */
+  createRole: {
+    methodKind: "unary";
+    input: typeof CreateRoleRequestSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Changes the named fields of a role; those bound to it feel it at once.
+   *
+   * @generated from rpc platform.iam.v2beta1.RolesService.UpdateRole
+   */
+  updateRole: {
+    methodKind: "unary";
+    input: typeof UpdateRoleRequestSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Deletes a role. One that is still bound is refused with RESOURCE_IN_USE.
+   *
+   * @generated from rpc platform.iam.v2beta1.RolesService.DeleteRole
+   */
+  deleteRole: {
+    methodKind: "unary";
+    input: typeof DeleteRoleRequestSchema;
+    output: typeof EmptySchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_platform_iam_v2beta1_role, 0);
 

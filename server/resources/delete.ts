@@ -1,0 +1,58 @@
+import type { DescMessage } from '@bufbuild/protobuf'
+import { failedPrecondition, notFound } from '../aip/errors.ts'
+import { requireMatch } from '../aip/etag.ts'
+import type { Reply } from '../aip/passage.ts'
+import { lineage, parentOf } from '../aip/uid.ts'
+import { admit } from '../policy/admit.ts'
+import type { Call } from '../rpc/call.ts'
+import { StoreError } from '../store/db.ts'
+import { deleteEntry, keptOf, selectForDelete } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+import type { Kind } from './kind.ts'
+import { emptyReply } from './reply.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export type Deletion = {
+  /** Whether it succeeds where there is nothing to delete any more. */
+  isIdempotent?: boolean
+  /** What must be so, or be done, before. */
+  before?(uid: string): Work<void>
+  /** What to say if other resources still refer to it. */
+  inUse?: string
+}
+
+export function deleteResource(
+  { store }: Surroundings,
+  kind: Kind<DescMessage>,
+  call: Call,
+  { isIdempotent = false, before, inUse }: Deletion = {},
+): Promise<Reply> {
+  return store.write(function* () {
+    yield* admit(call.demand, true)
+    const uid = call.demand.scope
+    const row = yield* first(selectForDelete(kind.table, uid))
+    if (row) {
+      requireMatch(call.ifMatch, keptOf(row).updateTime)
+      if (before) yield* before(uid)
+      yield* removeUnused(kind, uid, inUse)
+    } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
+    return emptyReply
+  }, call.deadline)
+}
+
+function* removeUnused(kind: Kind<DescMessage>, uid: string, inUse: string | undefined): Work<void> {
+  try {
+    yield* removeEntry(kind, uid)
+  } catch (error) {
+    if (inUse && error instanceof StoreError && error.kind === 'foreign-key')
+      throw failedPrecondition('RESOURCE_IN_USE', inUse)
+    throw error
+  }
+}
+
+/** Removes a row that must be there. */
+export function* removeEntry(kind: Kind<DescMessage>, uid: string): Work<void> {
+  const wasThere = yield* deleteEntry(kind.table, uid, lineage(parentOf(uid)))
+  if (!wasThere) throw notFound(kind.desc.typeName, uid)
+}

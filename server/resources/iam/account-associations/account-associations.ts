@@ -1,0 +1,113 @@
+// Account associations: which accounts elsewhere belong to a group. One for each group, under its uid.
+import { create } from '@bufbuild/protobuf'
+import type {
+  AccountAssociation,
+  CheckAccountAssociationRequest,
+  CreateAccountAssociationRequest,
+  ListAccountAssociationsRequest,
+  UpdateAccountAssociationRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import {
+  AccountAssociationSchema,
+  AccountProviderType,
+  CheckAccountAssociationResponseSchema,
+  CheckStatus,
+} from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { invalidField, notFound } from '../../../aip/errors.ts'
+import { isUid } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import { first } from '../../../store/work.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { messageOf } from '../../kind.ts'
+import { equalTo, listResources } from '../../list.ts'
+import { messageReply } from '../../reply.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { accountAssociations } from './table.ts'
+
+export function accountAssociationsService(surroundings: Surroundings) {
+  const { store } = surroundings
+  return {
+    getAccountAssociation: (call: Call) => getResource(store, accountAssociations, call),
+
+    listAccountAssociations: (call: Call<ListAccountAssociationsRequest>) =>
+      listResources(surroundings, accountAssociations, call, {
+        filters: equalTo(raw('name'), call.request.name),
+      }),
+
+    createAccountAssociation: (call: Call<CreateAccountAssociationRequest>) =>
+      createResource(
+        surroundings,
+        accountAssociations,
+        call,
+        call.request.accountAssociation ?? create(AccountAssociationSchema),
+        {
+          uid: call.request.parent,
+          conflict: () => 'the group has an account association already',
+          prepare(draft) {
+            requireIdentities(draft)
+          },
+        },
+      ),
+
+    updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
+      updateResource(
+        surroundings,
+        accountAssociations,
+        call,
+        call.request.accountAssociation ?? create(AccountAssociationSchema),
+        {
+          revise({ merged }) {
+            requireIdentities(merged)
+          },
+        },
+      ),
+
+    deleteAccountAssociation: (call: Call) =>
+      deleteResource(surroundings, accountAssociations, call, { isIdempotent: true }),
+
+    checkAccountAssociation: (call: Call<CheckAccountAssociationRequest>) =>
+      store.read(function* () {
+        yield* admit(call.demand, false)
+        const { uid, providerType } = call.request
+        const row = yield* first(sql`select proto from account_associations where uid = ${uid}`)
+        if (!row) throw notFound(AccountAssociationSchema.typeName, uid)
+        const finding = check(messageOf(accountAssociations, row[0] as Uint8Array), providerType)
+        return messageReply(
+          CheckAccountAssociationResponseSchema,
+          create(CheckAccountAssociationResponseSchema, { status: CheckStatus.NOT_READY, ...finding }),
+        )
+      }),
+  }
+}
+
+/** Services of the platform act as identities, so these are named by their uids. */
+function requireIdentities({ chainguard }: AccountAssociation): void {
+  for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {})) {
+    if (!isUid(uid))
+      throw invalidField(`chainguard.service_bindings[${service}]`, 'must be the uid of an identity')
+  }
+}
+
+const clouds: { [type: number]: { name: string; account: 'google' | 'amazon' | 'azure' } } = {
+  [AccountProviderType.GOOGLE]: { name: 'Google Cloud', account: 'google' },
+  [AccountProviderType.AMAZON]: { name: 'AWS', account: 'amazon' },
+  [AccountProviderType.AZURE]: { name: 'Azure', account: 'azure' },
+}
+
+/** Nothing here reaches a cloud yet, so no account is ever ready; the reason says what would be missing first. */
+function check(
+  association: AccountAssociation,
+  type: AccountProviderType,
+): { reason: string; message: string } {
+  const cloud = clouds[type]
+  if (!cloud) throw invalidField('provider_type', 'must be one of the account provider types')
+  const { name, account } = cloud
+  if (!association[account])
+    return { reason: 'NOT_ASSOCIATED', message: `the association names no ${name} account` }
+  return { reason: 'CLOUD_NOT_REACHABLE', message: `this server has no way to reach ${name}` }
+}

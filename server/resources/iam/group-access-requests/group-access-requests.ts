@@ -1,0 +1,52 @@
+// Requests of people to be let into an organization, and what its owners do with them.
+import { create } from '@bufbuild/protobuf'
+import type {
+  ApproveGroupAccessRequestRequest,
+  ListGroupAccessRequestsRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { notFound } from '../../../aip/errors.ts'
+import { newChildUid, parentOf } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { keptOf, selectForDelete } from '../../../store/table.ts'
+import { first } from '../../../store/work.ts'
+import { createIn } from '../../create.ts'
+import { deleteResource, removeEntry } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { listResources } from '../../list.ts'
+import { readReply } from '../../reply.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { requireGivable } from '../giving.ts'
+import { roleBindings } from '../role-bindings/table.ts'
+import { groupAccessRequests } from './table.ts'
+
+export function groupAccessRequestsService(surroundings: Surroundings) {
+  const { store, now, random } = surroundings
+  return {
+    getGroupAccessRequest: (call: Call) => getResource(store, groupAccessRequests, call),
+
+    listGroupAccessRequests: (call: Call<ListGroupAccessRequestsRequest>) =>
+      listResources(surroundings, groupAccessRequests, call),
+
+    approveGroupAccessRequest: (call: Call<ApproveGroupAccessRequestRequest>) =>
+      store.write(function* () {
+        const grants = yield* admit(call.demand, true)
+        const { uid, roleUid } = call.request
+        const row = yield* first(selectForDelete(groupAccessRequests.table, uid))
+        if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
+        const [identity] = keptOf(row).columns
+        const group = parentOf(uid)
+        yield* requireGivable(grants, group, roleUid, 'role_uid')
+        const binding = create(RoleBindingSchema, { identityUid: identity as string, roleUid })
+        const facts = { uid: newChildUid(group, random), now: now() }
+        yield* createIn(group, roleBindings, binding, facts, 'the person has this role in this group already')
+        yield* removeEntry(groupAccessRequests, uid)
+        return yield* readReply(roleBindings, facts.uid, call.form)
+      }, call.deadline),
+
+    deleteGroupAccessRequest: (call: Call) =>
+      deleteResource(surroundings, groupAccessRequests, call, { isIdempotent: true }),
+  }
+}

@@ -1,0 +1,58 @@
+// Accepting an invite: what sign-in calls once it knows who somebody is.
+import { create } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
+import { newChildUid, parentOf } from '../../../aip/uid.ts'
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import { createEntry } from '../../create.ts'
+import { removeEntry } from '../../delete.ts'
+import { messageOf } from '../../kind.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { roleBindings } from '../role-bindings/table.ts'
+import { isRight, keyIdOf } from './code.ts'
+import { groupInvites } from './table.ts'
+
+export type Guest = {
+  identity: string
+  /** The address that their sign-in has verified, if any. */
+  email: string | undefined
+}
+
+export type Accepted = { group: string; role: string }
+
+/** One answer for every code that does not work, so that nobody learns anything by trying. */
+const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
+
+/** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
+export function* acceptInvite(
+  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+  code: string,
+  guest: Guest,
+): Work<Accepted> {
+  const keyId = keyIdOf(code)
+  const row =
+    keyId !== undefined &&
+    (yield* first(
+      sql`select uid, proto, digest from group_invites where key_id = ${keyId} /*pg for update */`,
+    ))
+  if (!row) throw unusable()
+  const [uid, proto, digest] = row as [string, Uint8Array, string]
+  const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
+  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= now()) throw unusable()
+  if (email !== '' && email.toLowerCase() !== guest.email?.toLowerCase()) throw unusable()
+  const group = parentOf(uid)
+  const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
+  if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
+  const held = yield* first(
+    sql`select uid from role_bindings where identity = ${guest.identity} and parent = ${group} and role = ${roleUid}`,
+  )
+  if (!held) {
+    const binding = create(RoleBindingSchema, { identityUid: guest.identity, roleUid })
+    yield* createEntry(roleBindings, binding, { uid: newChildUid(group, random), now: now() })
+  }
+  if (singleUse) yield* removeEntry(groupInvites, uid)
+  return { group, role: roleUid }
+}

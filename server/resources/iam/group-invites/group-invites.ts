@@ -1,0 +1,103 @@
+// Invites: whoever signs in with the code of one gets its role.
+import { create } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { Duration } from '@bufbuild/protobuf/wkt'
+import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type {
+  CreateGroupInviteRequest,
+  GroupInvite,
+  ListGroupInvitesRequest,
+  UpdateGroupInviteRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import type { Reply } from '../../../aip/passage.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw } from '../../../store/sql.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { equalTo, listResources } from '../../list.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { requireGivable } from '../giving.ts'
+import { digestOf, makeCode } from './code.ts'
+import { groupInvites } from './table.ts'
+
+const shortest = 1000
+const longest = 365 * 24 * 60 * 60 * 1000
+
+export function groupInvitesService(surroundings: Surroundings) {
+  const { store, now, random } = surroundings
+
+  function setExpiry(invite: GroupInvite, ttl: Duration): void {
+    const lasting = durationMs(ttl)
+    if (lasting < shortest || lasting > longest)
+      throw invalidField('ttl', 'must be from 1 second to 365 days, such as 3600s')
+    invite.expirationTime = timestampFromMs(now() + lasting)
+  }
+
+  return {
+    getGroupInvite: (call: Call) => getResource(store, groupInvites, call),
+
+    listGroupInvites: (call: Call<ListGroupInvitesRequest>) =>
+      listResources(surroundings, groupInvites, call, {
+        filters: equalTo(raw('key_id'), call.request.keyId),
+      }),
+
+    async createGroupInvite(call: Call<CreateGroupInviteRequest>) {
+      const group = call.demand.scope
+      const { code, keyId } = makeCode(group, random)
+      const sent = call.request.groupInvite ?? create(GroupInviteSchema)
+      const reply = await createResource(surroundings, groupInvites, call, sent, {
+        *prepare(draft, grants) {
+          if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
+          setExpiry(draft, draft.ttl)
+          draft.keyId = keyId
+          yield* requireGivable(grants, group, draft.roleUid, 'role_uid')
+          return columnsOf(draft, digestOf(code))
+        },
+      })
+      return withCode(reply, code)
+    },
+
+    updateGroupInvite: (call: Call<UpdateGroupInviteRequest>) =>
+      updateResource(
+        surroundings,
+        groupInvites,
+        call,
+        call.request.groupInvite ?? create(GroupInviteSchema),
+        {
+          *revise({ columns: [, , digest], merged, grants }) {
+            if (merged.ttl) setExpiry(merged, merged.ttl)
+            yield* requireGivable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
+            return columnsOf(merged, digest as string)
+          },
+        },
+      ),
+
+    deleteGroupInvite: (call: Call) =>
+      deleteResource(surroundings, groupInvites, call, { isIdempotent: true }),
+  }
+}
+
+/** All as the resource tells them, but for the digest. */
+function columnsOf(invite: GroupInvite, digest: string) {
+  const { columns } = groupInvites.table
+  return groupInvites.columns(invite).map((value, at) => (columns[at] === 'digest' ? digest : value))
+}
+
+const codeField = GroupInviteSchema.field.code
+
+/** The one answer that holds the code. */
+function withCode(reply: Reply, code: string): Reply {
+  return {
+    ...reply,
+    json: () => `{${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)},${reply.json().slice(1)}`,
+    bytes() {
+      const writer = new BinaryWriter().raw(reply.bytes())
+      return writer.tag(codeField.number, WireType.LengthDelimited).string(code).finish()
+    },
+  }
+}

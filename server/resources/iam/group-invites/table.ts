@@ -1,0 +1,21 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { kindOf } from '../../kind.ts'
+import { hydrated } from '../../part.ts'
+import { roles } from '../roles/table.ts'
+
+const name = 'group_invites'
+
+export const groupInvites = kindOf(GroupInviteSchema, name, {
+  columns: {
+    role: ({ roleUid }) => roleUid,
+    key_id: ({ keyId }) => keyId,
+    /** Of the code, which nobody keeps. */
+    digest: () => '',
+    expire_time: ({ expirationTime }) => (expirationTime ? timestampMs(expirationTime) : 0),
+  },
+  leaving: hydrated(name, [
+    { lender: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', mayBeGone: true },
+  ]),
+  defaultOrder: [{ column: 'create_time', descending: true }],
+})

@@ -1,0 +1,110 @@
+// Identities: people, who lie in no group, and workloads, which lie in one.
+import type { Message } from '@bufbuild/protobuf'
+import { create, equals } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type {
+  CreateIdentityRequest,
+  Identity,
+  ListIdentitiesRequest,
+  LookupIdentityRequest,
+  UpdateIdentityRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import {
+  IdentitySchema,
+  LookupIdentityResponseSchema,
+  RelationshipType,
+  RelationshipTypeSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { invalidArgument, invalidField } from '../../../aip/errors.ts'
+import { parentOf, userUid } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Sql } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { equalTo, listResources, points } from '../../list.ts'
+import { messageReply } from '../../reply.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { requireAsMuchAs } from '../giving.ts'
+import type { IssuerRule } from '../issuer.ts'
+import { relationshipFaults, setExpiry } from './relationship.ts'
+import { identities } from './table.ts'
+
+export function identitiesService(surroundings: Surroundings, rule: IssuerRule) {
+  const { store, now } = surroundings
+
+  function requireRecognisable(identity: Identity): void {
+    const [fault, ...others] = relationshipFaults(identity, rule, now())
+    if (fault) throw invalidArgument(fault, ...others)
+  }
+
+  return {
+    /** People may read themselves; nobody else stands above them. */
+    getIdentity(call: Call) {
+      const { demand } = call
+      const isSelf = parentOf(demand.scope) === '' && demand.scope === demand.caller.identity
+      return getResource(
+        store,
+        identities,
+        isSelf ? { ...call, demand: { ...demand, capabilities: [] } } : call,
+      )
+    },
+
+    listIdentities(call: Call<ListIdentitiesRequest>) {
+      const { name, relationshipType } = call.request
+      return listResources(surroundings, identities, call, {
+        filters: [...equalTo(raw('name'), name), ...ofType(relationshipType)],
+        shared: ({ caller }) => (parentOf(caller.identity) === '' ? points([caller.identity]) : []),
+      })
+    },
+
+    createIdentity: (call: Call<CreateIdentityRequest>) =>
+      createResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
+        prepare(draft) {
+          draft.lastSeenTime = timestampFromMs(now())
+          setExpiry(draft, now())
+          requireRecognisable(draft)
+        },
+      }),
+
+    updateIdentity: (call: Call<UpdateIdentityRequest>) =>
+      updateResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
+        *revise({ current, merged, grants }) {
+          setExpiry(merged, now())
+          if (isSameRelationship(current, merged)) return
+          requireRecognisable(merged)
+          yield* requireAsMuchAs(grants, call.demand.scope)
+        },
+      }),
+
+    deleteIdentity: (call: Call) =>
+      deleteResource(surroundings, identities, call, {
+        inUse: 'cannot delete identity that still holds roles',
+      }),
+
+    lookupIdentity: (call: Call<LookupIdentityRequest>) =>
+      store.read(function* () {
+        yield* admit(call.demand, false)
+        const { issuer, subject } = call.request
+        return messageReply(
+          LookupIdentityResponseSchema,
+          create(LookupIdentityResponseSchema, { uid: userUid(issuer, subject) }),
+        )
+      }),
+  }
+}
+
+function ofType(type: RelationshipType): Sql[] {
+  if (type === RelationshipType.UNSPECIFIED) return []
+  if (!RelationshipTypeSchema.value[type])
+    throw invalidField('relationship_type', 'must be one of the relationship types')
+  return [sql`relationship_type = ${type}`]
+}
+
+function isSameRelationship(current: Identity, merged: Identity): boolean {
+  const only = ({ relationship }: Identity): Message => create(IdentitySchema, { relationship })
+  return equals(IdentitySchema, only(current) as Identity, only(merged) as Identity)
+}

@@ -1,0 +1,111 @@
+// What the contract cannot say of how an identity is recognised.
+import type { MessageShape } from '@bufbuild/protobuf'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type {
+  Identity,
+  Identity_AWSIdentity,
+  Identity_ClaimMatch,
+  IdentitySchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { FieldViolation } from '../../../aip/errors.ts'
+import type { IssuerRule } from '../issuer.ts'
+import { issuerFault } from '../issuer.ts'
+import { patternFault } from '../pattern.ts'
+import { keySetFault } from './key-set.ts'
+
+const day = 24 * 60 * 60 * 1000
+const longestKeyLife = 365 * day
+
+/** The time after which static keys are no longer taken, where the caller names none. */
+export function setExpiry({ relationship }: MessageShape<typeof IdentitySchema>, now: number): void {
+  if (relationship.case === 'staticKeys')
+    relationship.value.expirationTime ??= timestampFromMs(now + longestKeyLife)
+}
+
+export function relationshipFaults(
+  { relationship }: Identity,
+  rule: IssuerRule,
+  now: number,
+): FieldViolation[] {
+  const faults: FieldViolation[] = []
+  const check = (field: string, fault: string | undefined) => {
+    if (fault !== undefined) faults.push({ field, description: fault })
+  }
+  switch (relationship.case) {
+    case 'claimMatch':
+      checkClaims(relationship.value, rule, (field, fault) => check(`claim_match.${field}`, fault))
+      break
+    case 'staticKeys': {
+      const { issuer, issuerKeys, expirationTime, audiences } = relationship.value
+      check('static_keys.issuer', issuerFault(issuer, rule))
+      check('static_keys.issuer_keys', keySetFault(issuerKeys))
+      const expires = expirationTime ? timestampMs(expirationTime) : now
+      if (expires <= now || expires > now + longestKeyLife)
+        check('static_keys.expiration_time', 'must be in the future, at most 365 days from now')
+      if (audiences.length > 1) check('static_keys.audiences', 'must hold at most one audience')
+      if (audiences.includes('')) check('static_keys.audiences', 'must not be empty')
+      break
+    }
+    case 'awsIdentity':
+      checkAws(relationship.value, (field, fault) => check(`aws_identity.${field}`, fault))
+      break
+    case 'servicePrincipal':
+      if (
+        relationship.value === ServicePrincipal.UNSPECIFIED ||
+        !ServicePrincipalSchema.value[relationship.value]
+      )
+        check('service_principal', 'must be one of the service principals')
+      break
+    default:
+      check('claim_match', 'is required, or static_keys, aws_identity or service_principal in its place')
+  }
+  return faults
+}
+
+type Check = (field: string, fault: string | undefined) => void
+
+function checkClaims(
+  { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
+  rule: IssuerRule,
+  check: Check,
+): void {
+  if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, rule))
+  else if (iss.case === 'issuerPattern') check('issuer_pattern', patternFault(iss.value))
+  else check('issuer', 'is required, or issuer_pattern in its place')
+  if (sub.case === 'subject') check('subject', emptyFault(sub.value))
+  else if (sub.case === 'subjectPattern') check('subject_pattern', patternFault(sub.value))
+  else check('subject', 'is required, or subject_pattern in its place')
+  if (aud.case === 'audience') check('audience', emptyFault(aud.value))
+  else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
+  for (const name of Object.keys(claims)) check(`claims[${name}]`, claimFault(name))
+  for (const [name, pattern] of Object.entries(claimPatterns)) {
+    const isTwice = Object.hasOwn(claims, name)
+    const fault = isTwice ? 'must not stand in claims as well' : claimFault(name)
+    check(`claim_patterns[${name}]`, fault ?? patternFault(pattern))
+  }
+}
+
+const emptyFault = (value: string) => (value === '' ? 'must not be empty' : undefined)
+
+/** These have fields of their own, and must not be said in two ways. */
+const ownFields = new Set(['iss', 'sub', 'aud'])
+
+function claimFault(name: string): string | undefined {
+  if (name === '') return 'must name a claim'
+  return ownFields.has(name) ? 'has a field of its own: issuer, subject or audience' : undefined
+}
+
+function checkAws({ awsArn, awsUserId }: Identity_AWSIdentity, check: Check): void {
+  if (awsArn.case === 'arn') check('arn', arnFault(awsArn.value))
+  else if (awsArn.case === 'arnPattern') check('arn_pattern', patternFault(awsArn.value))
+  else check('arn', 'is required, or arn_pattern in its place')
+  if (awsUserId.case === 'userId') check('user_id', emptyFault(awsUserId.value))
+  else if (awsUserId.case === 'userIdPattern') check('user_id_pattern', patternFault(awsUserId.value))
+  else check('user_id', 'is required, or user_id_pattern in its place')
+}
+
+const arnFault = (arn: string) =>
+  /^arn:[a-z0-9-]+:[a-z0-9-]+:[a-z0-9-]*:\d{12}:.+$/.test(arn)
+    ? undefined
+    : 'must be an ARN such as arn:aws:sts::123456789012:assumed-role/name/session'

@@ -1,0 +1,110 @@
+// Identity providers: how the people of an organization sign in. The client secret is kept sealed and apart.
+import { create } from '@bufbuild/protobuf'
+import type {
+  CreateIdentityProviderRequest,
+  IdentityProvider,
+  ListIdentityProvidersRequest,
+  UpdateIdentityProviderRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import {
+  IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
+  IdentityProvider_OIDC_CorrelationRuleSchema as CorrelationRuleSchema,
+  IdentityProviderSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { equalTo, listResources } from '../../list.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { isNamed, updateResource } from '../../update.ts'
+import { requireGivable } from '../giving.ts'
+import type { IssuerRule } from '../issuer.ts'
+import { issuerFault } from '../issuer.ts'
+import { identityProviders } from './table.ts'
+
+/** Encrypts what must be kept and never shown. */
+export type Seal = (plain: string) => string
+
+export function identityProvidersService(surroundings: Surroundings, rule: IssuerRule, seal: Seal) {
+  const { store } = surroundings
+  const sealed = (secret: string) => (secret === '' ? '' : seal(secret))
+
+  function* requireUsable(
+    grants: Grants,
+    group: string,
+    provider: IdentityProvider,
+    hasSecret: boolean,
+  ): Work<void> {
+    const oidc = oidcOf(provider)
+    if (!oidc) throw invalidField('oidc', 'is required')
+    const fault = issuerFault(oidc.issuer, rule)
+    if (fault) throw invalidField('oidc.issuer', fault)
+    if (!hasSecret && !oidc.pkceEnabled)
+      throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true')
+    if (!CorrelationRuleSchema.value[oidc.correlationRule])
+      throw invalidField('oidc.correlation_rule', 'must be one of the correlation rules')
+    const badScope = oidc.additionalScopes.find((scope) => !/^[!#-[\]-~]+$/.test(scope))
+    if (badScope !== undefined)
+      throw invalidField(
+        'oidc.additional_scopes',
+        'must be scopes as RFC 6749 writes them: visible ASCII, no spaces',
+      )
+    yield* requireGivable(grants, group, provider.defaultRole, 'default_role')
+  }
+
+  return {
+    getIdentityProvider: (call: Call) => getResource(store, identityProviders, call),
+
+    listIdentityProviders: (call: Call<ListIdentityProvidersRequest>) =>
+      listResources(surroundings, identityProviders, call, {
+        filters: equalTo(raw('name'), call.request.name),
+      }),
+
+    createIdentityProvider: (call: Call<CreateIdentityProviderRequest>) =>
+      createResource(
+        surroundings,
+        identityProviders,
+        call,
+        call.request.identityProvider ?? create(IdentityProviderSchema),
+        {
+          *prepare(draft, grants) {
+            const oidc = oidcOf(draft)
+            const secret = oidc?.clientSecret ?? ''
+            yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
+            if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
+              oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
+            return [draft.defaultRole, sealed(secret)]
+          },
+        },
+      ),
+
+    updateIdentityProvider: (call: Call<UpdateIdentityProviderRequest>) =>
+      updateResource(
+        surroundings,
+        identityProviders,
+        call,
+        call.request.identityProvider ?? create(IdentityProviderSchema),
+        {
+          *revise({ columns: [, stored], merged, mask, grants }) {
+            const sent = oidcOf(merged)?.clientSecret ?? ''
+            // Nobody can send back a secret that is never shown, so only naming it clears it.
+            const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
+            const secret = isKept ? (stored as string) : sealed(sent)
+            yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
+            return [merged.defaultRole, secret]
+          },
+        },
+      ),
+
+    deleteIdentityProvider: (call: Call) => deleteResource(surroundings, identityProviders, call),
+  }
+}
+
+const oidcOf = ({ configuration }: IdentityProvider) =>
+  configuration.case === 'oidc' ? configuration.value : undefined

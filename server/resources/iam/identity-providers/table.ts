@@ -1,0 +1,10 @@
+import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { kindOf } from '../../kind.ts'
+
+export const identityProviders = kindOf(IdentityProviderSchema, 'identity_providers', {
+  columns: {
+    default_role: ({ defaultRole }) => defaultRole,
+    /** Sealed, which only the service can do. */
+    client_secret: () => '',
+  },
+})

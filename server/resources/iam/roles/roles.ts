@@ -1,0 +1,97 @@
+// Roles: built-in ones, which lie in no group and are for everyone, and those of a group.
+import type { MessageShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import type {
+  CreateRoleRequest,
+  ListRolesRequest,
+  UpdateRoleRequest,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { invalidField, permissionDenied } from '../../../aip/errors.ts'
+import type { Reply } from '../../../aip/passage.ts'
+import { isUid, parentOf } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Bits } from '../../../policy/bits.ts'
+import { builtInRoles } from '../../../policy/built-in-roles.ts'
+import { capabilityOf, nameOf } from '../../../policy/capabilities.ts'
+import { reach } from '../../../policy/grants.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw } from '../../../store/sql.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { equalTo, listResources, points } from '../../list.ts'
+import { readReply } from '../../reply.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { requireHeld } from '../giving.ts'
+import { roles } from './table.ts'
+
+type Role = MessageShape<typeof RoleSchema>
+
+const builtIns = points(builtInRoles.map(({ uid }) => uid))
+const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringify(name)} already`
+
+export function rolesService(surroundings: Surroundings) {
+  const { store } = surroundings
+
+  /** Whoever may list roles anywhere may read those that are for everyone. */
+  function getBuiltIn(call: Call): Promise<Reply> {
+    const { demand, form } = call
+    return store.read(function* () {
+      const grants = yield* admit({ ...demand, scope: '' }, false)
+      const [capability = 0] = demand.capabilities
+      if (reach(grants, demand.capabilities).length === 0)
+        throw permissionDenied(nameOf(capability), demand.scope)
+      return yield* readReply(roles, demand.scope, form)
+    })
+  }
+
+  return {
+    getRole(call: Call) {
+      const { scope } = call.demand
+      return isUid(scope) && parentOf(scope) === '' ? getBuiltIn(call) : getResource(store, roles, call)
+    },
+
+    listRoles: (call: Call<ListRolesRequest>) =>
+      listResources(surroundings, roles, call, {
+        filters: equalTo(raw('name'), call.request.name),
+        shared: (_, reached) => (reached.length > 0 ? builtIns : []),
+      }),
+
+    createRole: (call: Call<CreateRoleRequest>) =>
+      createResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
+        conflict,
+        prepare(draft, grants) {
+          requireHeld(grants, tidy(draft), call.demand.scope)
+        },
+      }),
+
+    updateRole: (call: Call<UpdateRoleRequest>) =>
+      updateResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
+        conflict,
+        revise({ current, merged, grants }) {
+          const before = bitsOf(current)
+          const added = [...tidy(merged)].filter((bit) => !before.has(bit))
+          requireHeld(grants, new Set(added), parentOf(call.demand.scope))
+        },
+      }),
+
+    deleteRole: (call: Call) =>
+      deleteResource(surroundings, roles, call, {
+        inUse: 'cannot delete role that is still bound, or the default of an identity provider',
+      }),
+  }
+}
+
+/** In ascending order, each once; answers them as bits. */
+function tidy(role: Role): Bits {
+  const unknown = role.capabilities.find((number) => !capabilityOf(number))
+  if (unknown !== undefined) throw invalidField('capabilities', `must be capabilities; ${unknown} is none`)
+  if (role.capabilities.length === 0) throw invalidField('capabilities', 'must hold at least one capability')
+  role.capabilities = [...new Set(role.capabilities)].sort((a, b) => a - b)
+  return bitsOf(role)
+}
+
+const bitsOf = ({ capabilities }: Role): Bits =>
+  new Set(capabilities.flatMap((number) => capabilityOf(number)?.bit ?? []))

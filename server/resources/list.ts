@@ -1,0 +1,101 @@
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
+import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
+import { parseOrderBy } from '../aip/order-by.ts'
+import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.ts'
+import type { Reply } from '../aip/passage.ts'
+import type { Region } from '../aip/region.ts'
+import { disjoint, intersectAll } from '../aip/region.ts'
+import { lineage, parentOf } from '../aip/uid.ts'
+import { admit } from '../policy/admit.ts'
+import type { Grants } from '../policy/grants.ts'
+import { reach } from '../policy/grants.ts'
+import type { Call } from '../rpc/call.ts'
+import { readPage } from '../store/list.ts'
+import type { Sql } from '../store/sql.ts'
+import { sql } from '../store/sql.ts'
+import type { Kind } from './kind.ts'
+import { formOf } from './kind.ts'
+import { listReply } from './reply.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const defaultPageSize = 50
+const largestPageSize = 200
+
+export type ListRequest = Message & {
+  uidp?: UIDPFilter | undefined
+  pageSize: number
+  pageToken: string
+  orderBy: string
+  skip: number
+}
+
+export type Listing = {
+  /** The conditions of the kind's own fields, beside the place in the tree. */
+  filters?: Sql[]
+  /** Only what lies directly in this group, if it is named. */
+  group?: string
+  /** What the caller may see although it lies in no group of theirs. */
+  shared?(grants: Grants, reached: readonly Region[]): Region[]
+}
+
+export async function listResources(
+  { store, pageKeys, now, random }: Surroundings,
+  kind: Kind<DescMessage>,
+  call: Call<ListRequest>,
+  { filters = [], group = '', shared }: Listing = {},
+): Promise<Reply> {
+  const { request, method } = call
+  return store.read(function* () {
+    const grants = yield* admit(call.demand, false)
+    const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
+    const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
+    const after = openPageToken(pageKeys, query, request.pageToken, now())
+    const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
+    const reached = reach(grants, call.demand.capabilities)
+    const more = shared?.(grants, reached) ?? []
+    const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
+    const page = yield* readPage(kind.table, {
+      regions: askedFor(visible, request.uidp, group),
+      filters,
+      order,
+      after,
+      skip: request.skip,
+      size,
+      form: formOf(kind, call.form),
+    })
+    const nextPageToken = page.next
+      ? sealPageToken(pageKeys, query, page.next as (string | number)[], now(), random)
+      : ''
+    const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
+    return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
+  })
+}
+
+/** A condition on a column, where the request names a value for it. */
+export const equalTo = (column: Sql, value: string): Sql[] =>
+  value === '' ? [] : [sql`${column} = ${value}`]
+
+/** All of the request that decides which rows match. */
+function filterOf({ request }: Call<ListRequest>): string {
+  const only = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
+  return JSON.stringify(only, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+}
+
+/** What the caller may see, as far as the filter asks for it. */
+function askedFor(visible: Region[], filter: UIDPFilter | undefined, group: string): Region[] {
+  let regions = visible
+  const narrow = (asked: Region[]) => {
+    regions = intersectAll(regions, disjoint(asked))
+  }
+  if (group !== '') narrow([{ kind: 'children', uid: group }])
+  if (!filter) return regions
+  const { ancestorsOf, descendantsOf, childrenOf, inRoot, ids } = filter
+  if (descendantsOf) narrow([{ kind: 'below', uid: descendantsOf }])
+  if (childrenOf) narrow([{ kind: 'children', uid: childrenOf }])
+  if (ancestorsOf) narrow(points(lineage(parentOf(ancestorsOf))))
+  if (inRoot) narrow([{ kind: 'children', uid: '' }])
+  if (ids.length > 0) narrow(points(ids))
+  return regions
+}
+
+export const points = (uids: string[]) => uids.map((uid): Region => ({ kind: 'point', uid }))

@@ -1,0 +1,126 @@
+import type { DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf'
+import { equals } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import type { FieldMask } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { alreadyExists, invalidArgument, notFound, operatorOnly } from '../aip/errors.ts'
+import { requireMatch } from '../aip/etag.ts'
+import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
+import type { Reply } from '../aip/passage.ts'
+import { violationsOf } from '../aip/validate.ts'
+import { admit } from '../policy/admit.ts'
+import type { Grants } from '../policy/grants.ts'
+import type { Call } from '../rpc/call.ts'
+import { StoreError } from '../store/db.ts'
+import type { Value } from '../store/sql.ts'
+import type { Entry } from '../store/table.ts'
+import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+import type { Preparation, Times } from './create.ts'
+import type { Kind } from './kind.ts'
+import { entryOf, messageOf, withoutInput } from './kind.ts'
+import { readReply } from './reply.ts'
+import type { Surroundings } from './surroundings.ts'
+
+export type UpdateRequest = Message & { updateMask?: FieldMask | undefined }
+
+type Resource = Message & { name?: string } & Times
+
+/** An update on its way: what there was, what was sent, and what becomes of the two. */
+export type Revision<D extends DescMessage> = {
+  current: MessageShape<D>
+  /** The values of the table's own columns so far. */
+  columns: readonly Value[]
+  sent: MessageShape<D>
+  mask: DescField[][]
+  /** May be changed further. */
+  merged: MessageShape<D>
+  grants: Grants
+}
+
+export type Updating<D extends DescMessage> = {
+  /** Checks what the contract cannot say, and sets what only the service sets. */
+  revise?(revision: Revision<D>): Preparation
+  /** What to say if there is one like it already. */
+  conflict?(merged: MessageShape<D>): string
+}
+
+/** Reads, merges, checks and writes in one piece, so that no change of somebody else is lost. */
+export function updateResource<D extends DescMessage>(
+  { store, now }: Surroundings,
+  kind: Kind<D>,
+  call: Call<UpdateRequest>,
+  sent: MessageShape<D>,
+  { revise, conflict }: Updating<D> = {},
+): Promise<Reply> {
+  return store.write(function* () {
+    const grants = yield* admit(call.demand, true)
+    const uid = call.demand.scope
+    const row = yield* first(selectForUpdate(kind.table, uid))
+    if (!row) throw notFound(kind.desc.typeName, uid)
+    const { proto, updateTime, columns } = keptOf(row)
+    requireMatch(call.ifMatch, updateTime)
+    const current = messageOf(kind, proto)
+    const mask = maskOf(kind.desc, sent, call.request.updateMask)
+    const merged = merge(kind, uid, current, sent, mask)
+    const revising = revise?.({ current, columns, sent, mask, merged, grants })
+    const revised = revising && (yield* revising)
+    const kept = withoutInput(kind.desc, merged)
+    const values = revised ?? kind.columns(merged)
+    if (equals(kind.desc, current, kept) && isSame(values, columns))
+      return yield* readReply(kind, uid, call.form)
+    const facts = stamp(uid, kept as Resource, Math.max(now(), updateTime + 1))
+    yield* write(kind, entryOf(kind, kept, facts, values), conflict?.(merged))
+    return yield* readReply(kind, uid, call.form)
+  }, call.deadline)
+}
+
+function merge<D extends DescMessage>(
+  { desc }: Kind<D>,
+  uid: string,
+  current: MessageShape<D>,
+  sent: MessageShape<D>,
+  mask: DescField[][],
+): MessageShape<D> {
+  const { merged, guarded } = applyMask(desc, current, sent, mask)
+  const [forbidden] = guarded
+  if (forbidden) throw operatorOnly(forbidden.name, uid)
+  const [fault, ...others] = violationsOf(desc, merged)
+  if (fault) throw invalidArgument(fault, ...others)
+  return merged as MessageShape<D>
+}
+
+/** The time of a change is later than that of the change before, whatever the clock says: tags are made of it. */
+function stamp(uid: string, resource: Resource, updateTime: number) {
+  if (resource.updateTime) resource.updateTime = timestampFromMs(updateTime)
+  const createTime = resource.createTime ? timestampMs(resource.createTime) : 0
+  return { uid, name: resource.name ?? '', createTime, updateTime }
+}
+
+function* write(kind: Kind<DescMessage>, entry: Entry, conflict: string | undefined): Work<void> {
+  try {
+    yield* updateEntry(kind.table, entry)
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'unique' && conflict) throw alreadyExists(conflict)
+    throw error
+  }
+}
+
+function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): DescField[][] {
+  if (mask && mask.paths.length > 0) return parseMask(desc, mask.paths)
+  return populatedPaths(reflect(desc, sent))
+}
+
+/** Whether a mask names exactly this field, and not only what it lies in. */
+export const isNamed = (mask: DescField[][], path: string) =>
+  mask.some((fields) => fields.map(({ name }) => name).join('.') === path)
+
+function isSame(values: readonly Value[], columns: readonly Value[]): boolean {
+  return values.every((value, at) => {
+    const before = columns[at] ?? null
+    return value instanceof Uint8Array && before instanceof Uint8Array
+      ? Buffer.compare(value, before) === 0
+      : value === before
+  })
+}
