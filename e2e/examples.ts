@@ -76,6 +76,11 @@ async function setStage(platform: Platform, door: Door, transcript: Answer[]): P
 export const detail = (error: ErrorBody, type: string) =>
   error.details.find((some) => some['@type'] === `type.googleapis.com/google.rpc.${type}`)
 
+/** Makes a resource and answers its uid. */
+export async function make({ succeed }: Stage, method: DescMethod, request: JsonObject): Promise<string> {
+  return (await succeed(method, request)).uid as string
+}
+
 /** The fields that an error complains about, in JSON spelling. */
 export function violations(error: ErrorBody): string[] {
   const { fieldViolations = [] } = (detail(error, 'BadRequest') ?? {}) as {
@@ -105,8 +110,9 @@ function plain(): (answer: Answer) => Answer {
     const text = JSON.stringify(answer)
       .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
+      .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
       .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b/g, number)
-      .replaceAll(/"field":"[^"]+"|Invalid argument: [a-z_A-Z.]+/g, toCamel)
+      .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
     return JSON.parse(text) as Answer
   }
 }

@@ -32,9 +32,12 @@ type Resource = Message & { uid: string; name?: string } & Times
 // biome-ignore lint/suspicious/noConfusingVoidType: most only check
 export type Preparation = Work<Value[] | void> | void
 
+/** What the caller holds in the call's group, and the time that the resource will bear. */
+export type Moment = { grants: Grants; time: number }
+
 export type Creation<D extends DescMessage> = {
   /** Checks what the contract cannot say, and sets what only the service sets. */
-  prepare?(draft: MessageShape<D>, grants: Grants): Preparation
+  prepare?(draft: MessageShape<D>, moment: Moment): Preparation
   /** A uid of its own below the parent, unless the kind says otherwise. */
   uid?: string
   /** What to say if there is one like it already. */
@@ -53,14 +56,15 @@ export function createResource<D extends DescMessage>(
     const grants = yield* admit(call.demand, true)
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, sent)
-    const prepared = prepare?.(draft, grants)
+    const time = now()
+    const prepared = prepare?.(draft, { grants, time })
     const columns = prepared && (yield* prepared)
     const created = uid ?? newChildUid(parent, random)
     yield* createIn(
       parent,
       kind,
       draft,
-      { uid: created, now: now(), ...(columns ? { columns } : {}) },
+      { uid: created, now: time, ...(columns ? { columns } : {}) },
       conflict?.(draft),
     )
     return yield* readReply(kind, created, call.form)

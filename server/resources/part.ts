@@ -46,11 +46,12 @@ export function hydrated(name: string, loans: readonly Loan[]): (form: Form) => 
       return sql`cast(${join([raw(`${name}.proto`), ...parts], ' || ')} as blob)`
     }
     const parts = loans.map((loan) => {
-      const current = raw(`case when shape = '${loan.lender.shape}' then ${loan.json} || ',' end`)
+      const current = raw(`case when shape = '${loan.lender.shape}' then ',' || ${loan.json} end`)
       return borrow(name, loan, current, raw("''"))
     })
-    const own = raw(`case when ${name}.shape = '${form.shape}' then substr(${name}.json, 2) end`)
-    return sql`'{' || ${join([...parts, own], ' || ')}`
+    const own = `substr(${name}.json, 1, length(${name}.json) - 1)`
+    const isCurrent = `${name}.shape = '${form.shape}'`
+    return sql`${join([raw(`case when ${isCurrent} then ${own} end`), ...parts], ' || ')} || '}'`
   }
 }
 

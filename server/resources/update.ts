@@ -37,6 +37,8 @@ export type Revision<D extends DescMessage> = {
   /** May be changed further. */
   merged: MessageShape<D>
   grants: Grants
+  /** The time that the resource will bear, if it changes. */
+  time: number
 }
 
 export type Updating<D extends DescMessage> = {
@@ -64,13 +66,14 @@ export function updateResource<D extends DescMessage>(
     const current = messageOf(kind, proto)
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
-    const revising = revise?.({ current, columns, sent, mask, merged, grants })
+    const time = Math.max(now(), updateTime + 1)
+    const revising = revise?.({ current, columns, sent, mask, merged, grants, time })
     const revised = revising && (yield* revising)
     const kept = withoutInput(kind.desc, merged)
     const values = revised ?? kind.columns(merged)
     if (equals(kind.desc, current, kept) && isSame(values, columns))
       return yield* readReply(kind, uid, call.form)
-    const facts = stamp(uid, kept as Resource, Math.max(now(), updateTime + 1))
+    const facts = stamp(uid, kept as Resource, time)
     yield* write(kind, entryOf(kind, kept, facts, values), conflict?.(merged))
     return yield* readReply(kind, uid, call.form)
   }, call.deadline)

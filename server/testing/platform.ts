@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'node:test'
 import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid, newRootUid } from '../aip/uid.ts'
 import type { App, Overrides } from '../app.ts'
 import { openStore, prepareStore, startApp } from '../app.ts'
@@ -21,6 +23,7 @@ import { createEntry } from '../resources/create.ts'
 import { removeEntry } from '../resources/delete.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { roleBindings } from '../resources/iam/role-bindings/table.ts'
+import { roles } from '../resources/iam/roles/table.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import { createDatabase } from './postgres.ts'
@@ -43,6 +46,8 @@ export type Platform = {
   found(name: string): Promise<Person>
   /** An identity in a group, bound to a built-in role there or elsewhere. */
   addIdentity(group: string, role?: string, place?: string): Promise<Person>
+  /** An identity in a group, bound there to a role of its own that holds these capabilities. */
+  addRole(group: string, capabilities: (keyof typeof Capability)[]): Promise<Person & { role: string }>
   /** Takes all roles from an identity, and the identity itself if asked to. */
   revoke(identity: string, isDeleted?: boolean): Promise<void>
   tokenOf(identity: string, now?: number): Promise<string>
@@ -119,6 +124,19 @@ export async function startPlatform(
     return { organization: group, identity, token: await tokenOf(identity) }
   }
 
+  async function addRole(group: string, capabilities: (keyof typeof Capability)[]) {
+    const person = await addIdentity(group)
+    const role = newChildUid(group, randomBytes)
+    const numbers = capabilities.map((name) => Capability[name])
+    await store.write(function* () {
+      const draft = create(RoleSchema, { name: `test ${role.slice(-16)}`, capabilities: numbers })
+      yield* createEntry(roles, draft, { uid: role, now: now() })
+      const binding = create(RoleBindingSchema, { identityUid: person.identity, roleUid: role })
+      yield* createEntry(roleBindings, binding, { uid: newChildUid(group, randomBytes), now: now() })
+    })
+    return { ...person, role }
+  }
+
   function revoke(identity: string, isDeleted = false): Promise<void> {
     return store.write(function* () {
       const bindings = yield sql`select uid from role_bindings where identity = ${identity}`
@@ -129,7 +147,7 @@ export async function startPlatform(
 
   const scheme = config.tls ? 'https' : 'http'
   return {
-    ...{ engine, app, config, store, keys, found, addIdentity, revoke, tokenOf },
+    ...{ engine, app, config, store, keys, found, addIdentity, addRole, revoke, tokenOf },
     url: `${scheme}://127.0.0.1:${app.port}`,
     owner: await found('acme'),
     async stop() {

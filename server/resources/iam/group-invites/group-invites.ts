@@ -29,13 +29,13 @@ const shortest = 1000
 const longest = 365 * 24 * 60 * 60 * 1000
 
 export function groupInvitesService(surroundings: Surroundings) {
-  const { store, now, random } = surroundings
+  const { store, random } = surroundings
 
-  function setExpiry(invite: GroupInvite, ttl: Duration): void {
+  function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
     const lasting = durationMs(ttl)
     if (lasting < shortest || lasting > longest)
       throw invalidField('ttl', 'must be from 1 second to 365 days, such as 3600s')
-    invite.expirationTime = timestampFromMs(now() + lasting)
+    invite.expirationTime = timestampFromMs(time + lasting)
   }
 
   return {
@@ -51,9 +51,9 @@ export function groupInvitesService(surroundings: Surroundings) {
       const { code, keyId } = makeCode(group, random)
       const sent = call.request.groupInvite ?? create(GroupInviteSchema)
       const reply = await createResource(surroundings, groupInvites, call, sent, {
-        *prepare(draft, grants) {
+        *prepare(draft, { grants, time }) {
           if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
-          setExpiry(draft, draft.ttl)
+          setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
           yield* requireGivable(grants, group, draft.roleUid, 'role_uid')
           return columnsOf(draft, digestOf(code))
@@ -69,8 +69,8 @@ export function groupInvitesService(surroundings: Surroundings) {
         call,
         call.request.groupInvite ?? create(GroupInviteSchema),
         {
-          *revise({ columns: [, , digest], merged, grants }) {
-            if (merged.ttl) setExpiry(merged, merged.ttl)
+          *revise({ columns: [, , digest], merged, grants, time }) {
+            if (merged.ttl) setExpiry(merged, merged.ttl, time)
             yield* requireGivable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
             return columnsOf(merged, digest as string)
           },
@@ -94,7 +94,7 @@ const codeField = GroupInviteSchema.field.code
 function withCode(reply: Reply, code: string): Reply {
   return {
     ...reply,
-    json: () => `{${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)},${reply.json().slice(1)}`,
+    json: () => `${reply.json().slice(0, -1)},${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)}}`,
     bytes() {
       const writer = new BinaryWriter().raw(reply.bytes())
       return writer.tag(codeField.number, WireType.LengthDelimited).string(code).finish()

@@ -34,10 +34,10 @@ import { relationshipFaults, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 
 export function identitiesService(surroundings: Surroundings, rule: IssuerRule) {
-  const { store, now } = surroundings
+  const { store } = surroundings
 
-  function requireRecognisable(identity: Identity): void {
-    const [fault, ...others] = relationshipFaults(identity, rule, now())
+  function requireRecognisable(identity: Identity, time: number): void {
+    const [fault, ...others] = relationshipFaults(identity, rule, time)
     if (fault) throw invalidArgument(fault, ...others)
   }
 
@@ -63,19 +63,19 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
 
     createIdentity: (call: Call<CreateIdentityRequest>) =>
       createResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
-        prepare(draft) {
-          draft.lastSeenTime = timestampFromMs(now())
-          setExpiry(draft, now())
-          requireRecognisable(draft)
+        prepare(draft, { time }) {
+          draft.lastSeenTime = timestampFromMs(time)
+          setExpiry(draft, time)
+          requireRecognisable(draft, time)
         },
       }),
 
     updateIdentity: (call: Call<UpdateIdentityRequest>) =>
       updateResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
-        *revise({ current, merged, grants }) {
-          setExpiry(merged, now())
+        *revise({ current, merged, grants, time }) {
+          setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
-          requireRecognisable(merged)
+          requireRecognisable(merged, time)
           yield* requireAsMuchAs(grants, call.demand.scope)
         },
       }),

@@ -73,7 +73,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
         call,
         call.request.identityProvider ?? create(IdentityProviderSchema),
         {
-          *prepare(draft, grants) {
+          *prepare(draft, { grants }) {
             const oidc = oidcOf(draft)
             const secret = oidc?.clientSecret ?? ''
             yield* requireUsable(grants, call.demand.scope, draft, secret !== '')

@@ -51,7 +51,7 @@ export function roleBindingsService(surroundings: Surroundings) {
         roleBindings,
         call,
         call.request.roleBinding ?? create(RoleBindingSchema),
-        { conflict, prepare: (draft, grants) => requireAllowed(grants, call.demand.scope, draft) },
+        { conflict, prepare: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft) },
       ),
 
     /** All or none; the answer is in the order of the requests. */

@@ -62,7 +62,7 @@ export function rolesService(surroundings: Surroundings) {
     createRole: (call: Call<CreateRoleRequest>) =>
       createResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
         conflict,
-        prepare(draft, grants) {
+        prepare(draft, { grants }) {
           requireHeld(grants, tidy(draft), call.demand.scope)
         },
       }),

@@ -1,0 +1,11 @@
+// Key sets for identities with static keys.
+import { generateKeyPairSync } from 'node:crypto'
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+
+export const jwks = JSON.stringify({
+  keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig' }],
+})
+
+/** What somebody hands in by mistake. */
+export const privateJwks = JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })
