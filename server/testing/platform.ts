@@ -46,6 +46,8 @@ export type Platform = {
   found(name: string): Promise<Person>
   /** An identity in a group, bound to a built-in role there or elsewhere. */
   addIdentity(group: string, role?: string, place?: string): Promise<Person>
+  /** Binds an identity to a built-in role in a group. */
+  bind(identity: string, role: string, group: string): Promise<void>
   /** An identity in a group, bound there to a role of its own that holds these capabilities. */
   addRole(group: string, capabilities: (keyof typeof Capability)[]): Promise<Person & { role: string }>
   /** Takes all roles from an identity, and the identity itself if asked to. */
@@ -111,16 +113,19 @@ export async function startPlatform(
     return { organization, identity, token: await tokenOf(identity) }
   }
 
+  function bind(identityUid: string, role: string, group: string): Promise<void> {
+    const binding = create(RoleBindingSchema, { identityUid, roleUid: builtInRole(role).uid })
+    const facts = { uid: newChildUid(group, randomBytes), now: now() }
+    return store.write(() => createEntry(roleBindings, binding, facts))
+  }
+
   async function addIdentity(group: string, role?: string, at = group): Promise<Person> {
     const identity = await store.write(function* () {
       const uid = group === '' ? newRootUid(randomBytes) : newChildUid(group, randomBytes)
       yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), { uid, now: now() })
-      if (role !== undefined) {
-        const binding = create(RoleBindingSchema, { identityUid: uid, roleUid: builtInRole(role).uid })
-        yield* createEntry(roleBindings, binding, { uid: newChildUid(at, randomBytes), now: now() })
-      }
       return uid
     })
+    if (role !== undefined) await bind(identity, role, at)
     return { organization: group, identity, token: await tokenOf(identity) }
   }
 
@@ -147,7 +152,7 @@ export async function startPlatform(
 
   const scheme = config.tls ? 'https' : 'http'
   return {
-    ...{ engine, app, config, store, keys, found, addIdentity, addRole, revoke, tokenOf },
+    ...{ engine, app, config, store, keys, found, addIdentity, bind, addRole, revoke, tokenOf },
     url: `${scheme}://127.0.0.1:${app.port}`,
     owner: await found('acme'),
     async stop() {
