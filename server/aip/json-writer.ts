@@ -10,7 +10,7 @@ import {
   EnumDescriptorProtoSchema,
   hasCustomJsonRepresentation,
 } from '@bufbuild/protobuf/wkt'
-import { rulesOf } from '@stemma/api/method.ts'
+import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
 
@@ -22,7 +22,7 @@ export function writeJson(desc: DescMessage, message: Message): string {
 
 /** Stamps stored JSON, so that a row written under another shape of the contract is rendered again. */
 export function shapeOf(...descs: DescMessage[]): string {
-  const hash = createHash('sha256').update('writer 1')
+  const hash = createHash('sha256').update('writer 2')
   const seen = new Set<DescMessage | DescEnum>()
   for (const desc of descs) addShape(desc)
   return hash.digest('hex').slice(0, 12)
@@ -63,6 +63,8 @@ function writerOf(desc: DescMessage): (message: Message) => string {
 
 /** Writes `"key":value`, or nothing where the field stays out. */
 function fieldWriter(field: DescField): (message: Record<string, unknown>) => string {
+  // What is only ever sent in never leaves.
+  if (isInputOnly(field)) return () => ''
   const key = `${JSON.stringify(field.jsonName)}:`
   const name = field.localName
   const write = valueWriter(field) as (value: unknown) => string // takes what the field holds

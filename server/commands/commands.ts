@@ -7,8 +7,9 @@ import { UsageError } from './command.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { token } from './token.ts'
+import { verify } from './verify.ts'
 
-const commands: Record<string, Command> = { serve, bootstrap, token, migrate, check }
+const commands: Record<string, Command> = { serve, bootstrap, token, verify, migrate, check }
 
 export async function runCommand([name = 'help', ...args]: string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined

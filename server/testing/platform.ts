@@ -13,6 +13,7 @@ import { newChildUid, newRootUid } from '../aip/uid.ts'
 import type { App, Overrides } from '../app.ts'
 import { openStore, prepareStore, startApp } from '../app.ts'
 import type { KeyRing } from '../auth/keys.ts'
+import type { Secret } from '../auth/secret.ts'
 import { mintToken } from '../auth/tokens.ts'
 import { makeOrganization } from '../commands/bootstrap.ts'
 import type { Config } from '../config.ts'
@@ -41,11 +42,14 @@ export type Platform = {
   /** A second opening of the same store, as another process would have it. */
   store: Store
   keys: KeyRing
+  secret: Secret
   owner: Person
   /** Another organization and its owner. */
   found(name: string): Promise<Person>
   /** An identity in a group, bound to a built-in role there or elsewhere. */
   addIdentity(group: string, role?: string, place?: string): Promise<Person>
+  /** A person with a verified address. */
+  addUser(email: string): Promise<Person>
   /** Binds an identity to a built-in role in a group. */
   bind(identity: string, role: string, group: string): Promise<void>
   /** An identity in a group, bound there to a role of its own that holds these capabilities. */
@@ -102,7 +106,7 @@ export async function startPlatform(
   const { config } = readConfig({}, [...place.settings, ...fixed, ...args])
   const app = await startApp(config, openLog(config.logLevel), overrides)
   const store = openStore(config)
-  const { keys } = await prepareStore(config, store)
+  const { keys, secret } = await prepareStore(config, store)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const now = overrides.now ?? Date.now
 
@@ -129,6 +133,13 @@ export async function startPlatform(
     return { organization: group, identity, token: await tokenOf(identity) }
   }
 
+  async function addUser(email: string): Promise<Person> {
+    const uid = newRootUid(randomBytes)
+    const draft = create(IdentitySchema, { name: email, email })
+    await store.write(() => createEntry(identities, draft, { uid, now: now() }))
+    return { organization: '', identity: uid, token: await tokenOf(uid) }
+  }
+
   async function addRole(group: string, capabilities: (keyof typeof Capability)[]) {
     const person = await addIdentity(group)
     const role = newChildUid(group, randomBytes)
@@ -152,7 +163,21 @@ export async function startPlatform(
 
   const scheme = config.tls ? 'https' : 'http'
   return {
-    ...{ engine, app, config, store, keys, found, addIdentity, bind, addRole, revoke, tokenOf },
+    ...{
+      engine,
+      app,
+      config,
+      store,
+      keys,
+      secret,
+      found,
+      addIdentity,
+      addUser,
+      bind,
+      addRole,
+      revoke,
+      tokenOf,
+    },
     url: `${scheme}://127.0.0.1:${app.port}`,
     owner: await found('acme'),
     async stop() {
