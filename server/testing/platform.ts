@@ -18,6 +18,7 @@ import { mintToken } from '../auth/tokens.ts'
 import { makeOrganization } from '../commands/bootstrap.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
+import type { Log } from '../log.ts'
 import { openLog } from '../log.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
 import { createEntry } from '../resources/create.ts'
@@ -91,6 +92,7 @@ export async function startPlatform(
   engine: Engine,
   args: string[] = [],
   overrides: Overrides = {},
+  log?: Log,
 ): Promise<Platform> {
   const place = await temporaryStore(engine)
   const fixed = [
@@ -104,7 +106,7 @@ export async function startPlatform(
     '0',
   ]
   const { config } = readConfig({}, [...place.settings, ...fixed, ...args])
-  const app = await startApp(config, openLog(config.logLevel), overrides)
+  const app = await startApp(config, log ?? openLog(config.logLevel), overrides)
   const store = openStore(config)
   const { keys, secret } = await prepareStore(config, store)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }

@@ -4,6 +4,7 @@ import type { DescEnum, DescField, JsonValue } from '@bufbuild/protobuf'
 import { create, mergeFromJson, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
+import { rulesOf } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { invalidField } from '../../aip/errors.ts'
 
@@ -30,6 +31,7 @@ export function refused(field: DescField, value: JsonValue, path: string): Statu
   const texts = typeof value === 'object' && value !== null ? Object.entries(value).flat() : [value]
   const isWhole = texts.every((text) => typeof text !== 'string' || text.isWellFormed())
   if (!isWhole) return invalidField(path, 'must be well-formed Unicode; it holds a lone surrogate')
+  if (rulesOf(field).secret) return invalidField(path, `must be ${expected(field)}`)
   return invalidField(path, `must be ${expected(field)}, not ${describe(value)}`)
 }
 

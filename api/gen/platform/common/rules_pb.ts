@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/rules.proto.
  */
 export const file_platform_common_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKuAQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCDpSCgVydWxlcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYm4gDIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5GaWVsZFJ1bGVzUgVydWxlc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiK+AQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAg6UgoFcnVsZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJuIAyABKAsyGy5wbGF0Zm9ybS5jb21tb24uRmllbGRSdWxlc1IFcnVsZXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * What a value must look like. Whether a field is required, output only or immutable is said by
@@ -83,6 +83,13 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
    * @generated from field: bool text = 9;
    */
   text: boolean;
+
+  /**
+   * A value that is never repeated, not even in a complaint about it.
+   *
+   * @generated from field: bool secret = 10;
+   */
+  secret: boolean;
 };
 
 /**
