@@ -17,7 +17,7 @@ export type Kind<D extends DescMessage> = {
   table: Table
   /** The stamp of what this program renders. */
   shape: string
-  /** The values of the table's own columns, unless whoever writes a row says otherwise. */
+  /** The values of the table's own columns; null for what the resource does not tell, and its writer has to. */
   columns(resource: MessageShape<D>): Value[]
   /** Every spelling of a field that lists can be ordered by, with its column. */
   sortable: ReadonlyMap<string, string>

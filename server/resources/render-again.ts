@@ -25,9 +25,10 @@ export async function renderAgain(store: Store, kind: Kind<DescMessage>): Promis
 function* render(kind: Kind<DescMessage>, uid: string): Work<void> {
   const row = yield* first(selectForUpdate(kind.table, uid))
   if (!row) return
-  const { proto, updateTime } = keptOf(row)
+  const { proto, updateTime, columns } = keptOf(row)
   const resource = messageOf(kind, proto) as Message & { name?: string } & Times
   const createTime = resource.createTime ? timestampMs(resource.createTime) : 0
   const facts = { uid, name: resource.name ?? '', createTime, updateTime }
-  yield* updateEntry(kind.table, entryOf(kind, resource, facts))
+  const values = kind.columns(resource).map((value, at) => value ?? columns[at] ?? null)
+  yield* updateEntry(kind.table, entryOf(kind, resource, facts, values))
 }

@@ -11,7 +11,7 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
     role: ({ roleUid }) => roleUid,
     key_id: ({ keyId }) => keyId,
     /** Of the code, which nobody keeps. */
-    digest: () => '',
+    digest: () => null,
     expire_time: ({ expirationTime }) => (expirationTime ? timestampMs(expirationTime) : 0),
   },
   leaving: hydrated(name, [

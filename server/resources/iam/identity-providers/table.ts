@@ -5,6 +5,6 @@ export const identityProviders = kindOf(IdentityProviderSchema, 'identity_provid
   columns: {
     default_role: ({ defaultRole }) => defaultRole,
     /** Sealed, which only the service can do. */
-    client_secret: () => '',
+    client_secret: () => null,
   },
 })

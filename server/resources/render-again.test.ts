@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { prepareStore, talliedKinds } from '../app.ts'
+import { builtInRole } from '../policy/built-in-roles.ts'
+import { raw, sql } from '../store/sql.ts'
+import { grpcDoor, restDoor } from '../testing/doors.ts'
+import type { Platform } from '../testing/platform.ts'
+import { onEachStore, startPlatform } from '../testing/platform.ts'
+
+const { listRoleBindings, getRoleBinding } = RoleBindingsService.method
+const { createIdentityProvider } = IdentityProvidersService.method
+const { createGroupInvite } = GroupInvitesService.method
+const { getGroup, listGroups } = GroupsService.method
+
+onEachStore('rows of another time', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+    const { organization } = platform.owner
+    for (let at = 0; at < 60; at++) await platform.addIdentity(organization, 'viewer')
+    const oidc = { issuer: 'https://sso.test', clientId: 'x', clientSecret: 'hush' }
+    const provider = { name: 'sso', defaultRole: builtInRole('viewer').uid, oidc }
+    const invite = { roleUid: builtInRole('viewer').uid, ttl: '3600s' }
+    const door = restDoor(platform.url)
+    await door.call(
+      createIdentityProvider,
+      { parent: organization, identityProvider: provider },
+      platform.owner.token,
+    )
+    await door.call(createGroupInvite, { parent: organization, groupInvite: invite }, platform.owner.token)
+  })
+  after(() => platform.stop())
+
+  /** The answers of both doors, which must agree. */
+  async function answers() {
+    const { token, organization } = platform.owner
+    const doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    const all = []
+    for (const door of doors) {
+      const bindings = await door.call(listRoleBindings, { pageSize: 200 }, token)
+      const [first] = (bindings.body?.roleBindings ?? []) as { uid: string }[]
+      const binding = await door.call(getRoleBinding, { uid: first?.uid ?? '' }, token)
+      const group = await door.call(getGroup, { uid: organization }, token)
+      all.push({ bindings, binding, group, groups: await door.call(listGroups, {}, token) })
+      door.close()
+    }
+    assert.deepEqual(all[1], all[0])
+    return all[0]
+  }
+
+  const mark = async (shape: string, kinds: readonly string[]) => {
+    await platform.store.write(function* () {
+      for (const kind of kinds) yield sql`update ${raw(kind)} set shape = ${shape}`
+    })
+  }
+
+  test('leave as those of today do, whichever of them is old', async () => {
+    const fresh = await answers()
+    for (const kind of ['identities', 'groups', 'roles', 'role_bindings']) {
+      await mark('of another time', [kind])
+      assert.deepEqual(await answers(), fresh, kind)
+    }
+  })
+
+  test('that are marked are rendered anew at the next start, with what they lend', async () => {
+    const fresh = await answers()
+    const secrets = sql`select client_secret, digest from identity_providers, group_invites`
+    const kept = await platform.store.query(secrets)
+    assert.equal(kept.length, 1)
+    await mark('', talliedKinds)
+    await platform.store.write(function* () {
+      for (const kind of ['identities', 'groups', 'roles'])
+        yield sql`update ${raw(kind)} set binding_json = '', binding_bytes = null`
+    })
+    await prepareStore(platform.config, platform.store)
+    for (const kind of talliedKinds) {
+      const left = await platform.store.query(sql`select uid from ${raw(kind)} where shape = ''`)
+      assert.deepEqual(left, [], kind)
+    }
+    assert.deepEqual(await answers(), fresh)
+    assert.deepEqual(await platform.store.query(secrets), kept, 'what no resource tells is kept')
+  })
+})
