@@ -1,5 +1,7 @@
 // Benchmarks, as ratios against a bound taken in the same run. `npm run bench -- get list` runs those alone.
 import { loadavg } from 'node:os'
+import { benchAccess } from './access.ts'
+import { benchBindings } from './bindings.ts'
 import { pinning } from './cores.ts'
 import { benchCreates } from './creates.ts'
 import { benchGet } from './get.ts'
@@ -14,6 +16,8 @@ import { benchStart } from './start.ts'
 const benches: Record<string, Bench> = {
   get: benchGet,
   list: benchList,
+  bindings: benchBindings,
+  access: benchAccess,
   grpc: benchGrpc,
   creates: benchCreates,
   pages: benchPages,

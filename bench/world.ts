@@ -22,14 +22,18 @@ export type World = {
   end(): Promise<void>
 }
 
+/** What a benchmark adds to the store of its world. */
+export type Planting = (store: Store, organization: string) => Promise<unknown>
+
 /** `more` are settings beside the defaults, such as those of PostgreSQL. */
-export async function startWorld(count: number, more: string[] = []): Promise<World> {
+export async function startWorld(count: number, more: string[] = [], plantMore?: Planting): Promise<World> {
   const { settings, port, remove } = await temporarySettings(more)
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
   const { organization, identity } = await makeOrganization(store, config, 'bench', undefined)
   const group = await plant(store, organization, count)
+  await plantMore?.(store, organization)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const token = await mintToken(keys, parties, identity, Date.now())
   await store.close()

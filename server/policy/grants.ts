@@ -5,7 +5,7 @@ import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
-import { join, raw, sql, tuple } from '../store/sql.ts'
+import { join, raw, sql } from '../store/sql.ts'
 import type { Form, Leaving, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Bits } from './bits.ts'
@@ -19,12 +19,14 @@ export type Grants = {
 
 /** All that a caller holds, or what reaches `place` alone. In a write, nobody revokes it before the end. */
 export function* readGrants(caller: Caller, place: string | undefined, isWrite: boolean): Work<Grants> {
-  const bindings = selectBindings(caller, place)
-  const identity = sql`select null, null, create_time from identities where uid = ${caller.identity}`
+  const places = place === undefined ? undefined : lineage(place)
   // One statement where it can be, since rows of a union cannot be locked.
   const rows = isWrite
-    ? [...(yield identity), ...(yield sql`${bindings} /*pg for share of b */`)]
-    : yield sql`${identity} union all ${bindings}`
+    ? [
+        ...(yield selectIdentity(caller)),
+        ...(yield sql`${selectBindings(caller, places)} /*pg for share of b */`),
+      ]
+    : yield selectGrants(caller, places)
   const isIdentity = ([place]: Row) => place === null
   return grantsOf(
     caller,
@@ -33,38 +35,64 @@ export function* readGrants(caller: Caller, place: string | undefined, isWrite: 
   )
 }
 
+const selectIdentity = ({ identity }: Caller) =>
+  sql`select null, null, create_time from identities where uid = ${identity}`
+
+/** Their values are the identity, the places if there are any, and the identity again. */
+function selectGrants(caller: Caller, places: readonly string[] | undefined): Sql {
+  const pieces = remembered(`${places?.length}`, () => {
+    return sql`${selectIdentity(caller)} union all ${selectBindings(caller, places)}`
+  })
+  return { pieces, values: [caller.identity, ...(places ?? []), caller.identity] }
+}
+
+function selectBindings({ identity }: Caller, places: readonly string[] | undefined): Sql {
+  const from = places ? bindingsAt(places) : raw('role_bindings b cross join roles r where 1 = 1')
+  return sql`select b.parent, r.bits, null from ${from} and b.identity = ${identity} and r.uid = b.role`
+}
+
+/**
+ * Places as rows, each looked up on its own: `in` would make SQLite build a table of them first, and a join
+ * that it may turn around would read all that the caller holds.
+ */
+const bindingsAt = (places: readonly string[]) =>
+  sql`(${placeRows(places)}) p cross join role_bindings b cross join roles r where b.parent = p.place`
+
+const placeRows = (places: readonly string[]) =>
+  join(
+    places.map((place) => sql`select /*pg cast( */ ${place} /*pg as text) collate "C" */ as place`),
+    ' union all ',
+  )
+
 /** The grants that reach `place` together with the row of a resource, in one statement. */
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
   const places = lineage(place)
-  const key = `${table.name} ${places.length} ${form.kind === 'json' ? form.shape : ''}`
-  let pieces = known.get(key)
-  if (!pieces) {
-    // Frozen, so that a driver remembers its text: this is the statement of every Get.
-    pieces = Object.freeze(composeGrantsWithRow(places, table, form).pieces)
-    known.set(key, pieces)
-  }
+  const key = `${places.length} ${table.name} ${form.kind === 'json' ? form.shape : ''}`
+  const pieces = remembered(key, () => composeGrantsWithRow(places, table, form))
   return { pieces, values: [identity, ...places, identity, place] }
 }
 
-/** One for each table, depth and form. */
+/** One for each depth, table and form. */
 const known = new Map<string, readonly string[]>()
+
+/** Frozen, so that a driver remembers the text: these are the statements of every call. */
+function remembered(key: string, compose: () => Sql): readonly string[] {
+  let pieces = known.get(key)
+  if (!pieces) {
+    pieces = Object.freeze(compose().pieces)
+    known.set(key, pieces)
+  }
+  return pieces
+}
 
 function composeGrantsWithRow(places: readonly string[], table: Table, form: Form): Sql {
   const leaving = table.leaving(form)
   const [json, bytes] = form.kind === 'json' ? [leaving, noBytes] : [raw('null'), leaving]
   return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${''}
     union all select 'binding', b.parent, r.bits, null, ${noBytes}
-      from (${placeRows(places)}) p join role_bindings b on b.identity = ${''} and b.parent = p.place
-      join roles r on r.uid = b.role
+      from ${bindingsAt(places)} and b.identity = ${''} and r.uid = b.role
     union all select 'row', ${json}, null, update_time, ${bytes} from ${raw(table.name)} where uid = ${''}`
 }
-
-/** Places as rows, each looked up on its own: `in` would make SQLite build a table of them first. */
-const placeRows = (places: readonly string[]) =>
-  join(
-    places.map((place) => sql`select /*pg cast( */ ${place} /*pg as text) collate "C" */ as place`),
-    ' union all ',
-  )
 
 const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
 
@@ -84,12 +112,6 @@ export function splitGrantsAndRow(
     else row = { leaving: (first ?? bytes) as Leaving | null, updateTime: time as number }
   }
   return { grants: grantsOf(caller, identity, bindings), row }
-}
-
-function selectBindings(caller: Caller, place: string | undefined): Sql {
-  const within = place === undefined ? sql`` : sql` and b.parent in ${tuple(lineage(place))}`
-  return sql`select b.parent, r.bits, null from role_bindings b join roles r on r.uid = b.role
-    where b.identity = ${caller.identity}${within}`
 }
 
 function grantsOf(caller: Caller, identity: Row | undefined, bindings: Row[]): Grants {
