@@ -49,6 +49,34 @@ describe('a server and the commands beside it', timeout, () => {
     assert.match(await answer.text(), new RegExp(`"uid":"${first.organization.uid}"`))
   })
 
+  test('verify says that an organization owns its domain, which takes a name that is one', async () => {
+    const run = (...args: string[]) => runStemmad(folder, ['verify', ...args])
+    const named = await run(first.organization.uid)
+    assert.equal(named.code, 2)
+    assert.match(named.stderr, /such as example\.com; this one is named "acme"/)
+    const [one, other] = [
+      await bootstrap(folder, '--org', 'acme.example.com'),
+      await bootstrap(folder, '--org', 'acme.example.com'),
+    ]
+    const verified = await run(one.organization.uid, '--kind', 'customer')
+    assert.equal(verified.stdout, 'acme.example.com is verified.\n')
+    const taken = await run(other.organization.uid)
+    assert.deepEqual([taken.code, taken.stderr], [2, 'another organization is verified under this name\n'])
+    const group = await (
+      await fetch(`${server.url}/iam/v2beta1/groups/${one.organization.uid}`, {
+        headers: { authorization: `Bearer ${one.token}` },
+      })
+    ).json()
+    assert.deepEqual([group.verified, group.kind], [true, 'ORG_KIND_CUSTOMER'])
+    assert.equal(
+      (await run(one.organization.uid, '--undo')).stdout,
+      'acme.example.com is no longer verified.\n',
+    )
+    assert.equal((await run(other.organization.uid)).code, 0)
+    for (const args of [[], ['x'], ['0'.repeat(40)], [one.organization.uid, '--kind', 'huge']])
+      assert.equal((await run(...args)).code, 2, args.join(' '))
+  })
+
   test('bootstrap says the same in words', async () => {
     const { code, stdout } = await runStemmad(folder, [
       'bootstrap',
