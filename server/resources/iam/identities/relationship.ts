@@ -11,7 +11,7 @@ import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platfo
 import type { FieldViolation } from '../../../aip/errors.ts'
 import type { IssuerRule } from '../issuer.ts'
 import { issuerFault } from '../issuer.ts'
-import { patternFault } from '../pattern.ts'
+import { issuerPatternFault, patternFault } from '../pattern.ts'
 import { keySetFault } from './key-set.ts'
 
 const day = 24 * 60 * 60 * 1000
@@ -71,7 +71,7 @@ function checkClaims(
   check: Check,
 ): void {
   if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, rule))
-  else if (iss.case === 'issuerPattern') check('issuer_pattern', patternFault(iss.value))
+  else if (iss.case === 'issuerPattern') check('issuer_pattern', issuerPatternFault(iss.value))
   else check('issuer', 'is required, or issuer_pattern in its place')
   if (sub.case === 'subject') check('subject', emptyFault(sub.value))
   else if (sub.case === 'subjectPattern') check('subject_pattern', patternFault(sub.value))
