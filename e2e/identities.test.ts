@@ -142,7 +142,7 @@ examples('identities', {
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [
       'claimMatch.claims[sub]',
     ])
-    const twice = { ...claimMatch, claims, claimPatterns: { env: '.*' } }
+    const twice = { ...claimMatch, claims, claimPatterns: { env: '.+' } }
     assert.deepEqual(await refuse(stage, { claimMatch: twice }), ['claimMatch.claimPatterns[env]'])
   },
 

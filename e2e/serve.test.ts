@@ -62,11 +62,9 @@ describe('a server and the commands beside it', timeout, () => {
     assert.equal(verified.stdout, 'acme.example.com is verified.\n')
     const taken = await run(other.organization.uid)
     assert.deepEqual([taken.code, taken.stderr], [2, 'another organization is verified under this name\n'])
-    const group = await (
-      await fetch(`${server.url}/iam/v2beta1/groups/${one.organization.uid}`, {
-        headers: { authorization: `Bearer ${one.token}` },
-      })
-    ).json()
+    const path = `${server.url}/iam/v2beta1/groups/${one.organization.uid}`
+    const answer = await fetch(path, { headers: { authorization: `Bearer ${one.token}` } })
+    const group = (await answer.json()) as { verified: boolean; kind: string }
     assert.deepEqual([group.verified, group.kind], [true, 'ORG_KIND_CUSTOMER'])
     assert.equal(
       (await run(one.organization.uid, '--undo')).stdout,

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { patternFault } from './pattern.ts'
+import { issuerPatternFault, patternFault } from './pattern.ts'
 
 describe('a pattern', () => {
   test('is what RE2 takes', () => {
-    const good = [
-      '.*',
-      'repo:acme/.*:ref:refs/heads/(main|v[0-9]+)',
-      '(?i)abc',
-      '\\pL+',
-      '(?P<name>x)',
-      'a{0,1000}',
-    ]
-    for (const pattern of good) assert.equal(patternFault(pattern), undefined, pattern)
+    const ci = 'repo:acme/.*:ref:refs/heads/(main|v[0-9]+)'
+    for (const pattern of ['.+', ci, '(?i)abc', '\\pL+', '(?P<name>x)', 'a{1,1000}'])
+      assert.equal(patternFault(pattern), undefined, pattern)
   })
 
   test('is told what is wrong with it', () => {
-    assert.equal(patternFault(''), 'must not be empty')
     for (const pattern of [
       '(',
       ')',
@@ -29,15 +22,22 @@ describe('a pattern', () => {
       '((a{99}){99}){99}',
     ])
       assert.match(patternFault(pattern) ?? '', /^must be an RE2 regular expression: /, pattern)
+    for (const pattern of ['', '.*', 'a?', '(x|)', '^$'])
+      assert.match(patternFault(pattern) ?? '', /empty string/, pattern)
   })
 
   test('that would take long elsewhere is read at once', () => {
-    for (const pattern of [
-      '(a+)+$',
-      '(a|aa)+$',
-      `${'(a?)'.repeat(100)}${'a'.repeat(100)}`,
-      '('.repeat(340) + ')'.repeat(340),
-    ])
+    const nested = `${'('.repeat(340)}a${')'.repeat(340)}`
+    const optional = `${'(a?)'.repeat(100)}${'a'.repeat(100)}`
+    for (const pattern of ['(a+)+$', '(a|aa)+$', optional, nested])
       assert.equal(patternFault(pattern), undefined, pattern)
+  })
+
+  test('of issuers says whose they are', () => {
+    for (const pattern of ['.+', 'https://.+', 'https?://[^/]+', 'https://[a-z.]+/?', '(', '.*'])
+      assert.ok(issuerPatternFault(pattern), pattern)
+    const clusters = 'https://oidc\\.eks\\.[a-z0-9-]+\\.amazonaws\\.com/id/.+'
+    for (const pattern of ['https://.+\\.example\\.com', clusters])
+      assert.equal(issuerPatternFault(pattern), undefined, pattern)
   })
 })
