@@ -8,5 +8,13 @@ export function requireMatch(ifMatch: string | undefined, updateTime: number): v
   if (ifMatch === undefined || ifMatch.trim() === '*') return
   const current = etagOf(updateTime)
   if (ifMatch.split(',').some((tag) => tag.trim() === current)) return
-  throw aborted('the resource has changed since it was read; read it again, then repeat the change', 412)
+  throw changed()
 }
+
+/** Nothing matches what is not there any more. */
+export function requireNone(ifMatch: string | undefined): void {
+  if (ifMatch !== undefined) throw changed()
+}
+
+const changed = () =>
+  aborted('the resource has changed since it was read; read it again, then repeat the change', 412)

@@ -96,8 +96,12 @@ function checkElements(list: Iterable<unknown>, path: string, test: StringTest, 
   for (const element of list) checkValue(element, `${path}[${at++}]`, test, report)
 }
 
+/** The path of an entry of a map; its key is the caller's, and may be anything. */
+export const entryPath = (path: string, key: unknown) =>
+  `${path}[${String(key).slice(0, 100).toWellFormed()}]`
+
 function checkEntry(key: unknown, value: unknown, path: string, test: StringTest, report: Report) {
-  const where = `${path}[${String(key).slice(0, 100).toWellFormed()}]`
+  const where = entryPath(path, key)
   if (typeof key === 'string')
     test(key, (description) => report({ field: where, description: `the key ${description}` }))
   checkValue(value, where, test, report)

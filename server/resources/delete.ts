@@ -1,6 +1,6 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { failedPrecondition, notFound } from '../aip/errors.ts'
-import { requireMatch } from '../aip/etag.ts'
+import { requireMatch, requireNone } from '../aip/etag.ts'
 import type { Reply } from '../aip/passage.ts'
 import { lineage, parentOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
@@ -37,6 +37,7 @@ export function deleteResource(
       if (before) yield* before(uid)
       yield* removeUnused(kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
+    else requireNone(call.ifMatch)
     return emptyReply
   }, call.deadline)
 }

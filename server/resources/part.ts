@@ -42,7 +42,7 @@ export type Loan = {
 export function hydrated(name: string, loans: readonly Loan[]): (form: Form) => Sql {
   return (form) => {
     if (form.kind === 'bytes') {
-      const parts = loans.map((loan) => borrow(name, loan, raw(loan.bytes), raw("''")))
+      const parts = loans.map((loan) => borrow(name, loan, raw(`coalesce(${loan.bytes}, '')`), raw("''")))
       return sql`cast(${join([raw(`${name}.proto`), ...parts], ' || ')} as blob)`
     }
     const parts = loans.map((loan) => {

@@ -57,6 +57,8 @@ export type Platform = {
   addRole(group: string, capabilities: (keyof typeof Capability)[]): Promise<Person & { role: string }>
   /** Takes all roles from an identity, and the identity itself if asked to. */
   revoke(identity: string, isDeleted?: boolean): Promise<void>
+  /** Takes the roles that an identity has in one group. */
+  revokeIn(identity: string, group: string): Promise<void>
   tokenOf(identity: string, now?: number): Promise<string>
   stop(): Promise<void>
 }
@@ -163,6 +165,14 @@ export async function startPlatform(
     })
   }
 
+  function revokeIn(identity: string, group: string): Promise<void> {
+    return store.write(function* () {
+      const bindings =
+        yield sql`select uid from role_bindings where identity = ${identity} and parent = ${group}`
+      for (const [uid] of bindings) yield* removeEntry(roleBindings, uid as string)
+    })
+  }
+
   const scheme = config.tls ? 'https' : 'http'
   return {
     ...{
@@ -178,6 +188,7 @@ export async function startPlatform(
       bind,
       addRole,
       revoke,
+      revokeIn,
       tokenOf,
     },
     url: `${scheme}://127.0.0.1:${app.port}`,

@@ -150,8 +150,8 @@ describe('null', () => {
   })
 
   test('has no place in lists and maps', () => {
-    assertRefused({ texts: ['a', null] }, 'texts')
-    assertRefused({ colors: [null] }, 'colors')
+    assertRefused({ texts: ['a', null] }, 'texts[1]', /^must be a string, not null$/)
+    assertRefused({ colors: [null] }, 'colors[0]')
     assertRefused({ labels: { a: null } }, 'labels')
     assertRefused({ inners: [{}, null] }, 'inners[1]', /^must be a JSON object, not null$/)
     assertRefused({ byText: { a: null } }, 'by_text[a]', /not null/)
@@ -212,7 +212,7 @@ describe('a value', () => {
     assert.deepEqual(read({ text: '\0 😀 \u2028' }), { text: '\0 😀 \u2028' })
     for (const text of [1, true, [], {}, ['a']]) assertRefused({ text }, 'text', /^must be a string, not /)
     assertRefused({ raw: '{"text":"\\ud800"}' }, 'text', /^must be well-formed Unicode/)
-    assertRefused({ raw: '{"texts":["a","x\\udc00"]}' }, 'texts', /^must be well-formed Unicode/)
+    assertRefused({ raw: '{"texts":["a","x\\udc00"]}' }, 'texts[1]', /^must be well-formed Unicode/)
     assertRefused({ raw: '{"labels":{"\\ud800":"a"}}' }, 'labels', /^must be well-formed Unicode/)
     assertRefused({ raw: '{"byText":{"\\ud800":{}}}' }, 'by_text[\ufffd]', /^must be well-formed Unicode/)
   })
@@ -253,7 +253,7 @@ describe('a value', () => {
     assertRefused({ small: 2147483648 }, 'small')
     assertRefused({ unsigned: -1 }, 'unsigned')
     assertRefused({ bigger: '-1' }, 'bigger')
-    assertRefused({ bigs: ['1', '1.5'] }, 'bigs')
+    assertRefused({ bigs: ['1', '1.5'] }, 'bigs[1]')
   })
 
   test('of 64 bits keeps its last digit as a string, and is refused where a number has lost it', () => {
@@ -279,9 +279,12 @@ describe('a value', () => {
     for (const color of ['blue', 'GREEN', '5', '', 2, -1, 1.5, true, {}, '__proto__']) {
       assertRefused({ color }, 'color', /^must be one of COLOR_UNSPECIFIED, RED, BLUE, not /)
     }
-    assertRefused({ colors: ['RED', 2] }, 'colors')
+    assertRefused({ colors: ['RED', 2] }, 'colors[1]', /^must be one of COLOR_UNSPECIFIED, RED, BLUE, not 2$/)
     assertRefused({ colorOf: { a: 99 } }, 'color_of')
-    assert.throws(() => readAll('{"capabilities":[103,1601]}', RoleSchema), StatusError)
+    assert.throws(
+      () => readAll('{"capabilities":[103,1601]}', RoleSchema),
+      /must be one of UNKNOWN, .*, … \(\d+ in all\), not 1601/,
+    )
   })
 
   test('of bytes is base64 in any variant', () => {

@@ -13,31 +13,69 @@ export type JsonObject = { [key: string]: JsonValue }
 export const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export function readLeaf(target: ReflectMessage, field: DescField, value: JsonValue, path: string): void {
+/** `elementPath` tells how an element of a list is named; in a query they have no numbers. */
+export function readLeaf(
+  target: ReflectMessage,
+  field: DescField,
+  value: JsonValue,
+  path: string,
+  elementPath = (at: number) => `${path}[${at}]`,
+): void {
   try {
     if (isFieldMask(field) && typeof value === 'string') {
       // Paths keep their spelling; whoever applies the mask accepts both.
       target.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
     } else mergeFromJson(target.desc, target.message, { [field.jsonName]: strict(field, value) })
   } catch {
-    throw refused(field, value, path)
+    throw badElement(field, value, elementPath) ?? refused(field, value, path)
   }
+}
+
+/** The first element of a list that is not what it should be. */
+function badElement(
+  field: DescField,
+  value: JsonValue,
+  path: (at: number) => string,
+): StatusError | undefined {
+  if (field.fieldKind !== 'list' || field.listKind === 'message' || !Array.isArray(value)) return undefined
+  const isBad = (element: JsonValue) => {
+    try {
+      mergeFromJson(field.parent, create(field.parent), { [field.jsonName]: [strictOne(field, element)] })
+      return false
+    } catch {
+      return true
+    }
+  }
+  const at = value.findIndex(isBad)
+  if (at < 0) return undefined
+  return complaint(path(at), expectedOne(field), value[at] ?? null)
 }
 
 const isFieldMask = (field: DescField): field is DescField & { fieldKind: 'message' } =>
   field.fieldKind === 'message' && field.message.typeName === 'google.protobuf.FieldMask'
 
 export function refused(field: DescField, value: JsonValue, path: string): StatusError {
+  return rulesOf(field).secret
+    ? invalidField(path, `must be ${expected(field)}`)
+    : complaint(path, expected(field), value)
+}
+
+function complaint(path: string, wanted: string, value: JsonValue): StatusError {
   const texts = typeof value === 'object' && value !== null ? Object.entries(value).flat() : [value]
   const isWhole = texts.every((text) => typeof text !== 'string' || text.isWellFormed())
-  if (!isWhole) return invalidField(path, 'must be well-formed Unicode; it holds a lone surrogate')
-  if (rulesOf(field).secret) return invalidField(path, `must be ${expected(field)}`)
-  return invalidField(path, `must be ${expected(field)}, not ${describe(value)}`)
+  return invalidField(
+    path,
+    isWhole
+      ? `must be ${wanted}, not ${describe(value)}`
+      : 'must be well-formed Unicode; it holds a lone surrogate',
+  )
 }
 
 function strict(field: DescField, value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((element) => strictOne(field, element))
   if (!isObject(value)) return strictOne(field, value)
+  const isCounted = field.fieldKind === 'map' && integers.has(field.mapKey)
+  if (isCounted && !Object.keys(value).every((key) => wholeKey.test(key))) throw new Error('no whole number')
   return Object.fromEntries(Object.entries(value).map(([key, element]) => [key, strictOne(field, element)]))
 }
 
@@ -57,6 +95,7 @@ const integers = new Set([
   ...[ScalarType.INT64, ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64],
 ])
 
+const wholeKey = /^-?\d{1,20}$/
 const numeral = /^-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?$/
 
 /** `1.0` and `1e2` are whole. A number beyond 2^53 has lost its last digits before we see it; a string has not. */
@@ -71,10 +110,7 @@ function wholeNumber(value: JsonValue): JsonValue {
 function expected(field: DescField): string {
   switch (field.fieldKind) {
     case 'enum':
-      return `one of ${field.enum.values
-        .map(({ name }) => name)
-        .slice(0, 12)
-        .join(', ')}`
+      return oneOf(field.enum)
     case 'list':
       return 'a JSON array of the right values'
     case 'map':
@@ -84,6 +120,18 @@ function expected(field: DescField): string {
     case 'scalar':
       return scalarNames.get(field.scalar) ?? 'a number in range'
   }
+}
+
+function expectedOne({ enum: desc, scalar }: DescField): string {
+  return desc ? oneOf(desc) : (scalarNames.get(scalar ?? ScalarType.INT32) ?? 'a number in range')
+}
+
+const mostNamed = 12
+
+function oneOf({ values }: DescEnum): string {
+  const names = values.map(({ name }) => name)
+  const more = names.length > mostNamed ? `, … (${names.length} in all)` : ''
+  return `one of ${names.slice(0, mostNamed).join(', ')}${more}`
 }
 
 const scalarNames = new Map([

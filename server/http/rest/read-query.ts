@@ -75,7 +75,7 @@ function addToList(
   path: string,
 ): void {
   const scratch = reflect(owner.desc, create(owner.desc))
-  readLeaf(scratch, field, [jsonOf(field, value, path)], path)
+  readLeaf(scratch, field, [jsonOf(field, value, path)], path, () => path)
   for (const element of scratch.get(field)) owner.get(field).add(element)
 }
 

@@ -40,10 +40,13 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
   return holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], identity)
 }
 
-/** Whoever takes over an identity holds what it holds, so they must hold as much themselves. */
+/**
+ * Whoever takes over an identity holds what it holds, so they must hold as much themselves. What others have
+ * given it elsewhere they have given to whoever rules its organization.
+ */
 export function* requireAsMuchAs({ caller }: Grants, identity: string): Work<void> {
   const bindings = yield sql`select b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
-    where b.identity = ${identity}`
+    where b.identity = ${identity} and b.root = ${rootOf(identity)}`
   if (bindings.length === 0) return
   const own = yield* readGrants(caller, undefined, true)
   for (const [place, bits] of bindings) requireHeld(own, bitsOf(bits as string), place as string)

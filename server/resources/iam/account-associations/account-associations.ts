@@ -15,6 +15,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
 import { isUid } from '../../../aip/uid.ts'
+import { entryPath } from '../../../aip/validate.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
@@ -89,7 +90,7 @@ export function accountAssociationsService(surroundings: Surroundings) {
 function requireIdentities({ chainguard }: AccountAssociation): void {
   for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {})) {
     if (!isUid(uid))
-      throw invalidField(`chainguard.service_bindings[${service}]`, 'must be the uid of an identity')
+      throw invalidField(entryPath('chainguard.service_bindings', service), 'must be the uid of an identity')
   }
 }
 

@@ -29,7 +29,7 @@ export function keyIdOf(code: string): string | undefined {
   if (code.length > longest) return undefined
   try {
     const { kid } = JSON.parse(Buffer.from(code, 'base64').toString()) as { kid?: unknown }
-    return typeof kid === 'string' ? kid : undefined
+    return typeof kid === 'string' && /^[0-9a-f]{16}$/.test(kid) ? kid : undefined
   } catch {
     return undefined
   }

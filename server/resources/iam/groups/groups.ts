@@ -88,6 +88,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
     try {
       yield* createEntry(groupAccessRequests, request, facts)
     } catch (error) {
+      if (error instanceof StoreError && error.kind === 'foreign-key') throw noOrganization()
       if (error instanceof StoreError && error.kind === 'unique')
         throw tooManyRequests('you have asked for access already; its owners will answer')
       throw error

@@ -16,13 +16,15 @@ import {
   RelationshipTypeSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
-import { parentOf, userUid } from '../../../aip/uid.ts'
+import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { all } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
-import { deleteResource } from '../../delete.ts'
+import { deleteResource, removeEntry } from '../../delete.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, points } from '../../list.ts'
 import { messageReply } from '../../reply.ts'
@@ -30,6 +32,7 @@ import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
 import { requireAsMuchAs } from '../giving.ts'
 import type { IssuerRule } from '../issuer.ts'
+import { roleBindings } from '../role-bindings/table.ts'
 import { relationshipFaults, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 
@@ -82,6 +85,7 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
 
     deleteIdentity: (call: Call) =>
       deleteResource(surroundings, identities, call, {
+        before: removeElsewhere,
         inUse: 'cannot delete identity that still holds roles',
       }),
 
@@ -95,6 +99,14 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
         )
       }),
   }
+}
+
+/** Bindings in other organizations, which nobody here may see, do not keep an identity from being deleted. */
+function* removeElsewhere(uid: string): Work<void> {
+  const bindings = yield* all(
+    sql`select uid from role_bindings where identity = ${uid} and root <> ${rootOf(uid)}`,
+  )
+  for (const [binding] of bindings) yield* removeEntry(roleBindings, binding as string)
 }
 
 function ofType(type: RelationshipType): Sql[] {

@@ -5,6 +5,8 @@ const mostKeys = 20
 const privateParts = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const curves = new Set(['P-256', 'P-384', 'P-521', 'Ed25519'])
 const fewestRsaBits = 2048
+/** Larger ones take long to verify with. */
+const mostRsaBits = 8192
 
 type Jwk = Record<string, unknown>
 
@@ -33,12 +35,13 @@ function keysOf(text: string): Jwk[] | undefined {
 function keyFault(key: Jwk): string | undefined {
   if (privateParts.some((part) => Object.hasOwn(key, part))) return 'must be a public key; it holds a secret'
   if (key.use !== undefined && key.use !== 'sig') return 'must be a key for signatures'
-  if (key.kty !== 'RSA' && !curves.has(String(key.crv)))
-    return 'must be an RSA key, or one on P-256, P-384, P-521 or Ed25519'
+  const isOnCurve = typeof key.crv === 'string' && curves.has(key.crv)
+  if (key.kty !== 'RSA' && !isOnCurve) return 'must be an RSA key, or one on P-256, P-384, P-521 or Ed25519'
   try {
     const { asymmetricKeyDetails } = createPublicKey({ key, format: 'jwk' })
     const bits = asymmetricKeyDetails?.modulusLength
-    return bits !== undefined && bits < fewestRsaBits ? `must have at least ${fewestRsaBits} bits` : undefined
+    const isFitting = bits === undefined || (bits >= fewestRsaBits && bits <= mostRsaBits)
+    return isFitting ? undefined : `must have ${fewestRsaBits} to ${mostRsaBits} bits`
   } catch {
     return 'is no key that can be read'
   }

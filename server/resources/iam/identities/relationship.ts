@@ -9,10 +9,13 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { FieldViolation } from '../../../aip/errors.ts'
+import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../issuer.ts'
 import { issuerFault } from '../issuer.ts'
 import { issuerPatternFault, patternFault } from '../pattern.ts'
 import { keySetFault } from './key-set.ts'
+
+const mostFaults = 20
 
 const day = 24 * 60 * 60 * 1000
 const longestKeyLife = 365 * day
@@ -60,7 +63,7 @@ export function relationshipFaults(
     default:
       check('claim_match', 'is required, or static_keys, aws_identity or service_principal in its place')
   }
-  return faults
+  return faults.slice(0, mostFaults)
 }
 
 type Check = (field: string, fault: string | undefined) => void
@@ -78,11 +81,11 @@ function checkClaims(
   else check('subject', 'is required, or subject_pattern in its place')
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
-  for (const name of Object.keys(claims)) check(`claims[${name}]`, claimFault(name))
+  for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isTwice = Object.hasOwn(claims, name)
     const fault = isTwice ? 'must not stand in claims as well' : claimFault(name)
-    check(`claim_patterns[${name}]`, fault ?? patternFault(pattern))
+    check(entryPath('claim_patterns', name), fault ?? patternFault(pattern))
   }
 }
 

@@ -41,6 +41,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
     provider: IdentityProvider,
     hasSecret: boolean,
   ): Work<void> {
+    yield* requireGivable(grants, group, provider.defaultRole, 'default_role')
     const oidc = oidcOf(provider)
     if (!oidc) throw invalidField('oidc', 'is required')
     const fault = issuerFault(oidc.issuer, rule)
@@ -55,7 +56,6 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
         'oidc.additional_scopes',
         'must be scopes as RFC 6749 writes them: visible ASCII, no spaces',
       )
-    yield* requireGivable(grants, group, provider.defaultRole, 'default_role')
   }
 
   return {
@@ -91,12 +91,14 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
         call,
         call.request.identityProvider ?? create(IdentityProviderSchema),
         {
-          *revise({ columns: [, stored], merged, mask, grants }) {
+          *revise({ columns: [, stored], current, merged, mask, grants }) {
             const sent = oidcOf(merged)?.clientSecret ?? ''
             // Nobody can send back a secret that is never shown, so only naming it clears it.
             const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
             const secret = isKept ? (stored as string) : sealed(sent)
             yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
+            if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
+              throw invalidField('oidc.client_secret', 'must be given again for another issuer')
             return [merged.defaultRole, secret]
           },
         },

@@ -16,7 +16,7 @@ import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityOf, nameOf } from '../../../policy/capabilities.ts'
 import { reach } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import { getResource } from '../../get.ts'
@@ -70,10 +70,11 @@ export function rolesService(surroundings: Surroundings) {
     updateRole: (call: Call<UpdateRoleRequest>) =>
       updateResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
         conflict,
-        revise({ current, merged, grants }) {
+        *revise({ current, merged, grants }) {
           const before = bitsOf(current)
           const added = [...tidy(merged)].filter((bit) => !before.has(bit))
           requireHeld(grants, new Set(added), parentOf(call.demand.scope))
+          yield lockBindings(call.demand.scope)
         },
       }),
 
@@ -83,6 +84,10 @@ export function rolesService(surroundings: Surroundings) {
       }),
   }
 }
+
+/** Whoever acts on a binding of the role has finished before the role changes, and acts on the new one after. */
+const lockBindings = (role: string) =>
+  sql`select uid from role_bindings where role = ${role} /*pg for no key update */`
 
 /** In ascending order, each once; answers them as bits. */
 function tidy(role: Role): Bits {
