@@ -79,6 +79,22 @@ examples('attacks on IAM', {
     assert.ok(!JSON.stringify(error).includes(rival.organization))
   },
 
+  async 'what an identity holds elsewhere is not for those who rule a team alone'(stage) {
+    const { platform, owner, fail, succeed } = stage
+    const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
+    const uid = await make(stage, createIdentity, { parent: team, identity: { name: 'robot', claimMatch } })
+    const updater = await platform.addRole(team, ['CAP_IAM_IDENTITY_UPDATE'])
+    const change = { identity: { uid, claimMatch: { subject: 'mine' } } }
+    await succeed(updateIdentity, change, updater.token)
+    const rival = await platform.found('rival')
+    await platform.bind(uid, 'owner', rival.organization)
+    const back = { identity: { uid, claimMatch: { subject: 'back' } } }
+    const error = await fail(updateIdentity, back, updater.token)
+    assert.equal(error.code, 7)
+    assert.ok(!JSON.stringify(error).includes(rival.organization))
+    await succeed(updateIdentity, back)
+  },
+
   async 'a client secret does not follow a provider to another issuer'(stage) {
     const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush' }
     const uid = await make(stage, createIdentityProvider, {

@@ -2,10 +2,10 @@
 // role of an identity provider, the approval of a request.
 
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
-import { cannotGive, invalidField } from '../../aip/errors.ts'
+import { cannotGive, invalidField, permissionDenied } from '../../aip/errors.ts'
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
 import type { Bits } from '../../policy/bits.ts'
-import { nameOfBit } from '../../policy/capabilities.ts'
+import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
 import { bitsOf, holds, lackingAt, readGrants } from '../../policy/grants.ts'
 import { sql } from '../../store/sql.ts'
@@ -42,11 +42,17 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 
 /**
  * Whoever takes over an identity holds what it holds, so they must hold as much themselves. What others have
- * given it elsewhere they have given to whoever rules its organization.
+ * given it in their organizations they have given to whoever rules the identities of its own.
  */
 export function* requireAsMuchAs({ caller }: Grants, identity: string): Work<void> {
+  const root = rootOf(identity)
+  const elsewhere = yield* first(
+    sql`select uid from role_bindings where identity = ${identity} and root <> ${root} limit 1`,
+  )
+  if (elsewhere && !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root))
+    throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
   const bindings = yield sql`select b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
-    where b.identity = ${identity} and b.root = ${rootOf(identity)}`
+    where b.identity = ${identity} and b.root = ${root}`
   if (bindings.length === 0) return
   const own = yield* readGrants(caller, undefined, true)
   for (const [place, bits] of bindings) requireHeld(own, bitsOf(bits as string), place as string)

@@ -14,11 +14,12 @@ import {
   CheckStatus,
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
-import { isUid } from '../../../aip/uid.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import { admit } from '../../../policy/admit.ts'
+import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
@@ -28,6 +29,7 @@ import { equalTo, listResources } from '../../list.ts'
 import { messageReply } from '../../reply.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
+import { requireBindable } from '../giving.ts'
 import { accountAssociations } from './table.ts'
 
 export function accountAssociationsService(surroundings: Surroundings) {
@@ -49,9 +51,7 @@ export function accountAssociationsService(surroundings: Surroundings) {
         {
           uid: call.request.parent,
           conflict: () => 'the group has an account association already',
-          prepare(draft) {
-            requireIdentities(draft)
-          },
+          prepare: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
         },
       ),
 
@@ -62,9 +62,7 @@ export function accountAssociationsService(surroundings: Surroundings) {
         call,
         call.request.accountAssociation ?? create(AccountAssociationSchema),
         {
-          revise({ merged }) {
-            requireIdentities(merged)
-          },
+          revise: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
         },
       ),
 
@@ -86,12 +84,10 @@ export function accountAssociationsService(surroundings: Surroundings) {
   }
 }
 
-/** Services of the platform act as identities, so these are named by their uids. */
-function requireIdentities({ chainguard }: AccountAssociation): void {
-  for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {})) {
-    if (!isUid(uid))
-      throw invalidField(entryPath('chainguard.service_bindings', service), 'must be the uid of an identity')
-  }
+/** Services of the platform act as identities, which must be such as could be bound there. */
+function* requireIdentities(grants: Grants, group: string, { chainguard }: AccountAssociation): Work<void> {
+  for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {}))
+    yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
 }
 
 const clouds: { [type: number]: { name: string; account: 'google' | 'amazon' | 'azure' } } = {
