@@ -41,7 +41,7 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
   return {
     statement: grantsWithRow(demand.caller, place, table, form),
     open(rows) {
-      const { grants, row } = splitGrantsAndRow(demand.caller, rows)
+      const { grants, row } = splitGrantsAndRow(demand.caller, place, rows)
       decide(demand, grants)
       return row
     },

@@ -83,7 +83,11 @@ onEachStore('grants', (engine) => {
     return isWrite ? platform.store.write(work) : platform.store.read(work)
   }
   const readRow = async (caller: Caller, place: string, form: Form = { kind: 'json', shape: groups.shape }) =>
-    splitGrantsAndRow(caller, await platform.store.query(grantsWithRow(caller, place, groups.table, form)))
+    splitGrantsAndRow(
+      caller,
+      place,
+      await platform.store.query(grantsWithRow(caller, place, groups.table, form)),
+    )
   const gone = (error: unknown) => error instanceof StatusError && error.http === 401
 
   before(async () => {

@@ -1,5 +1,5 @@
 // What a caller holds where, read in the same moment as the data it is held against.
-import type { Caller } from '../aip/caller.ts'
+import type { Caller, Narrowing } from '../aip/caller.ts'
 import { unauthenticated } from '../aip/errors.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
@@ -10,57 +10,61 @@ import type { Form, Leaving, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
-import { capabilityOf } from './capabilities.ts'
+import { capabilityNamed, capabilityOf } from './capabilities.ts'
 
 export type Grants = {
   caller: Caller
-  held: readonly { place: string; bits: Bits }[]
+  held: readonly Held[]
 }
+
+type Held = { place: string; bits: Bits }
 
 /** All that a caller holds, or what reaches `place` alone. In a write, nobody revokes it before the end. */
 export function* readGrants(caller: Caller, place: string | undefined, isWrite: boolean): Work<Grants> {
   const places = place === undefined ? undefined : lineage(place)
-  // One statement where it can be, since rows of a union cannot be locked.
-  const rows = isWrite
-    ? [
-        ...(yield selectIdentity(caller)),
-        ...(yield sql`${selectBindings(caller, places)} /*pg for share of b */`),
-      ]
-    : yield selectGrants(caller, places)
-  const isIdentity = ([place]: Row) => place === null
-  return grantsOf(
-    caller,
-    rows.find(isIdentity)?.slice(2),
-    rows.filter((row) => !isIdentity(row)),
-  )
+  if (!isWrite) {
+    const [row] = yield selectGrants(caller, places)
+    return grantsOf(caller, places, row)
+  }
+  // What is aggregated cannot be locked, so a write reads row by row.
+  const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
+  const bindings = yield sql`select ${heldText(places)} from ${bindingsOf(places)}
+    and b.identity = ${caller.identity} /*pg for share of b */`
+  return grantsOf(caller, places, identity && [...identity, bindings.join()])
 }
 
-const selectIdentity = ({ identity }: Caller) =>
-  sql`select null, null, create_time from identities where uid = ${identity}`
-
-/** Their values are the identity, the places if there are any, and the identity again. */
-function selectGrants(caller: Caller, places: readonly string[] | undefined): Sql {
+/** Its values are the places, if there are any, and the identity. */
+function selectGrants({ identity }: Caller, places: readonly string[] | undefined): Sql {
   const pieces = remembered(`${places?.length}`, () => {
-    return sql`${selectIdentity(caller)} union all ${selectBindings(caller, places)}`
+    return sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`
   })
-  return { pieces, values: [caller.identity, ...(places ?? []), caller.identity] }
+  return { pieces, values: [...(places ?? []), identity] }
 }
 
-function selectBindings({ identity }: Caller, places: readonly string[] | undefined): Sql {
-  const from = places ? bindingsAt(places) : raw('role_bindings b cross join roles r where 1 = 1')
-  return sql`select b.parent, r.bits, null from ${from} and b.identity = ${identity} and r.uid = b.role`
-}
+/** All bindings of an identity as one text: few values are read faster than many. */
+const held = (places: readonly string[] | undefined) =>
+  sql`(select string_agg(${heldText(places)}, ',') from ${bindingsOf(places)} and b.identity = i.uid)`
+
+/** Where and what: the place, or its number among the places that were asked for, and the bits. */
+const heldText = (places: readonly string[] | undefined) =>
+  raw(`${places ? 'p.depth' : 'b.parent'} || ' ' || r.bits`)
 
 /**
  * Places as rows, each looked up on its own: `in` would make SQLite build a table of them first, and a join
  * that it may turn around would read all that the caller holds.
  */
-const bindingsAt = (places: readonly string[]) =>
-  sql`(${placeRows(places)}) p cross join role_bindings b cross join roles r where b.parent = p.place`
+const bindingsOf = (places: readonly string[] | undefined) =>
+  places
+    ? sql`(${placeRows(places)}) p cross join role_bindings b cross join roles r
+        where b.parent = p.place and r.uid = b.role`
+    : raw('role_bindings b cross join roles r where r.uid = b.role')
 
 const placeRows = (places: readonly string[]) =>
   join(
-    places.map((place) => sql`select /*pg cast( */ ${place} /*pg as text) collate "C" */ as place`),
+    places.map((place, depth) => {
+      const number = raw(String(depth))
+      return sql`select ${number} as depth, /*pg cast( */ ${place} /*pg as text) collate "C" */ as place`
+    }),
     ' union all ',
   )
 
@@ -68,8 +72,12 @@ const placeRows = (places: readonly string[]) =>
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
   const places = lineage(place)
   const key = `${places.length} ${table.name} ${form.kind === 'json' ? form.shape : ''}`
-  const pieces = remembered(key, () => composeGrantsWithRow(places, table, form))
-  return { pieces, values: [identity, ...places, identity, place] }
+  const pieces = remembered(key, () => {
+    const row = sql`select ${table.leaving(form)} as leaving, update_time from ${raw(table.name)} where uid = ${''}`
+    return sql`select i.create_time, ${held(places)}, t.leaving, t.update_time
+      from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`
+  })
+  return { pieces, values: [...places, place, identity] }
 }
 
 /** One for each depth, table and form. */
@@ -85,43 +93,68 @@ function remembered(key: string, compose: () => Sql): readonly string[] {
   return pieces
 }
 
-function composeGrantsWithRow(places: readonly string[], table: Table, form: Form): Sql {
-  const leaving = table.leaving(form)
-  const [json, bytes] = form.kind === 'json' ? [leaving, noBytes] : [raw('null'), leaving]
-  return sql`select 'identity', null, null, create_time, ${noBytes} from identities where uid = ${''}
-    union all select 'binding', b.parent, r.bits, null, ${noBytes}
-      from ${bindingsAt(places)} and b.identity = ${''} and r.uid = b.role
-    union all select 'row', ${json}, null, update_time, ${bytes} from ${raw(table.name)} where uid = ${''}`
-}
-
-const noBytes = raw('/*pg cast( */ null /*pg as bytea) */')
-
 /** `leaving` is null where the row's JSON is of another shape. */
 export type LeavingRow = { leaving: Leaving | null; updateTime: number }
 
 export function splitGrantsAndRow(
   caller: Caller,
+  place: string,
   rows: Row[],
 ): { grants: Grants; row: LeavingRow | undefined } {
-  let identity: Row | undefined
-  let row: LeavingRow | undefined
-  const bindings: Row[] = []
-  for (const [kind, first = null, second = null, time = null, bytes = null] of rows) {
-    if (kind === 'identity') identity = [time]
-    else if (kind === 'binding') bindings.push([first, second])
-    else row = { leaving: (first ?? bytes) as Leaving | null, updateTime: time as number }
-  }
-  return { grants: grantsOf(caller, identity, bindings), row }
+  const [first] = rows
+  const grants = grantsOf(caller, lineage(place), first)
+  const [, , leaving = null, updateTime = null] = first ?? []
+  const isThere = updateTime !== null
+  const row = { leaving: leaving as Leaving | null, updateTime: updateTime as number }
+  return { grants, row: isThere ? row : undefined }
 }
 
-function grantsOf(caller: Caller, identity: Row | undefined, bindings: Row[]): Grants {
-  const [createTime] = identity ?? []
+/** From the time the identity was made and the text of what it holds. */
+function grantsOf(caller: Caller, places: readonly string[] | undefined, row: Row | undefined): Grants {
+  const [createTime, text] = row ?? []
   // A uid is never given twice, but a token must not outlive its identity into one that was restored or imported.
   if (createTime === undefined || Math.floor((createTime as number) / 1000) > caller.issuedAt) {
     throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
   }
-  const held = bindings.map(([place, bits]) => ({ place: place as string, bits: bitsOf(bits as string) }))
-  return { caller, held }
+  const held = text ? heldOf(text as string, places) : []
+  return { caller, held: caller.narrowing ? narrowed(held, caller.narrowing) : held }
+}
+
+function heldOf(text: string, places: readonly string[] | undefined): Held[] {
+  const parts = partsOf(text)
+  // In place of its number, the place.
+  return places ? parts.map(({ place, bits }) => ({ place: places[Number(place)] ?? '', bits })) : parts
+}
+
+/** The same callers come again and again, with the same text. */
+const read = new Map<string, Held[]>()
+const mostRead = 1000
+
+function partsOf(text: string): Held[] {
+  let parts = read.get(text)
+  if (!parts) {
+    parts = text.split(',').map((part) => {
+      const [place = '', bits = ''] = part.split(' ')
+      return { place, bits: bitsOf(bits) }
+    })
+    if (read.size >= mostRead) read.clear()
+    read.set(text, parts)
+  }
+  return parts
+}
+
+/** What is left of what is held where a token keeps its bearer to some groups or capabilities. */
+function narrowed(held: readonly Held[], { scopes, capabilities }: Narrowing): Held[] {
+  const bits = capabilities && new Set(capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? []))
+  const kept = bits ? held.map((one) => ({ ...one, bits: one.bits.intersection(bits) })) : [...held]
+  if (!scopes) return kept
+  return kept.flatMap(({ place, bits }) =>
+    scopes.flatMap((scope) => {
+      // Held above the group, it is held in the group; held below it, it stays where it is.
+      if (isAtOrBelow(scope, place)) return [{ place: scope, bits }]
+      return isAtOrBelow(place, scope) ? [{ place, bits }] : []
+    }),
+  )
 }
 
 const decoded = new Map<string, Bits>()
