@@ -55,7 +55,8 @@ function openPatiently(file: string, readOnly: boolean): DatabaseSync {
   for (const since = Date.now(); ; ) {
     const db = new DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
     try {
-      if (!readOnly) db.exec('pragma journal_mode = wal; pragma synchronous = full')
+      if (!readOnly)
+        db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000')
       db.exec('pragma cache_size = -16000; pragma temp_store = memory; select 1 from sqlite_schema')
       return db
     } catch (error) {
