@@ -232,4 +232,11 @@ export const matrix: Record<string, MatrixRow> = {
     singleUse: true,
   }),
   'platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite': deletes(makeInvite),
+
+  // Their bearer is no access token: one of ours leads to no person, and is no refresh token.
+  'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 7, 7, 7, 7, 7] },
+  'platform.oidc.SecurityTokenService.ExchangeRefreshToken': {
+    request: () => ({}),
+    codes: [16, 16, 16, 16, 16, 16, 16],
+  },
 }

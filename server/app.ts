@@ -11,14 +11,25 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
+import { issuerRuleOf } from './aip/issuer.ts'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
+import { askAwsOverNetwork } from './auth/ask-aws.ts'
+import type { AskAws } from './auth/aws.ts'
+import { discoveryPaths } from './auth/discovery.ts'
+import { openExchange } from './auth/exchange.ts'
+import { openIssuerKeys } from './auth/issuer-keys.ts'
 import type { KeyRing } from './auth/keys.ts'
-import { openKeyRing } from './auth/keys.ts'
+import { openKeyRing, tendKeys } from './auth/keys.ts'
+import type { Outbound } from './auth/outbound.ts'
+import { openOutbound } from './auth/outbound.ts'
+import { openRefreshTokens } from './auth/refresh.ts'
 import type { Secret } from './auth/secret.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
+import { securityTokenService } from './auth/security-token-service.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import type { PlainPaths } from './http/dispatch.ts'
@@ -28,6 +39,7 @@ import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
 import type { Log } from './log.ts'
+import { capabilityNamed } from './policy/capabilities.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
@@ -37,10 +49,10 @@ import { groupInvites } from './resources/iam/group-invites/table.ts'
 import { groupsService } from './resources/iam/groups/groups.ts'
 import { groups } from './resources/iam/groups/table.ts'
 import { identitiesService } from './resources/iam/identities/identities.ts'
+import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
 import { identityProviders } from './resources/iam/identity-providers/table.ts'
-import { issuerRuleOf } from './resources/iam/issuer.ts'
 import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
 import { roleBindings } from './resources/iam/role-bindings/table.ts'
 import { seedRoles } from './resources/iam/roles/built-in.ts'
@@ -59,7 +71,13 @@ import { sql } from './store/sql.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 /** What may differ in tests. */
-export type Overrides = { now?: () => number; random?: RandomBytes; drainPatience?: number }
+export type Overrides = {
+  now?: () => number
+  random?: RandomBytes
+  drainPatience?: number
+  outbound?: Outbound
+  askAws?: AskAws
+}
 
 export function openStore(config: Config, log?: Log): Store {
   if (config.databaseUrl) {
@@ -100,7 +118,12 @@ const kinds = [
 export const talliedKinds = kinds.map(({ table }) => table.name)
 
 /** Every service of the contract with what answers it: one line for each. */
-function endpointsOf(surroundings: Surroundings, config: Config, secret: Secret): Endpoint[] {
+function endpointsOf(
+  surroundings: Surroundings,
+  config: Config,
+  secret: Secret,
+  sts: Methods<typeof SecurityTokenService>,
+): Endpoint[] {
   const rule = issuerRuleOf(config)
   const seal = (plain: string) =>
     Buffer.from(secret.wrap('identity provider', Buffer.from(plain))).toString('base64url')
@@ -113,6 +136,7 @@ function endpointsOf(surroundings: Surroundings, config: Config, secret: Secret)
     serve(IdentityProvidersService, identityProvidersService(surroundings, rule, seal)),
     serve(AccountAssociationsService, accountAssociationsService(surroundings)),
     serve(GroupInvitesService, groupInvitesService(surroundings)),
+    serve(SecurityTokenService, sts),
   ].flat()
 }
 
@@ -142,11 +166,23 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
   }
 }
 
+function openSts(config: Config, store: Store, keys: KeyRing, log: Log, overrides: Overrides) {
+  const { authUrl, baseUrl } = config
+  const { now = Date.now, outbound = openOutbound(), askAws = askAwsOverNetwork } = overrides
+  const onSeen = openLastSeen(store, now, (err) => log.warn({ err }, 'a sighting was not noted'))
+  const issuerKeys = openIssuerKeys(outbound, issuerRuleOf(config), now)
+  const exchange = openExchange({ store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws })
+  const refreshTokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now })
+  const isCapability = (name: string) => capabilityNamed(name) !== undefined
+  return securityTokenService({ exchange, refreshTokens, isCapability })
+}
+
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
   const { now = Date.now, random = pooled(randomBytes), drainPatience = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store)
   const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
-  const endpoints = endpointsOf(surroundings, config, secret)
+  const sts = openSts(config, store, keys, log, overrides)
+  const endpoints = endpointsOf(surroundings, config, secret, sts)
   const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, report)
@@ -161,7 +197,10 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
-  const plain = plainPaths(store, registry, () => isDraining)
+  const plain = { ...plainPaths(store, registry, () => isDraining), ...discoveryPaths(config.authUrl, keys) }
+  const stopTending = tendKeys(store, secret, keys, (err) =>
+    log.warn({ err }, 'keys could not be read again'),
+  )
   const onRequest = dispatch(plain, rest)
   const listener = await listen({
     port,
@@ -184,6 +223,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
       await Promise.race([drained, pause(drainPatience)])
       grpc.destroy()
       listener.destroy()
+      stopTending()
       await store.close()
     },
   }

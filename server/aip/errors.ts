@@ -70,8 +70,8 @@ export const tooLarge = (text: string, http: number) =>
   new StatusError(Code.RESOURCE_EXHAUSTED, text, { http })
 
 /** `challenge` is what WWW-Authenticate says after the realm (RFC 6750). */
-export const unauthenticated = (text: string, challenge = '') =>
-  new StatusError(Code.UNAUTHENTICATED, text, { headers: { 'www-authenticate': challenge } })
+export const unauthenticated = (text: string, challenge = '', cause?: Error) =>
+  new StatusError(Code.UNAUTHENTICATED, text, { headers: { 'www-authenticate': challenge }, cause })
 
 export function permissionDenied(permission: string, resource: string): StatusError {
   const place = resource === '' ? 'this server' : `resource ${resource} (or it might not exist)`

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { issuerFault, issuerRuleOf } from './issuer.ts'
 
-const rule = (baseUrl: string, trustedIssuers: string[] = []) => issuerRuleOf({ baseUrl, trustedIssuers })
+const rule = (baseUrl: string, trustedIssuers: string[] = []) =>
+  issuerRuleOf({ baseUrl, authUrl: 'https://auth.example.com', trustedIssuers })
 
 describe('an issuer', () => {
   const abroad = rule('https://api.example.com')

@@ -7,8 +7,11 @@ export type IssuerRule = {
   trusted: readonly string[]
 }
 
-export function issuerRuleOf(config: { baseUrl: string; trustedIssuers: readonly string[] }): IssuerRule {
-  return { isLoopbackAllowed: isLoopback(new URL(config.baseUrl)), trusted: config.trustedIssuers }
+type IssuerSettings = { baseUrl: string; authUrl: string; trustedIssuers: readonly string[] }
+
+/** We are an issuer ourselves, wherever we are. */
+export function issuerRuleOf({ baseUrl, authUrl, trustedIssuers }: IssuerSettings): IssuerRule {
+  return { isLoopbackAllowed: isLoopback(new URL(baseUrl)), trusted: [...trustedIssuers, authUrl] }
 }
 
 /** What is wrong with an issuer. It is compared with tokens byte by byte, so its spelling is left alone. */
@@ -20,6 +23,11 @@ export function issuerFault(issuer: string, { isLoopbackAllowed, trusted }: Issu
   if (/[?#]/.test(issuer)) return 'must be a URL without query or fragment'
   if (url.protocol === 'https:' || (isLoopbackAllowed && isLoopback(url))) return undefined
   return 'must be an https URL; the operator of this server can allow others with STEMMA_TRUSTED_ISSUERS'
+}
+
+/** Whether an issuer is one that may lie anywhere: on this machine, or where the operator trusts it. */
+export function isSpecial(issuer: string, { isLoopbackAllowed, trusted }: IssuerRule): boolean {
+  return trusted.includes(issuer) || (isLoopbackAllowed && isLoopback(new URL(issuer)))
 }
 
 const isLoopback = ({ hostname }: URL) =>

@@ -48,3 +48,17 @@ function compile(pattern: string): RE2JS | string {
     return error.getDescription()
   }
 }
+
+const kept = new Map<string, RE2JS>()
+const mostKept = 1000
+
+/** Whether a text matches a pattern whole. Patterns are kept compiled, since tokens come often. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  let compiled = kept.get(pattern)
+  if (!compiled) {
+    compiled = RE2JS.compile(pattern)
+    if (kept.size >= mostKept) kept.delete(kept.keys().next().value as string) // not empty
+    kept.set(pattern, compiled)
+  }
+  return compiled.matches(text)
+}

@@ -14,11 +14,14 @@ export type SigningKey = {
   privateKey: CryptoKey
   publicKey: CryptoKey
   publicJwk: JWK
-  retired: boolean
+  /** When another takes its place; in milliseconds, infinite as long as none is there. */
+  retireTime: number
 }
 
 export type KeyRing = {
   signing(): SigningKey
+  /** All that somebody may have to verify with: those in use, those to come, and those whose tokens still live. */
+  published(): readonly JWK[]
   findSigning(kid: string): SigningKey | undefined
   page: PageKeys
   /** Reads the keys again, because another copy may have made new ones. */
@@ -27,44 +30,104 @@ export type KeyRing = {
 
 type Purpose = 'sign' | 'page'
 
-export async function openKeyRing(store: Store, secret: Secret): Promise<KeyRing> {
-  let signing: SigningKey[] = []
-  let page: PageKey[] = []
+/** Every copy knows a new key, and whoever keeps our published keys has read them again, before it is used. */
+const overlap = 10 * 60_000
+const reloadEvery = 60_000
+/** Tokens live for an hour, page tokens for three days. */
+const keptAfter = { sign: 2 * 60 * 60_000, page: 4 * 24 * 60 * 60_000 }
+const oldest = 90 * 24 * 60 * 60_000
 
+export async function openKeyRing(
+  store: Store,
+  secret: Secret,
+  now: () => number = Date.now,
+): Promise<KeyRing> {
+  let signing: SigningKey[] = []
+  let page: (Omit<PageKey, 'retired'> & { retireTime: number })[] = []
+
+  /** In the order in which they are used. */
   async function reload(): Promise<void> {
     const rows = await store.query(
-      sql`select kid, purpose, wrapped, retire_time from keys order by create_time desc`,
+      sql`select kid, purpose, wrapped, retire_time from keys order by create_time, kid`,
     )
     const keys = rows.map(([kid, purpose, wrapped, retireTime]) => ({
       kid: kid as string,
       purpose: purpose as Purpose,
       plain: unwrap(secret, kid as string, wrapped as Uint8Array),
-      retired: retireTime !== null,
+      retireTime: (retireTime as number | null) ?? Number.POSITIVE_INFINITY,
     }))
     page = keys
       .filter(({ purpose }) => purpose === 'page')
-      .map(({ kid, plain, retired }) => ({ kid, secret: createSecretKey(plain), retired }))
+      .map(({ kid, plain, retireTime }) => ({ kid, secret: createSecretKey(plain), retireTime }))
     signing = await Promise.all(keys.filter(({ purpose }) => purpose === 'sign').map(importSigning))
   }
 
-  await ensureKey(store, secret, 'sign', makeSigningKey)
-  await ensureKey(store, secret, 'page', makePageKey)
+  const asPageKey = ({ retireTime, ...key }: (typeof page)[number]): PageKey => ({
+    ...key,
+    retired: retireTime <= now(),
+  })
+
+  await ensureKey(store, secret, 'sign')
+  await ensureKey(store, secret, 'page')
   await reload()
   return {
-    signing: () => inUse(signing),
+    signing: () => inUse(signing, now()),
+    published: () => signing.map(({ publicJwk }) => publicJwk),
     findSigning: (kid) => signing.find((key) => key.kid === kid),
     page: {
       get current() {
-        return inUse(page)
+        return asPageKey(inUse(page, now()))
       },
-      find: (kid) => page.find((key) => key.kid === kid),
+      find(kid) {
+        const key = page.find((one) => one.kid === kid)
+        return key && asPageKey(key)
+      },
     },
     reload,
   }
 }
 
-function inUse<K extends { retired: boolean }>(keys: K[]): K {
-  const key = keys.find(({ retired }) => !retired)
+/** Keeps up with what other copies do, and lets no key grow old. Answers what stops it. */
+export function tendKeys(
+  store: Store,
+  secret: Secret,
+  keys: KeyRing,
+  onError: (error: unknown) => void,
+): () => void {
+  const tend = async () => {
+    await rotateOld(store, secret)
+    await keys.reload()
+  }
+  const timer = setInterval(() => tend().catch(onError), reloadEvery).unref()
+  return () => clearInterval(timer)
+}
+
+async function rotateOld(store: Store, secret: Secret): Promise<void> {
+  const [row] = await store.query(sql`select min(create_time) from keys where retire_time is null`)
+  if (row && (row[0] as number) < Date.now() - oldest) await rotateKeys(store, secret, false)
+}
+
+/** New keys beside those in use, which go after a while; or at once, with all tokens that they signed. */
+export async function rotateKeys(store: Store, secret: Secret, isRevoked: boolean): Promise<void> {
+  const made = { sign: await makeSigningKey(), page: await makePageKey() }
+  const time = Date.now()
+  await store.write(function* () {
+    for (const purpose of ['sign', 'page'] as const) {
+      const { kid, plain } = made[purpose]
+      if (isRevoked) yield sql`delete from keys where purpose = ${purpose}`
+      else {
+        yield sql`delete from keys where purpose = ${purpose} and retire_time < ${time - keptAfter[purpose]}`
+        yield sql`update keys set retire_time = ${time + overlap}
+          where purpose = ${purpose} and (retire_time is null or retire_time > ${time + overlap})`
+      }
+      yield insertKey(kid, purpose, secret.wrap(kid, plain), time)
+    }
+  })
+}
+
+/** Of those that are not retired, the one that was there first. */
+function inUse<K extends { retireTime: number }>(keys: readonly K[], now: number): K {
+  const key = keys.find(({ retireTime }) => retireTime > now)
   if (!key) throw new Error('the store holds no key in use; run stemmad migrate')
   return key
 }
@@ -81,23 +144,20 @@ function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
 }
 
 /** Copies that start together may all get here; the store keeps the key of the first. */
-async function ensureKey(
-  store: Store,
-  secret: Secret,
-  purpose: Purpose,
-  make: () => Promise<{ kid: string; plain: Uint8Array }>,
-) {
+async function ensureKey(store: Store, secret: Secret, purpose: Purpose) {
   const present = await store.query(
     sql`select kid from keys where purpose = ${purpose} and retire_time is null`,
   )
   if (present.length > 0) return
-  const { kid, plain } = await make()
-  const wrapped = secret.wrap(kid, plain)
+  const { kid, plain } = await (purpose === 'sign' ? makeSigningKey() : makePageKey())
+  const statement = insertKey(kid, purpose, secret.wrap(kid, plain), Date.now())
   await store.write(function* () {
-    yield sql`insert into keys (kid, purpose, wrapped, create_time) values (${kid}, ${purpose}, ${wrapped}, ${Date.now()})
-      on conflict do nothing`
+    yield sql`${statement} on conflict do nothing`
   })
 }
+
+const insertKey = (kid: string, purpose: Purpose, wrapped: Uint8Array, time: number) =>
+  sql`insert into keys (kid, purpose, wrapped, create_time) values (${kid}, ${purpose}, ${wrapped}, ${time})`
 
 async function makePageKey() {
   return { kid: randomBytes(8).toString('hex'), plain: randomBytes(32) }
@@ -112,11 +172,11 @@ async function makeSigningKey() {
 async function importSigning({
   kid,
   plain,
-  retired,
+  retireTime,
 }: {
   kid: string
   plain: Buffer
-  retired: boolean
+  retireTime: number
 }): Promise<SigningKey> {
   const jwk = JSON.parse(plain.toString()) as JWK
   const { d: _, ...publicPart } = jwk
@@ -126,6 +186,6 @@ async function importSigning({
     privateKey: (await importJWK(jwk, signingAlgorithm)) as CryptoKey, // a JWK that is no secret imports as a CryptoKey
     publicKey: (await importJWK(publicPart, signingAlgorithm)) as CryptoKey,
     publicJwk,
-    retired,
+    retireTime,
   }
 }

@@ -2,36 +2,55 @@
 import { randomUUID } from 'node:crypto'
 import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
-import type { Caller } from '../aip/caller.ts'
+import type { Caller, Narrowing } from '../aip/caller.ts'
 import { unauthenticated } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { KeyRing } from './keys.ts'
 import { signingAlgorithm } from './keys.ts'
 
 export const tokenLifetime = 3600
-const tokenType = 'at+jwt'
+export const tokenType = 'at+jwt'
 const longestToken = 16 * 1024
 const mostRemembered = 10_000
 const reloadPause = 1000
 
-export type TokenParties = { issuer: string; audience: string }
+export type TokenParties = { issuer: string; audience: string | string[] }
+
+/** What a token may say besides who its bearer is. */
+export type MoreClaims = {
+  /** Whose token it was exchanged for (RFC 8693). */
+  act?: { iss: string; sub: string; aud: string }
+  email?: string
+  narrowing?: Narrowing
+  /** When it ends, in seconds, if not after an hour. */
+  latest?: number
+}
 
 export async function mintToken(
   keys: KeyRing,
   parties: TokenParties,
   identity: string,
   now: number,
+  { act, email, narrowing = {}, latest }: MoreClaims = {},
 ): Promise<string> {
   const { kid, privateKey } = keys.signing()
   const issued = Math.floor(now / 1000)
-  return new SignJWT({ client_id: 'stemmad' })
+  const { scopes, capabilities } = narrowing
+  const claims = {
+    client_id: 'stemmad',
+    ...(act && { act }),
+    ...(email && { email, email_verified: true }),
+    ...(scopes && { scopes }),
+    ...(capabilities && { cap: capabilities }),
+  }
+  return new SignJWT(claims)
     .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid })
     .setIssuer(parties.issuer)
     .setAudience(parties.audience)
     .setSubject(identity)
     .setIssuedAt(issued)
     .setNotBefore(issued)
-    .setExpirationTime(issued + tokenLifetime)
+    .setExpirationTime(latest ?? issued + tokenLifetime)
     .setJti(randomUUID())
     .sign(privateKey)
 }
@@ -107,9 +126,24 @@ function keyIdOf(token: string): string {
   }
 }
 
-function callerOf({ sub = '', iat = 0 }: JWTPayload): Caller {
+/** What a verified token keeps its bearer to. */
+export const narrowingOf = ({ scopes, cap }: JWTPayload): Narrowing => ({
+  ...textsOf('scopes', scopes),
+  ...textsOf('capabilities', cap),
+})
+
+function callerOf(payload: JWTPayload): Caller {
+  const { sub = '', iat = 0 } = payload
   if (typeof sub !== 'string' || !isUid(sub)) throw invalid('the subject of the token is no identity')
-  return { identity: sub, issuedAt: iat }
+  const narrowing = narrowingOf(payload)
+  return { identity: sub, issuedAt: iat, ...(Object.keys(narrowing).length > 0 && { narrowing }) }
+}
+
+function textsOf(key: keyof Narrowing, claim: unknown): Narrowing {
+  if (claim === undefined) return {}
+  if (!Array.isArray(claim) || !claim.every((one) => typeof one === 'string'))
+    throw invalid(`the claim ${key} of the token is not as it must be`)
+  return { [key]: claim }
 }
 
 function explain(error: unknown, { audience }: TokenParties) {

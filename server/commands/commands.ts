@@ -4,12 +4,13 @@ import { bootstrap } from './bootstrap.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
+import { keys } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { token } from './token.ts'
 import { verify } from './verify.ts'
 
-const commands: Record<string, Command> = { serve, bootstrap, token, verify, migrate, check }
+const commands: Record<string, Command> = { serve, bootstrap, token, verify, keys, migrate, check }
 
 export async function runCommand([name = 'help', ...args]: string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined

@@ -4,7 +4,8 @@ import { requestIdOf } from './door.ts'
 import { isTls, safeHeaders } from './headers.ts'
 import { splitTarget } from './target.ts'
 
-export type PlainAnswer = { status: number; type: string; body: string }
+/** `cacheFor` is in seconds; what says nothing of it is kept by nobody. */
+export type PlainAnswer = { status: number; type: string; body: string; cacheFor?: number }
 type Answer = () => PlainAnswer | Promise<PlainAnswer>
 export type PlainPaths = Record<string, Answer>
 
@@ -18,7 +19,11 @@ export function dispatch(paths: PlainPaths, rest: Handle): Handle {
   }
 }
 
-const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body })
+const text = (status: number, body: string): PlainAnswer => ({
+  status,
+  type: 'text/plain; charset=utf-8',
+  body,
+})
 
 async function attempt(answer: Answer): Promise<PlainAnswer> {
   try {
@@ -34,10 +39,10 @@ async function answerPlainly(
   response: ServerResponse,
 ): Promise<void> {
   const isAsked = request.method === 'GET' || request.method === 'HEAD'
-  const { status, type, body } = isAsked ? await attempt(answer) : text(405, 'method not allowed\n')
+  const { status, type, body, cacheFor } = isAsked ? await attempt(answer) : text(405, 'method not allowed\n')
   if (response.destroyed) return
   response.writeHead(status, [
-    ...safeHeaders(isTls(request.socket)),
+    ...safeHeaders(isTls(request.socket), cacheFor),
     ...['x-request-id', requestIdOf(request.headers['x-request-id'])],
     ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
     ...(isAsked ? [] : ['allow', 'GET, HEAD']),

@@ -9,6 +9,9 @@ const always = [
 ]
 const underTls = [...always, 'strict-transport-security', 'max-age=31536000']
 
-export const safeHeaders = (isTls: boolean): readonly string[] => (isTls ? underTls : always)
+export function safeHeaders(isTls: boolean, cacheFor?: number): readonly string[] {
+  const headers = isTls ? underTls : always
+  return cacheFor === undefined ? headers : ['cache-control', `max-age=${cacheFor}`, ...headers.slice(2)]
+}
 
 export const isTls = (socket: Duplex | null) => socket instanceof TLSSocket

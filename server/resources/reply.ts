@@ -1,5 +1,5 @@
 // Answers, from messages or straight from rows: what is stored is sent on without being decoded.
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { notFound } from '../aip/errors.ts'
@@ -30,11 +30,6 @@ export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 
   const whole = leaving ?? (yield* readBytes(kind.table, [uid])).get(uid)
   return rowReply(kind, whole as Leaving, updateTime as number)
 }
-
-export const messageReply = <D extends DescMessage>(desc: D, message: MessageShape<D>): Reply => ({
-  json: () => writeJson(desc, message),
-  bytes: () => toBinary(desc, message),
-})
 
 /** SPEC section 4: an empty body, and over gRPC an empty message. */
 export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array() }

@@ -21,8 +21,10 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     const deadline = Date.now() + envelope.timeout
     let caller: Caller | undefined
     try {
-      caller = await authenticate(envelope.authorization)
+      const isOpen = endpoint.method.access?.open ?? false
+      caller = isOpen ? nobody : await authenticate(envelope.authorization)
       const call = callOf(endpoint.method, await readRequest(), caller, deadline, envelope)
+      if (isOpen && call.demand.fault) throw call.demand.fault
       const answered = await inTime(endpoint.handler(call as Call<never>), deadline)
       const reply = rendered(answered, envelope.door)
       report(endpoint.method, envelope, caller, performance.now() - started, undefined)
@@ -35,6 +37,9 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
   }
 }
 
+/** Whoever makes a call that takes no access token. */
+const nobody: Caller = { identity: '', issuedAt: 0 }
+
 const formOf = { rest: 'json', grpc: 'bytes' } as const
 
 function callOf(
@@ -42,10 +47,10 @@ function callOf(
   request: Message,
   caller: Caller,
   deadline: number,
-  { door, ifMatch }: Envelope,
+  { door, ifMatch, authorization }: Envelope,
 ): Call {
   const demand = demandOf(method, request, caller)
-  return { method, request, deadline, ifMatch, form: formOf[door], demand }
+  return { method, request, deadline, ifMatch, authorization, form: formOf[door], demand }
 }
 
 function demandOf(method: Method, request: Message, caller: Caller): Demand {

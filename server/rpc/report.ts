@@ -49,10 +49,16 @@ export function openReport(log: CallLog): { report: Report; registry: Registry }
     const line = { requestId, door, method, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
     else if (faults.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
-    else log.info({ ...line, reason: error.message }, 'call')
+    else log.info({ ...line, reason: reasonOf(error) }, 'call')
   }
 
   return { report, registry: openRegistry(known) }
+}
+
+/** With what callers are not told. */
+function reasonOf(error: Error): string {
+  const { message, cause } = error
+  return cause instanceof Error ? `${message} (${reasonOf(cause)})` : message
 }
 
 export const asStatusError = (thrown: unknown) => (thrown instanceof StatusError ? thrown : internal(thrown))

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24iSgoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIOlEKBmFjY2VzcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJmIAyABKAsyFy5wbGF0Zm9ybS5jb21tb24uQWNjZXNzUgZhY2Nlc3M6NQoFc2NvcGUSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJqIAyABKAhSBXNjb3BlYgZwcm90bzM", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24iWAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAg6UQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYmYgDIAEoCzIXLnBsYXRmb3JtLmNvbW1vbi5BY2Nlc3NSBmFjY2Vzczo1CgVzY29wZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYmogDIAEoCFIFc2NvcGViBnByb3RvMw", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * What a caller must be allowed to do before a method runs.
@@ -35,6 +35,13 @@ export type Access = Message<"platform.common.Access"> & {
    * @generated from field: bool unscoped = 2;
    */
   unscoped: boolean;
+
+  /**
+   * The call needs no access token: whatever credential it takes, it checks itself.
+   *
+   * @generated from field: bool open = 3;
+   */
+  open: boolean;
 };
 
 /**

@@ -22,6 +22,7 @@ import {
   permissionDenied,
   tooManyRequests,
 } from '../../../aip/errors.ts'
+import { messageReply } from '../../../aip/message-reply.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { depthOf, newChildUid, newRootUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
@@ -37,7 +38,7 @@ import { deleteResource, removeEntry } from '../../delete.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
-import { messageReply, readReply } from '../../reply.ts'
+import { readReply } from '../../reply.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
 import { accountAssociations } from '../account-associations/table.ts'
@@ -55,8 +56,8 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
   const { store, now, random } = surroundings
 
   function* createOrganization(call: Call<CreateGroupRequest>): Work<Reply> {
-    const { identity } = call.demand.caller
-    if (organizationCreation === 'nobody')
+    const { identity, narrowing } = call.demand.caller
+    if (organizationCreation === 'nobody' || narrowing)
       throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
     yield* requireFounder(identity)
     const uid = newRootUid(random)

@@ -12,6 +12,8 @@ import {
   IdentityProviderSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
+import type { IssuerRule } from '../../../aip/issuer.ts'
+import { issuerFault } from '../../../aip/issuer.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -24,8 +26,6 @@ import { equalTo, listResources } from '../../list.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireGivable } from '../giving.ts'
-import type { IssuerRule } from '../issuer.ts'
-import { issuerFault } from '../issuer.ts'
 import { identityProviders } from './table.ts'
 
 /** Encrypts what must be kept and never shown. */

@@ -1,0 +1,75 @@
+// An issuer of somebody else: a real server with a discovery document and keys, that signs whatever it is told.
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { CryptoKey, JWK, JWTPayload } from 'jose'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+
+export type ForeignIssuer = {
+  issuer: string
+  /** How often each path was asked for. */
+  asked: Map<string, number>
+  /** A token that is all right, but for what is said otherwise. */
+  sign(claims?: JWTPayload, header?: Record<string, unknown>): Promise<string>
+  /** The key that signs now. */
+  key(): { kid: string; privateKey: CryptoKey; jwk: JWK }
+  rotate(): Promise<void>
+  /** Answers a path in another way than it should. */
+  spoil(path: string, answer: (request: IncomingMessage, response: ServerResponse) => void): void
+  mend(): void
+  close(): Promise<void>
+}
+
+export const discoveryPath = '/.well-known/openid-configuration'
+export const keysPath = '/keys'
+
+export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
+  const asked = new Map<string, number>()
+  const spoiled = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>()
+  let key = await makeKey(algorithm, 'key-1')
+  let count = 1
+
+  const server = createServer((request, response) => {
+    const path = request.url ?? ''
+    asked.set(path, (asked.get(path) ?? 0) + 1)
+    const answer = spoiled.get(path)
+    if (answer) return answer(request, response)
+    const json = (value: unknown) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
+    if (path === discoveryPath) json({ issuer, jwks_uri: issuer + keysPath })
+    else if (path === keysPath) json({ keys: [key.jwk] })
+    else response.writeHead(404).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+
+  return {
+    issuer,
+    asked,
+    key: () => key,
+    sign(claims = {}, header = {}) {
+      const now = Math.floor(Date.now() / 1000)
+      const usual = { iss: issuer, sub: 'robot', aud: 'http://stemma.test', iat: now, exp: now + 600 }
+      return new SignJWT({ ...usual, ...claims })
+        .setProtectedHeader({ alg: algorithm, kid: key.kid, ...header })
+        .sign(key.privateKey)
+    },
+    async rotate() {
+      key = await makeKey(algorithm, `key-${++count}`)
+    },
+    spoil: (path, answer) => spoiled.set(path, answer),
+    mend: () => spoiled.clear(),
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function makeKey(algorithm: string, kid: string) {
+  const { privateKey, publicKey } = await generateKeyPair(algorithm, { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' }
+  return { kid, privateKey, jwk }
+}

@@ -1,0 +1,205 @@
+// Assuming an identity: a token of somebody else's issuer goes in, one of ours comes out. The identity is known
+// before anything is fetched, so that strangers cannot make us call hosts of their choice.
+
+import { fromBinary } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { JWTVerifyGetKey } from 'jose'
+import { createLocalJWKSet, errors, jwtVerify } from 'jose'
+import type { Narrowing } from '../aip/caller.ts'
+import { Code } from '../aip/code.ts'
+import { invalidField, StatusError, unauthenticated } from '../aip/errors.ts'
+import { isUid, userUid } from '../aip/uid.ts'
+import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { AskAws } from './aws.ts'
+import { awsFault, isAwsIdentity, readAwsBearer } from './aws.ts'
+import type { Claims } from './foreign-token.ts'
+import { readUnverified, verifyForeign } from './foreign-token.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import type { KeyRing } from './keys.ts'
+import { signingAlgorithm } from './keys.ts'
+import { OutboundError } from './outbound.ts'
+import { strangeClaim, takesIssuer } from './recognise.ts'
+import { mintToken, narrowingOf, tokenLifetime, tokenType } from './tokens.ts'
+
+export type ExchangeOptions = {
+  store: Store
+  keys: KeyRing
+  issuerKeys: IssuerKeys
+  authUrl: string
+  baseUrl: string
+  now(): number
+  /** Told of every identity that was assumed. */
+  onSeen(identity: string): void
+  askAws: AskAws
+}
+
+export type Asked = { identity: string; audiences: readonly string[]; narrowing: Narrowing }
+export type Issued = { token: string; expiry: number }
+export type Exchange = (bearer: string, asked: Asked) => Promise<Issued>
+
+/** Who was found, for whom, and how far. */
+type Finding = {
+  identity: string
+  email: string | undefined
+  act: { iss: string; sub: string; aud: string }
+  /** What the token that was presented was kept to itself. */
+  narrowing: Narrowing
+  /** When the new token ends at the latest, in seconds. */
+  latest: number
+}
+
+/** One answer for an unknown identity, another issuer and other claims; the cause is for the log. */
+const refused = (cause: string, text = 'no identity can be assumed with this token') =>
+  new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })
+
+export function openExchange(options: ExchangeOptions): Exchange {
+  const { store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
+  const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
+  const audiencesGiven = [baseUrl, authUrl, new URL(baseUrl).host]
+
+  async function load(uid: string): Promise<Identity> {
+    const [row] = isUid(uid) ? await store.query(sql`select proto from identities where uid = ${uid}`) : []
+    if (!row) throw refused(`there is no identity ${uid.slice(0, 200)}`)
+    return fromBinary(IdentitySchema, row[0] as Uint8Array)
+  }
+
+  async function verify(bearer: string, identity: Identity, claims: Claims): Promise<Claims> {
+    const { relationship } = identity
+    if (relationship.case === 'staticKeys') {
+      const { issuerKeys: text, expirationTime } = relationship.value
+      if (!expirationTime || timestampMs(expirationTime) <= now())
+        throw refused('the static keys have expired')
+      return verifyForeign(bearer, claims.iss, localKeys(text), now()).catch(asUnknownKey)
+    }
+    if (claims.iss === authUrl) return verifyOwn(bearer)
+    const find = (isUnknownKey: boolean) => issuerKeys.find(claims.iss, isUnknownKey)
+    try {
+      return await verifyForeign(bearer, claims.iss, await find(false), now())
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw explain(error)
+      const again = await find(true).catch((cause: unknown) => {
+        throw explain(cause)
+      })
+      return verifyForeign(bearer, claims.iss, again, now()).catch(asUnknownKey)
+    }
+  }
+
+  /** Its keys come from the store, and whoever it speaks of must still be there. */
+  async function verifyOwn(bearer: string): Promise<Claims> {
+    const findKey: JWTVerifyGetKey = async ({ kid = '' }) => {
+      if (!keys.findSigning(kid)) await keys.reload()
+      const key = keys.findSigning(kid)
+      if (!key) throw new errors.JWKSNoMatchingKey()
+      return key.publicKey
+    }
+    const { payload } = await jwtVerify(bearer, findKey, {
+      ...{ issuer: authUrl, typ: tokenType, algorithms: [signingAlgorithm] },
+      requiredClaims: ['exp', 'iat', 'sub', 'aud'],
+      currentDate: new Date(now()),
+    }).catch(asUnknownKey)
+    const [row] = await store.query(sql`select create_time from identities where uid = ${payload.sub ?? ''}`)
+    if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0)) throw asUnknownKey('it is gone')
+    return payload as Claims
+  }
+
+  async function findByToken(bearer: string, asked: Asked): Promise<Finding> {
+    const unverified = readUnverified(bearer)
+    const identity = await load(asked.identity || userUid(unverified.iss, unverified.sub))
+    const isOwn = unverified.iss === authUrl
+    // With a token of one's own, one may always have another that can do less.
+    const isSelf = isOwn && unverified.sub === identity.uid
+    if (!isSelf && !takesIssuer(identity, unverified.iss))
+      throw refused(`${identity.uid} does not take tokens of ${unverified.iss.slice(0, 200)}`)
+    const claims = await verify(bearer, identity, unverified)
+    const strange = isSelf ? undefined : strangeClaim(identity, claims, ownAudiences)
+    if (strange === 'iss' || strange === 'sub') throw refused(`${identity.uid} does not take this ${strange}`)
+    if (strange !== undefined)
+      throw refused(`${identity.uid} does not take this ${strange}`, `invalid ${JSON.stringify(strange)}`)
+    const inAnHour = Math.floor(now() / 1000) + tokenLifetime
+    return {
+      identity: identity.uid,
+      email: identity.email,
+      act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
+      narrowing: isOwn ? narrowingOf(claims) : {},
+      latest: isSelf ? Math.min(inAnHour, claims.exp ?? 0) : inAnHour,
+    }
+  }
+
+  async function findByAws(bearer: string, asked: Asked): Promise<Finding> {
+    const identity = await load(asked.identity)
+    const request = readAwsBearer(bearer)
+    if (identity.relationship.case !== 'awsIdentity' || !request) throw refused('no identity of AWS')
+    const fault = awsFault(request, identity.uid, ownAudiences, now())
+    if (fault)
+      throw unauthenticated('the token cannot be verified', 'error="invalid_token"', new Error(fault))
+    const caller = await askAws(request).catch((cause: unknown) => {
+      throw explain(cause)
+    })
+    if (!isAwsIdentity(identity.relationship.value, caller)) throw refused(`${caller.arn} is somebody else`)
+    return {
+      ...{ identity: identity.uid, email: undefined, narrowing: {} },
+      act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
+      latest: Math.floor(now() / 1000) + tokenLifetime,
+    }
+  }
+
+  return async (bearer, asked) => {
+    const strange = asked.audiences.find((one) => !audiencesGiven.includes(one))
+    if (strange !== undefined) throw invalidField('aud', `must be one of ${audiencesGiven.join(', ')}`)
+    const isAws = !bearer.includes('.')
+    const finding = await (isAws ? findByAws(bearer, asked) : findByToken(bearer, asked))
+    const { identity, act, email } = finding
+    const audience = asked.audiences.length > 0 ? [...asked.audiences] : [baseUrl]
+    const narrowing = combine(finding.narrowing, asked.narrowing)
+    const more = { act, narrowing, latest: finding.latest, ...(email && { email }) }
+    const token = await mintToken(keys, { issuer: authUrl, audience }, identity, now(), more)
+    onSeen(identity)
+    return { token, expiry: finding.latest * 1000 }
+  }
+}
+
+/** Keys at hand that do not fit, and whatever else fails where no others can be had. */
+function asUnknownKey(cause: unknown): never {
+  if (cause instanceof StatusError) throw cause
+  throw unauthenticated('the token cannot be verified', 'error="invalid_token"', asError(cause))
+}
+
+/** An issuer that cannot be asked is no fault of the caller, but nothing else can be told either. */
+function explain(error: unknown): unknown {
+  if (!(error instanceof OutboundError)) return error
+  return unauthenticated('the token cannot be verified', 'error="invalid_token"', error)
+}
+
+const asError = (cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause)))
+
+const parsed = new Map<string, JWTVerifyGetKey>()
+const mostParsed = 200
+
+function localKeys(text: string): JWTVerifyGetKey {
+  let keys = parsed.get(text)
+  if (!keys) {
+    keys = createLocalJWKSet(JSON.parse(text))
+    if (parsed.size >= mostParsed) parsed.clear()
+    parsed.set(text, keys)
+  }
+  return keys
+}
+
+/** Both hold: a scope that one of them names lies in one of the other, and a capability is named by both. */
+function combine(a: Narrowing, b: Narrowing): Narrowing {
+  const capabilities =
+    a.capabilities && b.capabilities
+      ? a.capabilities.filter((one) => b.capabilities?.includes(one))
+      : (a.capabilities ?? b.capabilities)
+  const within = (uid: string, place: string) => uid === place || uid.startsWith(`${place}/`)
+  const deeper = (one: string, other: string) =>
+    within(one, other) ? [one] : within(other, one) ? [other] : []
+  const scopes =
+    a.scopes && b.scopes
+      ? a.scopes.flatMap((one) => b.scopes?.flatMap((other) => deeper(one, other)) ?? [])
+      : (a.scopes ?? b.scopes)
+  return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
+}

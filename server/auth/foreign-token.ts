@@ -1,0 +1,74 @@
+// A token of another issuer, before and after its signature is verified. Nothing in it is believed before.
+import type { JWTPayload, JWTVerifyGetKey } from 'jose'
+import { errors, jwtVerify } from 'jose'
+import { unauthenticated } from '../aip/errors.ts'
+import { hasTwins } from '../aip/json-members.ts'
+
+export type Claims = JWTPayload & { iss: string; sub: string; aud: string | string[] }
+
+const longestToken = 16 * 1024
+const skew = 60
+const oldest = '24h'
+
+/** No signature without a key of its own, none by a shared secret (RFC 8725). */
+const algorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+]
+
+/** Answered alike whatever is wrong; the cause is for the log. */
+const invalid = (cause: string, cause2?: unknown) =>
+  unauthenticated(
+    'the token cannot be verified',
+    'error="invalid_token"',
+    new Error(cause, { cause: cause2 }),
+  )
+
+/** What a token says of itself. */
+export function readUnverified(token: string): Claims {
+  if (token.length > longestToken) throw invalid('the token is too long')
+  const parts = token.split('.')
+  if (parts.length !== 3) throw invalid('the token is no signed JSON Web Token')
+  const [header, payload] = parts.slice(0, 2).map(readPart)
+  if (!header || !payload) throw invalid('the token is no JSON Web Token')
+  return claimsOf(payload)
+}
+
+function readPart(part: string): Record<string, unknown> | undefined {
+  const text = Buffer.from(part, 'base64url').toString()
+  try {
+    const value = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    // Two readers of such a token would each believe another claim.
+    return isObject && !hasTwins(text) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function claimsOf(payload: Record<string, unknown>): Claims {
+  const { iss, sub, aud } = payload
+  if (typeof iss !== 'string' || iss === '') throw invalid('the token names no issuer')
+  if (typeof sub !== 'string' || sub === '') throw invalid('the token names no subject')
+  const audiences = Array.isArray(aud) ? aud : [aud]
+  if (audiences.length === 0 || !audiences.every((one) => typeof one === 'string' && one !== ''))
+    throw invalid('the token names no audience')
+  return payload as Claims
+}
+
+/** The claims of a token that was signed by one of the keys and is of this time. */
+export async function verifyForeign(
+  token: string,
+  issuer: string,
+  keys: JWTVerifyGetKey,
+  now: number,
+): Promise<Claims> {
+  const { payload } = await jwtVerify(token, keys, {
+    ...{ issuer, algorithms, clockTolerance: skew, maxTokenAge: oldest },
+    requiredClaims: ['exp', 'iat', 'sub', 'aud'],
+    currentDate: new Date(now),
+  }).catch((error: unknown) => {
+    throw error instanceof errors.JWKSNoMatchingKey ? error : invalid('verification failed', error)
+  })
+  return claimsOf(payload)
+}
