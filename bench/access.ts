@@ -33,30 +33,35 @@ export async function benchAccess(): Promise<Line[]> {
   const store = openStore(config)
   try {
     await prepareStore(config, store)
-    const { identity, deepest } = await plant(store)
-    const demand = demandOf(identity, deepest)
-    const toRow = async () => {
-      const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
-      return open(await store.query(statement))
+    const lines: Line[] = []
+    for (const above of [2, depth]) {
+      const { identity, deepest } = await plant(store, above)
+      lines.push(...(await linesOf(store, demandOf(identity, deepest), above)))
     }
-    const alone = () => store.read(() => admit(demand, false))
-    return [
-      await lineOf('as Get makes it, row included', toRow),
-      await lineOf('as the first step of a read', alone),
-    ]
+    return lines
   } finally {
     await store.close()
     await remove()
   }
 }
 
-async function lineOf(how: string, decide: () => Promise<unknown>): Promise<Line> {
+async function linesOf(store: Store, demand: Demand, above: number): Promise<Line[]> {
+  const toRow = async () => {
+    const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
+    return open(await store.query(statement))
+  }
+  const alone = () => store.read(() => admit(demand, false))
+  const what = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
+  return [await lineOf(`${what}, with the row`, toRow), await lineOf(what, alone)]
+}
+
+async function lineOf(what: string, decide: () => Promise<unknown>): Promise<Line> {
   for (let at = 0; at < 4 * decisions; at++) await decide()
   const taken: number[] = []
   for (let round = 0; round < rounds; round++) taken.push(await costOf(decide))
   const cost = median(taken)
   return {
-    what: `Access, ${bindings} bindings, depth ${depth}, ${how}`,
+    what,
     measured: `${cost.toFixed(1)} µs of the processor`,
     bound: `${goal} µs`,
     ratio: (goal / cost).toFixed(2),
@@ -79,8 +84,8 @@ const demandOf = (identity: string, scope: string): Demand => ({
   ...{ scope, scopeField: 'uid', unscoped: false, fault: undefined, resourceType: GroupSchema.typeName },
 })
 
-/** A line of groups, and bindings along it and in groups beside it. */
-function plant(store: Store): Promise<{ identity: string; deepest: string }> {
+/** A line of groups, and bindings: so many in groups of the line, the others in groups beside it. */
+function plant(store: Store, above: number): Promise<{ identity: string; deepest: string }> {
   const now = Date.now()
   return store.write(function* () {
     const line = [newRootUid(randomBytes)]
@@ -90,7 +95,7 @@ function plant(store: Store): Promise<{ identity: string; deepest: string }> {
     const identity = newChildUid(root, randomBytes)
     yield* createEntry(identities, create(IdentitySchema, { name: 'caller' }), { uid: identity, now })
     for (let at = 0; at < bindings; at++) {
-      let place = line[at]
+      let place = at < above ? line[at] : undefined
       if (place === undefined) {
         place = newChildUid(root, randomBytes)
         yield* createEntry(groups, create(GroupSchema, { name: 'beside' }), { uid: place, now })

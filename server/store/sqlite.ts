@@ -32,23 +32,32 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
   const reader = connect(file, true)
   const queue = openQueue(writer, lockPatience)
 
+  /** At once, nearly always. */
+  function attempted<T>(read: () => T): Promise<T> {
+    try {
+      return Promise.resolve(read())
+    } catch (error) {
+      return isBusy(error) ? patiently(read) : Promise.reject(translate(error))
+    }
+  }
+
   /** Another process may be recovering or closing the store for a moment. */
   async function patiently<T>(read: () => T): Promise<T> {
     const since = Date.now()
     for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, pause))
       try {
         return read()
       } catch (error) {
         if (!isBusy(error) || Date.now() - since > lockPatience) throw translate(error)
-        await new Promise((resolve) => setTimeout(resolve, pause))
       }
     }
   }
 
   return {
     engine: 'sqlite',
-    query: (statement) => patiently(() => reader.all(statement)),
-    read: (work) => patiently(() => readAll(reader, work)),
+    query: (statement) => attempted(() => reader.all(statement)),
+    read: (work) => attempted(() => readAll(reader, work)),
     write: queue.write,
     migrate: (migrations) =>
       queue.write(function* () {
