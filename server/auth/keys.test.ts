@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { grpcDoor, restDoor } from '../testing/doors.ts'
+import type { Platform } from '../testing/platform.ts'
+import { onEachStore, startPlatform } from '../testing/platform.ts'
+import { openKeyRing, rotateKeys } from './keys.ts'
+import { mintToken } from './tokens.ts'
+
+const { listGroups } = GroupsService.method
+
+onEachStore('our keys', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  after(() => platform.stop())
+
+  const published = async () => {
+    const document = (await (await fetch(`${platform.url}/.well-known/openid-configuration`)).json()) as {
+      issuer: string
+      jwks_uri: string
+    }
+    assert.equal(document.issuer, platform.config.authUrl)
+    const path = new URL(document.jwks_uri).pathname
+    const answer = await fetch(platform.url + path)
+    assert.equal(answer.headers.get('cache-control'), 'max-age=300')
+    return (await answer.json()) as { keys: { kid: string; d?: string }[] }
+  }
+
+  test('are published, so that anybody can verify our tokens', async () => {
+    const keys = await published()
+    assert.deepEqual(Object.keys(keys.keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    const { payload } = await jwtVerify(platform.owner.token, createLocalJWKSet(keys), { typ: 'at+jwt' })
+    assert.equal(payload.sub, platform.owner.identity)
+  })
+
+  test('that are new are published before they sign, and the old ones stay as long as their tokens', async () => {
+    let time = Date.now()
+    const ring = await openKeyRing(platform.store, platform.secret, () => time)
+    const parties = { issuer: platform.config.authUrl, audience: platform.config.baseUrl }
+    const mint = () => mintToken(ring, parties, platform.owner.identity, Date.now())
+    const kidOf = (token: string) => decodeProtectedHeader(token).kid
+    const before = await mint()
+    await rotateKeys(platform.store, platform.secret, false)
+    await ring.reload()
+    assert.equal(ring.published().length, 2)
+    assert.equal(kidOf(await mint()), kidOf(before))
+    const oldPage = ring.page.current.kid
+    time += 11 * 60_000
+    const later = await mint()
+    assert.notEqual(kidOf(later), kidOf(before))
+    assert.notEqual(ring.page.current.kid, oldPage)
+    assert.equal(ring.page.find(oldPage)?.retired, true)
+    assert.ok(ring.findSigning(kidOf(before) ?? ''))
+    // A server that has not read its keys again does so for one it does not know.
+    for (const door of [restDoor(platform.url), grpcDoor(platform.url)]) {
+      for (const token of [before, later]) assert.ok((await door.call(listGroups, {}, token)).body)
+      door.close()
+    }
+    assert.equal((await published()).keys.length, 2)
+  })
+
+  test('that are revoked are gone with every token they signed', async () => {
+    const ring = await openKeyRing(platform.store, platform.secret)
+    const old = ring.published().map(({ kid }) => kid)
+    await rotateKeys(platform.store, platform.secret, true)
+    await ring.reload()
+    assert.equal(ring.published().length, 1)
+    assert.ok(!old.includes(ring.published()[0]?.kid))
+    assert.equal(ring.signing().kid, ring.published()[0]?.kid)
+  })
+
+  test('rotated many times at once leave one to use', async () => {
+    await Promise.all([1, 2, 3, 4].map(() => rotateKeys(platform.store, platform.secret, false)))
+    const ring = await openKeyRing(platform.store, platform.secret, () => Date.now() + 60 * 60_000)
+    assert.ok(ring.signing())
+    assert.ok(ring.page.current)
+  })
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { decodeJwt } from 'jose'
+import { sql } from '../store/sql.ts'
+import type { Door } from '../testing/doors.ts'
+import { grpcDoor, restDoor } from '../testing/doors.ts'
+import type { Platform } from '../testing/platform.ts'
+import { onEachStore, startPlatform } from '../testing/platform.ts'
+import type { RefreshTokens } from './refresh.ts'
+import { openRefreshTokens } from './refresh.ts'
+
+const { exchangeRefreshToken } = SecurityTokenService.method
+
+type Pair = { token: { token: string; expiry: string }; refreshToken: { token: string; expiry: string } }
+
+onEachStore('refresh tokens', (engine) => {
+  let platform: Platform
+  let doors: Door[]
+  let tokens: RefreshTokens
+  let skip = 0
+  const now = () => Date.now() + skip
+  before(async () => {
+    platform = await startPlatform(engine, [], { now })
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    const { store, keys, config } = platform
+    tokens = openRefreshTokens({ store, keys, authUrl: config.authUrl, baseUrl: config.baseUrl, now })
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  const issue = async () => (await tokens.issue(platform.owner.identity, platform.config.baseUrl)).token
+  const use = async (door: Door, token: string, request = {}) => {
+    const { body, error } = await door.call(exchangeRefreshToken, request, token)
+    return { pair: body as Pair | undefined, code: error?.code ?? 0 }
+  }
+
+  test('are what clients read: base64 of JSON with the time of their end', async () => {
+    const token = await issue()
+    assert.match(token, /^[A-Za-z0-9+/]+={0,2}$/)
+    const { exp, iat, sub, iss, aud } = JSON.parse(Buffer.from(token, 'base64').toString())
+    assert.equal(exp - iat, 30 * 24 * 60 * 60)
+    assert.deepEqual([sub, iss, aud], [platform.owner.identity, 'http://stemma.test', 'http://stemma.test'])
+  })
+
+  test('yield a pair, of which the access token works and the other is the next to use', async () => {
+    let token = await issue()
+    for (const door of [...doors, ...doors]) {
+      const { pair } = await use(door, token)
+      assert.ok(pair)
+      assert.equal(decodeJwt(pair.token.token).sub, platform.owner.identity)
+      assert.equal(Date.parse(pair.token.expiry), (decodeJwt(pair.token.token).exp ?? 0) * 1000)
+      token = pair.refreshToken.token
+    }
+  })
+
+  test('that come again end all that came from the same sign-in', async () => {
+    for (const door of doors) {
+      const first = await issue()
+      const other = await issue()
+      const second = (await use(door, first)).pair?.refreshToken.token ?? ''
+      assert.equal((await use(door, first)).code, 16)
+      assert.equal((await use(door, second)).code, 16)
+      assert.equal((await use(door, other)).code, 0, 'another sign-in is not touched')
+    }
+  })
+
+  test('used by two at once are used by one', async () => {
+    const token = await issue()
+    const codes = await Promise.all([0, 1, 0, 1].map((at) => use(doors[at] as Door, token)))
+    assert.deepEqual(codes.map(({ code }) => code).sort(), [0, 16, 16, 16])
+  })
+
+  test('end after 30 days, however often they were renewed', async () => {
+    const [door] = doors as [Door]
+    const token = await issue()
+    skip = 20 * 24 * 60 * 60_000
+    const renewed = (await use(door, token)).pair?.refreshToken.token ?? ''
+    assert.notEqual(renewed, '')
+    skip = 31 * 24 * 60 * 60_000
+    assert.equal((await use(door, renewed)).code, 16)
+    skip = 0
+  })
+
+  test('that are wrong in any way are refused alike', async () => {
+    const content = JSON.parse(Buffer.from(await issue(), 'base64').toString())
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+    const wrong = [
+      ...[
+        'x',
+        '',
+        'e30=',
+        encode(null),
+        encode([]),
+        encode({ ...content, secret: 'x' }),
+        encode({ ...content, id: 'x' }),
+      ],
+      ...[
+        encode({ ...content, id: '0'.repeat(32) }),
+        encode({ ...content, id: { a: 1 } }),
+        encode('x'.repeat(9000)),
+      ],
+    ]
+    for (const door of doors)
+      for (const token of wrong) assert.equal((await use(door, token)).code, 16, token)
+    assert.equal(
+      (await use(doors[0] as Door, encode({ ...content, sub: 'somebody else' }))).code,
+      0,
+      'what it says is not believed',
+    )
+  })
+
+  test('can be narrowed, and asked for an audience of ours', async () => {
+    const [door] = doors as [Door]
+    const { pair } = await use(door, await issue(), { cap: ['groups.list'] })
+    assert.deepEqual(decodeJwt(pair?.token.token ?? '').cap, ['groups.list'])
+    const token = await issue()
+    assert.equal((await use(door, token, { aud: ['https://else.test'] })).code, 3)
+    assert.equal((await use(door, token)).code, 0, 'a request that was refused has used nothing')
+  })
+
+  test('go with their identity, and leave nothing in the store that could be used', async () => {
+    const user = await platform.addIdentity('')
+    const { token } = await tokens.issue(user.identity, platform.config.baseUrl)
+    const { secret } = JSON.parse(Buffer.from(token, 'base64').toString())
+    const rows = await platform.store.query(
+      sql`select * from refresh_tokens where identity = ${user.identity}`,
+    )
+    assert.equal(rows.length, 1)
+    assert.ok(!JSON.stringify(rows).includes(secret))
+    await platform.revoke(user.identity, true)
+    assert.equal((await use(doors[0] as Door, token)).code, 16)
+  })
+
+  test('can be revoked', async () => {
+    const token = await issue()
+    await tokens.revoke(token)
+    assert.equal((await use(doors[0] as Door, token)).code, 16)
+  })
+})
