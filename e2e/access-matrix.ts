@@ -239,4 +239,11 @@ export const matrix: Record<string, MatrixRow> = {
     request: () => ({}),
     codes: [16, 16, 16, 16, 16, 16, 16],
   },
+
+  'platform.auth.Auth.Validate': { request: () => ({}), codes: anyone },
+  // None of these callers is a person.
+  'platform.auth.Auth.Delete': {
+    request: () => ({ id: '0'.repeat(40) }),
+    codes: [16, 16, 7, 7, 7, 7, 7],
+  },
 }

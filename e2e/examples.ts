@@ -111,6 +111,7 @@ function plain(): (answer: Answer) => Answer {
       .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
+      .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
       .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b/g, number)
       .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
     return JSON.parse(text) as Answer

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DescService } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -40,6 +41,7 @@ import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
 import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
+import { authService } from './resources/auth/auth.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
@@ -137,6 +139,7 @@ function endpointsOf(
     serve(AccountAssociationsService, accountAssociationsService(surroundings)),
     serve(GroupInvitesService, groupInvitesService(surroundings)),
     serve(SecurityTokenService, sts),
+    serve(Auth, authService(surroundings)),
   ].flat()
 }
 

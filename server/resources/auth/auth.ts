@@ -1,0 +1,111 @@
+// Who one is, and how to be nobody.
+import type { DescMessage } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { DeletionRequest, WhoAmI_Capability } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { WhoAmI_CapabilitySchema, WhoAmISchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { permissionDenied } from '../../aip/errors.ts'
+import { messageReply } from '../../aip/message-reply.ts'
+import { parentOf } from '../../aip/uid.ts'
+import { admit } from '../../policy/admit.ts'
+import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
+import type { Grants } from '../../policy/grants.ts'
+import type { Call } from '../../rpc/call.ts'
+import { among, raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
+import { removeEntry } from '../delete.ts'
+import { groupAccessRequests } from '../iam/group-access-requests/table.ts'
+import { groups } from '../iam/groups/table.ts'
+import { identities } from '../iam/identities/table.ts'
+import { roleBindings } from '../iam/role-bindings/table.ts'
+import { roles } from '../iam/roles/table.ts'
+import type { Kind } from '../kind.ts'
+import { messageOf } from '../kind.ts'
+import { emptyReply } from '../reply.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+const mostTold = 1000
+
+export function authService({ store }: Surroundings) {
+  return {
+    validate: (call: Call) =>
+      store.read(function* () {
+        const grants = yield* admit(call.demand, false)
+        const { identity, narrowing } = grants.caller
+        const row = yield* first(sql`select proto from identities where uid = ${identity}`)
+        const { email, name } = messageOf(identities, row?.[0] as Uint8Array) // admitted in the same moment
+        const { iss, aud, exp, iat } = claimsOf(call.authorization)
+        const answer = create(WhoAmISchema, {
+          ...{ issuer: iss, subject: identity, audience: [aud].flat() },
+          ...{ expiry: timestampFromMs(exp * 1000), issuedAt: timestampFromMs(iat * 1000) },
+          capabilities: narrowing ? yield* narrowedOf(grants) : yield* heldBy(identity),
+          ...(email !== undefined && { email, profile: { name } }),
+        })
+        return messageReply(WhoAmISchema, answer)
+      }),
+
+    delete: (call: Call<DeletionRequest>) =>
+      store.write(function* () {
+        const { caller } = yield* admit(call.demand, true)
+        const isSelf = caller.identity === call.request.id && parentOf(call.request.id) === ''
+        if (!isSelf || caller.narrowing) throw permissionDenied('identity.delete', call.request.id)
+        yield* removeAll(roleBindings, caller.identity)
+        yield* removeAll(groupAccessRequests, caller.identity)
+        yield* removeEntry(identities, caller.identity)
+        return emptyReply
+      }, call.deadline),
+  }
+}
+
+/** What names the identity, wherever it lies. */
+function* removeAll(kind: Kind<DescMessage>, identity: string): Work<void> {
+  const rows = yield* all(sql`select uid from ${raw(kind.table.name)} where identity = ${identity}`)
+  for (const [uid] of rows) yield* removeEntry(kind, uid as string)
+}
+
+type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }
+
+/** Of a token that the corridor has verified. */
+function claimsOf(authorization = ''): Claims {
+  const [, payload = ''] = authorization.split('.')
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
+}
+
+function* heldBy(identity: string): Work<WhoAmI_Capability[]> {
+  const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
+    join groups g on g.uid = b.parent join roles r on r.uid = b.role
+    where b.identity = ${identity} order by b.parent, b.role limit ${mostTold}`)
+  return rows.map(([group, role]) => {
+    const { uid, name, description, capabilities } = messageOf(roles, role as Uint8Array)
+    return create(WhoAmI_CapabilitySchema, {
+      group: groupOf(group as Uint8Array),
+      role: { id: uid, name, description, capabilities: capabilities.map(nameOf) },
+    })
+  })
+}
+
+/** As far as the token reaches. */
+function* narrowedOf({ held }: Grants): Work<WhoAmI_Capability[]> {
+  const byPlace = new Map<string, Set<string>>()
+  for (const { place, bits } of held.slice(0, mostTold)) {
+    const names = byPlace.get(place) ?? new Set()
+    for (const bit of bits) names.add(nameOfBit(bit))
+    byPlace.set(place, names)
+  }
+  if (byPlace.size === 0) return []
+  const rows = yield* all(
+    sql`select uid, proto from groups where uid in ${among([...byPlace.keys()])} order by uid`,
+  )
+  return rows.map(([uid, proto]) =>
+    create(WhoAmI_CapabilitySchema, {
+      group: groupOf(proto as Uint8Array),
+      capabilities: [...(byPlace.get(uid as string) ?? [])].sort(),
+    }),
+  )
+}
+
+function groupOf(proto: Uint8Array) {
+  const { uid, name, description, resourceLimits, verified } = messageOf(groups, proto)
+  return { id: uid, name, description, resourceLimits, verified }
+}
