@@ -32,7 +32,7 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
     () => {},
   )
   const nothing = { authorization: undefined, ifMatch: undefined }
-  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, ...nothing } as const
+  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...nothing } as const
   return {
     async list(request) {
       const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))

@@ -4,6 +4,7 @@ import { benchAccess } from './access.ts'
 import { benchBindings } from './bindings.ts'
 import { pinning } from './cores.ts'
 import { benchCreates } from './creates.ts'
+import { benchExchange } from './exchange.ts'
 import { benchGet } from './get.ts'
 import { benchGrpc } from './grpc.ts'
 import { benchList } from './list.ts'
@@ -18,6 +19,7 @@ const benches: Record<string, Bench> = {
   list: benchList,
   bindings: benchBindings,
   access: benchAccess,
+  exchange: benchExchange,
   grpc: benchGrpc,
   creates: benchCreates,
   pages: benchPages,

@@ -320,3 +320,36 @@ describe('what is fetched for a caller', () => {
     await issuer.close()
   })
 })
+
+onEachStore('those who try and try', (engine) => {
+  test('wait after 300 failures in a minute, and nobody waits for succeeding', async () => {
+    let skip = 0
+    const issuer = await startIssuer('ES256')
+    const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer], {
+      now: () => Date.now() + skip,
+    })
+    const door = restDoor(platform.url)
+    try {
+      const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+      const request = { parent: platform.owner.organization, identity: { name: 'robot', claimMatch } }
+      const { body } = await door.call(createIdentity, request, platform.owner.token)
+      const identity = body?.uid as string
+      const good = await issuer.sign()
+      const attempt = async (token: string) =>
+        (await door.call(exchange, { identity }, token)).error?.code ?? 0
+      for (let at = 0; at < 350; at++) assert.equal(await attempt(good), 0)
+      for (let at = 0; at < 300; at++) assert.equal(await attempt('a.b.c'), 16)
+      assert.deepEqual([await attempt('a.b.c'), await attempt(good)], [8, 8])
+      const headers = { authorization: `Bearer ${good}` }
+      const refused = await fetch(`${platform.url}/sts/exchange?identity=${identity}`, { headers })
+      assert.equal(refused.status, 429)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      skip = 61_000
+      assert.equal(await attempt(good), 0)
+    } finally {
+      door.close()
+      await platform.stop()
+      await issuer.close()
+    }
+  })
+})

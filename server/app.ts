@@ -31,6 +31,7 @@ import { openRefreshTokens } from './auth/refresh.ts'
 import type { Secret } from './auth/secret.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
 import { securityTokenService } from './auth/security-token-service.ts'
+import { openThrottle } from './auth/throttle.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import type { PlainPaths } from './http/dispatch.ts'
@@ -169,6 +170,9 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
   }
 }
 
+/** From one address in a minute, before it has to wait. */
+const failedExchanges = 300
+
 function openSts(config: Config, store: Store, keys: KeyRing, log: Log, overrides: Overrides) {
   const { authUrl, baseUrl } = config
   const { now = Date.now, outbound = openOutbound(), askAws = askAwsOverNetwork } = overrides
@@ -177,7 +181,8 @@ function openSts(config: Config, store: Store, keys: KeyRing, log: Log, override
   const exchange = openExchange({ store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws })
   const refreshTokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now })
   const isCapability = (name: string) => capabilityNamed(name) !== undefined
-  return securityTokenService({ exchange, refreshTokens, isCapability })
+  const throttle = openThrottle(failedExchanges, 60_000, now)
+  return securityTokenService({ exchange, refreshTokens, isCapability, throttle })
 }
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {

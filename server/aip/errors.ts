@@ -128,7 +128,18 @@ export function failedPrecondition(type: string, description: string): StatusErr
 
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
-export const tooManyRequests = (text: string) => new StatusError(Code.RESOURCE_EXHAUSTED, text)
+/** `wait` is after how many seconds it may be tried again, where that is known. */
+export const tooManyRequests = (text: string, wait?: number) =>
+  new StatusError(
+    Code.RESOURCE_EXHAUSTED,
+    text,
+    wait === undefined
+      ? {}
+      : {
+          details: [{ type: 'RetryInfo', fields: { retryDelay: `${wait}s` } }],
+          headers: { 'retry-after': String(wait) },
+        },
+  )
 
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})

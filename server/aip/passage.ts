@@ -6,6 +6,8 @@ export type Envelope = {
   door: 'rest' | 'grpc'
   requestId: string
   authorization: string | undefined
+  /** Where the call comes from, as far as the connection tells. */
+  address: string
   /** How long the caller waits, in milliseconds. */
   timeout: number
   /** What the caller has seen of the resource, if it says so (RFC 9110, If-Match). */

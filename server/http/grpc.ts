@@ -130,6 +130,7 @@ function trailerOf({ etag }: Reply): Metadata | undefined {
 function envelopeOf(call: BytesCall): Envelope {
   return {
     door: 'grpc',
+    address: call.getPeer().replace(/:\d+$/, ''),
     requestId: String(call.metadata.get('x-request-id')[0]),
     authorization: call.metadata.get('authorization')[0]?.toString(),
     timeout: Math.max(0, Number(call.getDeadline()) - Date.now()),

@@ -13,6 +13,8 @@ export type Call<Request extends Message = Message> = {
   demand: Demand
   /** When nobody waits for the answer any more, in milliseconds. */
   deadline: number
+  /** Where the call comes from, as far as the connection tells. */
+  address: string
   /** The header as it came, for calls that take another credential than an access token. */
   authorization: string | undefined
   /** What the caller has seen of the resource, if it says so. */

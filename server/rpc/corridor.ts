@@ -47,10 +47,10 @@ function callOf(
   request: Message,
   caller: Caller,
   deadline: number,
-  { door, ifMatch, authorization }: Envelope,
+  { door, ifMatch, authorization, address }: Envelope,
 ): Call {
   const demand = demandOf(method, request, caller)
-  return { method, request, deadline, ifMatch, authorization, form: formOf[door], demand }
+  return { method, request, deadline, ifMatch, authorization, address, form: formOf[door], demand }
 }
 
 function demandOf(method: Method, request: Message, caller: Caller): Demand {

@@ -168,6 +168,7 @@ function envelopeOf(request: IncomingMessage, requestId: string): Envelope {
   return {
     door: 'rest',
     requestId,
+    address: request.socket.remoteAddress ?? '',
     authorization: request.headers.authorization,
     timeout: timeoutOf(request.headers['grpc-timeout']),
     ifMatch: request.headers['if-match'],
