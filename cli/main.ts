@@ -1,22 +1,30 @@
+// The client. It speaks the public API and has no privileges.
+import { authHelp, runAuth } from './auth/auth.ts'
 import manifest from './package.json' with { type: 'json' }
+import { NotSignedIn, Refused, UsageError } from './usage.ts'
 
 const help = `stemma ${manifest.version}: the client of a Stemma server
 
-Usage: stemma --help | --version
+${authHelp}
 
-The commands of the client come with later releases. Until then speak to the server with curl:
+Commands for groups, identities and the rest come with later releases; until then use curl with the token.
+Exit codes: 0 done, 1 refused by the server, 2 wrong usage, 3 not signed in.`
 
-  curl -H "Authorization: Bearer $TOKEN" http://localhost:8080/iam/v2beta1/groups
+const [command = '--help', ...args] = process.argv.slice(2)
 
-\`npx stemmad bootstrap --org NAME\`, run beside the server, prints a token.`
+try {
+  if (command === '--version' || command === '-v') process.stdout.write(`${manifest.version}\n`)
+  else if (['--help', '-h', 'help'].includes(command)) process.stdout.write(`${help}\n`)
+  else if (command === 'auth') await runAuth(args, process.env)
+  else throw new UsageError(`stemma has no command ${JSON.stringify(command)} yet; see stemma --help`)
+} catch (error) {
+  const code = exitCodeOf(error)
+  process.stderr.write(`stemma: ${code === undefined ? (error as Error).stack : (error as Error).message}\n`)
+  process.exitCode = code ?? 1
+}
 
-const [command] = process.argv.slice(2)
-
-if (command === '--version' || command === '-v') {
-  console.log(manifest.version)
-} else if (command === undefined || command === '--help' || command === '-h' || command === 'help') {
-  console.log(help)
-} else {
-  console.error(`stemma: "${command}" comes with a later release; until then use curl, see \`stemma --help\``)
-  process.exitCode = 2
+function exitCodeOf(error: unknown): number | undefined {
+  if (error instanceof UsageError) return 2
+  if (error instanceof NotSignedIn) return 3
+  return error instanceof Refused ? 1 : undefined
 }

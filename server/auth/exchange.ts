@@ -57,8 +57,8 @@ const refused = (cause: string, text = 'no identity can be assumed with this tok
 
 export function openExchange(options: ExchangeOptions): Exchange {
   const { store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
-  const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
-  const audiencesGiven = [baseUrl, authUrl, new URL(baseUrl).host]
+  const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
+  const audiencesGiven = [...new Set([baseUrl, authUrl, new URL(baseUrl).host])]
 
   async function load(uid: string): Promise<Identity> {
     const [row] = isUid(uid) ? await store.query(sql`select proto from identities where uid = ${uid}`) : []
