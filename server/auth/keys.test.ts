@@ -54,6 +54,9 @@ onEachStore('our keys', (engine) => {
     assert.notEqual(ring.page.current.kid, oldPage)
     assert.equal(ring.page.find(oldPage)?.retired, true)
     assert.ok(ring.findSigning(kidOf(before) ?? ''))
+    time += 3 * 60 * 60_000
+    assert.equal(ring.findSigning(kidOf(before) ?? ''), undefined, 'all its tokens have expired')
+    assert.equal(ring.published().length, 1)
     // A server that has not read its keys again does so for one it does not know.
     for (const door of [restDoor(platform.url), grpcDoor(platform.url)]) {
       for (const token of [before, later]) assert.ok((await door.call(listGroups, {}, token)).body)

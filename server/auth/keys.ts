@@ -67,13 +67,16 @@ export async function openKeyRing(
     retired: retireTime <= now(),
   })
 
+  /** Whoever finds a key that was retired long ago can do nothing with it. */
+  const isLive = ({ retireTime }: SigningKey) => retireTime + keptAfter.sign > now()
+
   await ensureKey(store, secret, 'sign')
   await ensureKey(store, secret, 'page')
   await reload()
   return {
     signing: () => inUse(signing, now()),
-    published: () => signing.map(({ publicJwk }) => publicJwk),
-    findSigning: (kid) => signing.find((key) => key.kid === kid),
+    published: () => signing.filter(isLive).map(({ publicJwk }) => publicJwk),
+    findSigning: (kid) => signing.find((key) => key.kid === kid && isLive(key)),
     page: {
       get current() {
         return asPageKey(inUse(page, now()))
