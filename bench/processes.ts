@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { nodeFlags } from '../server/bin/node-flags.mjs'
 import type { Role } from './cores.ts'
 import { pin } from './cores.ts'
 import type { Usage } from './processes/meter.ts'
@@ -24,8 +25,13 @@ export const usageOf = (process: Process) => process.ask<Usage>('usage')
 
 const stopPatience = 10_000
 
-export function startProcess(role: Role, file: string, args: string[] = []): Process {
-  const flags = ['--disable-warning=ExperimentalWarning', '--import', meter]
+export function startProcess(
+  role: Role,
+  file: string,
+  args: string[] = [],
+  nodeFlags: string[] = [],
+): Process {
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', meter]
   const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
   // Standard output goes nowhere, as that of a service goes to a file or a pipe, not to a terminal.
   const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -56,7 +62,7 @@ export async function startBound(file: string, answer: unknown): Promise<Server>
 }
 
 export async function startStemmad(settings: string[], port: number): Promise<Server> {
-  const server = startProcess('server', 'server/main.ts', ['serve', ...settings])
+  const server = startProcess('server', 'server/main.ts', ['serve', ...settings], nodeFlags)
   await untilReady(port)
   return { ...server, port }
 }

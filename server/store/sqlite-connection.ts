@@ -57,7 +57,7 @@ function openPatiently(file: string, readOnly: boolean): DatabaseSync {
     try {
       if (!readOnly)
         db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000')
-      db.exec('pragma cache_size = -16000; pragma temp_store = memory; select 1 from sqlite_schema')
+      db.exec('pragma cache_size = -8000; pragma temp_store = memory; select 1 from sqlite_schema')
       return db
     } catch (error) {
       db.close()
