@@ -6,12 +6,13 @@ import type { Method } from '@stemma/api/method.ts'
 import { scopeOf } from '@stemma/api/method.ts'
 import type { Caller } from '../aip/caller.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { deadlineExceeded, invalidArgument } from '../aip/errors.ts'
+import { invalidArgument } from '../aip/errors.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Authenticate } from '../auth/tokens.ts'
 import type { Demand } from '../policy/admit.ts'
 import type { Call, Endpoint } from './call.ts'
+import { inTime } from './patience.ts'
 import type { Report } from './report.ts'
 import { asStatusError } from './report.ts'
 
@@ -22,8 +23,12 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     let caller: Caller | undefined
     try {
       const isOpen = endpoint.method.access?.open ?? false
-      caller = isOpen ? nobody : await authenticate(envelope.authorization)
-      const call = callOf(endpoint.method, await readRequest(), caller, deadline, envelope)
+      // What is there already is not waited for: every turn of the loop costs.
+      const known = isOpen ? nobody : authenticate(envelope.authorization)
+      caller = known instanceof Promise ? await known : known
+      const read = readRequest()
+      const request = read instanceof Promise ? await read : read
+      const call = callOf(endpoint.method, request, caller, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       const answered = await inTime(endpoint.handler(call as Call<never>), deadline)
       const reply = rendered(answered, envelope.door)
@@ -91,17 +96,4 @@ function rendered(reply: Reply, door: Envelope['door']): Reply {
   }
   const bytes = reply.bytes()
   return { ...reply, bytes: () => bytes }
-}
-
-function inTime(reply: Promise<Reply>, deadline: number): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(deadlineExceeded()), deadline - Date.now())
-    const settle =
-      <T>(then: (value: T) => void) =>
-      (value: T) => {
-        clearTimeout(timer)
-        then(value)
-      }
-    reply.then(settle(resolve), settle(reject))
-  })
 }

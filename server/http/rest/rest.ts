@@ -1,5 +1,6 @@
 // REST over HTTP/1.1: finds the route, reads the request, writes the answer.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Message } from '@bufbuild/protobuf'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { Corridor, Envelope } from '../../aip/passage.ts'
 import type { Endpoint, OnStray } from '../door.ts'
@@ -157,11 +158,19 @@ function targetOf(request: IncomingMessage): { path: string; query: string } {
   return splitTarget(url)
 }
 
-async function readRequest(request: IncomingMessage, response: ServerResponse, match: Match, query: string) {
-  const { binding } = match.route
-  if (binding.body !== '') return bindRequest(match, query, await readJsonText(request, response))
-  const form = request.method === 'POST' && isForm(request) ? await readText(request, response) : ''
-  return bindRequest(match, [query, form].filter(Boolean).join('&'), '')
+/** At once where there is no body to wait for. */
+function readRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  match: Match,
+  query: string,
+): Message | Promise<Message> {
+  if (match.route.binding.body !== '')
+    return readJsonText(request, response).then((body) => bindRequest(match, query, body))
+  if (request.method !== 'POST' || !isForm(request)) return bindRequest(match, query, '')
+  return readText(request, response).then((form) =>
+    bindRequest(match, [query, form].filter(Boolean).join('&'), ''),
+  )
 }
 
 function envelopeOf(request: IncomingMessage, requestId: string): Envelope {
