@@ -30,11 +30,14 @@ export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): 
   const known = saved.contexts?.[name]
   if (flags.context !== undefined && !known && flags.api === undefined)
     throw new UsageError(`there is no context ${JSON.stringify(name)}; sign in with --api to make one`)
-  const named = flags.api ?? env.STEMMA_API
+  // A context that was asked for by name is itself, whatever the environment says.
+  const own = flags.context === undefined ? env : {}
+  const named = flags.api ?? own.STEMMA_API
   const api = urlOf('--api', named ?? known?.api ?? defaultApi)
   // The issuer of one server gets no token that is meant for another.
-  const ownIssuer = named === undefined ? known?.issuer : undefined
-  const issuer = urlOf('--issuer', flags.issuer ?? env.STEMMA_ISSUER ?? ownIssuer ?? api)
+  const paired = flags.api === undefined ? own.STEMMA_ISSUER : undefined
+  const saidIssuer = named === undefined ? known?.issuer : undefined
+  const issuer = urlOf('--issuer', flags.issuer ?? paired ?? saidIssuer ?? api)
   return { name, api, issuer, audience: flags.audience ?? api }
 }
 

@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { writePrivately } from './context.ts'
+import { UsageError } from './usage.ts'
 
 export type Tokens = { access: string | undefined; refresh: string | undefined }
 
@@ -18,12 +19,16 @@ export async function readTokens(audience: string, env: NodeJS.ProcessEnv): Prom
 
 export async function saveTokens(audience: string, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = folderOf(audience, env)
+  // What is left of somebody else must not stay behind.
+  if (tokens.refresh === undefined) await rm(join(folder, 'refresh-token'), { force: true })
+  else await writePrivately(join(folder, 'refresh-token'), tokens.refresh)
   if (tokens.access !== undefined) await writePrivately(join(folder, 'oidc-token'), tokens.access)
-  if (tokens.refresh !== undefined) await writePrivately(join(folder, 'refresh-token'), tokens.refresh)
 }
 
-export const removeTokens = (audience: string, env: NodeJS.ProcessEnv) =>
-  rm(folderOf(audience, env), { recursive: true, force: true })
+export async function removeTokens(audience: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const folder = folderOf(audience, env)
+  for (const name of ['oidc-token', 'refresh-token']) await rm(join(folder, name), { force: true })
+}
 
 /** When a token ends, in milliseconds; 0 for what is no token. Only the server can tell whether it is genuine. */
 export function expiryOf(token: string): number {
@@ -45,6 +50,7 @@ async function read(folder: string, name: string): Promise<string | undefined> {
 
 function folderOf(audience: string, env: NodeJS.ProcessEnv): string {
   const flat = audience.replaceAll('/', '-')
+  if (['', '.', '..'].includes(flat)) throw new UsageError('--audience must name whom the token is for')
   return join(cacheFolder(env), 'stemma', process.platform === 'win32' ? flat.replaceAll(':', '-') : flat)
 }
 

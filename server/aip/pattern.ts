@@ -4,8 +4,8 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 
 /** What is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
-  if (repeatsOf(pattern) > mostRepeats)
-    return `must not repeat anything more than ${mostRepeats} times, taken together`
+  if (sizeOf(pattern) > largestPattern)
+    return `must not stand for more than ${largestPattern} characters with its repeats written out`
   const compiled = compile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
   // A claim that is empty says nothing, and should match nothing.
@@ -25,19 +25,21 @@ export function issuerPatternFault(pattern: string): string | undefined {
 }
 
 /** A repeated part is compiled as often as it is repeated, and while that takes nobody else is served. */
-const mostRepeats = 200
+export const largestPattern = 1000
 const repeat = /\\.|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
-/** At most how often something stands in the pattern once its repeats are written out. */
-function repeatsOf(pattern: string): number {
-  let total = 1
+/** At most how large a pattern is once its repeats are written out. */
+export function sizeOf(pattern: string): number {
+  let plain = pattern.length
+  let grouped = 1
   for (const [, isGroup, least, most] of pattern.matchAll(repeat)) {
     if (least === undefined) continue
     const times = Math.max(Number(least), Number(most ?? 0))
-    // What is inside a group is repeated with it.
-    total = isGroup ? total * Math.max(1, times) : total + times
+    // What is inside a group is repeated with it, whatever that is.
+    if (isGroup) grouped *= Math.max(1, times)
+    else plain += times
   }
-  return total
+  return plain * grouped
 }
 
 function compile(pattern: string): RE2JS | string {
@@ -52,8 +54,12 @@ function compile(pattern: string): RE2JS | string {
 const kept = new Map<string, RE2JS>()
 const mostKept = 1000
 
+/** The time to match grows with pattern and text, so both are bounded. */
+const longestText = 1024
+
 /** Whether a text matches a pattern whole. Patterns are kept compiled, since tokens come often. */
 export function matchesPattern(pattern: string, text: string): boolean {
+  if (text.length > longestText) return false
   let compiled = kept.get(pattern)
   if (!compiled) {
     compiled = RE2JS.compile(pattern)

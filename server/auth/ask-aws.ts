@@ -14,10 +14,12 @@ export const askAwsOverNetwork: AskAws = async ({ path, headers }) => {
       { host: awsHost, path, method: 'POST', headers: headers.flat(), signal: AbortSignal.timeout(patience) },
       (answer) => {
         if (answer.statusCode !== 200) reject(new OutboundError(`AWS answered ${answer.statusCode}`))
-        else text(answer).then(resolve, reject)
+        else text(answer).then(resolve, (cause) => reject(new OutboundError('AWS took too long', { cause })))
       },
     )
     asked.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
+    asked.on('close', () => reject(new OutboundError('AWS closed the connection')))
+    asked.on('upgrade', (_, socket) => socket.destroy())
     asked.end()
   })
   if (body.length > largest) throw new OutboundError('AWS answered too much')

@@ -17,7 +17,12 @@ const target = '/?Action=GetCallerIdentity&Version=2011-06-15'
 /** Bound to this server and this identity by being signed. */
 const audienceHeader = 'chainguard-audience'
 const identityHeader = 'chainguard-identity'
+/** The whole of it, each part once, and for the service that is asked. */
+const authorization =
+  /^AWS4-HMAC-SHA256 Credential=[A-Z0-9]+\/\d{8}\/us-east-1\/sts\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=[0-9a-f]{64}$/
 const single = ['authorization', 'host', 'x-amz-date', audienceHeader, identityHeader]
+
+const headerLine = /^([A-Za-z0-9-]+): ?([ -~]*)$/
 
 /** The request in a bearer, if that is what it is. */
 export function readAwsBearer(bearer: string): AwsRequest | undefined {
@@ -25,10 +30,10 @@ export function readAwsBearer(bearer: string): AwsRequest | undefined {
   const [head = ''] = Buffer.from(bearer, 'base64url').toString('latin1').split('\r\n\r\n')
   const [first = '', ...lines] = head.split('\r\n')
   const [, path] = /^POST (\S+) HTTP\/1\.1$/.exec(first) ?? []
-  if (path === undefined) return undefined
+  if (path === undefined || !lines.every((line) => headerLine.test(line))) return undefined
   const headers = lines.map((line): [string, string] => {
-    const at = line.indexOf(':')
-    return [line.slice(0, at).toLowerCase(), line.slice(at + 1).trim()]
+    const [, name = '', value = ''] = headerLine.exec(line) ?? []
+    return [name.toLowerCase(), value]
   })
   return { path, headers }
 }
@@ -47,7 +52,7 @@ export function awsFault(
   if (headerOf('host') !== awsHost) return 'the request is for another host'
   if (headerOf(identityHeader) !== identity) return 'the request is bound to another identity'
   if (!audiences.includes(headerOf(audienceHeader))) return 'the request is bound to another server'
-  const signed = /SignedHeaders=([a-z0-9;-]+)/.exec(headerOf('authorization'))?.[1]?.split(';') ?? []
+  const signed = authorization.exec(headerOf('authorization'))?.[1]?.split(';') ?? []
   const bound = ['host', 'x-amz-date', audienceHeader, identityHeader]
   if (!bound.every((name) => signed.includes(name))) return 'the request does not sign what binds it'
   const age = now - timeOf(headerOf('x-amz-date'))

@@ -51,6 +51,10 @@ type Finding = {
   latest: number
 }
 
+/** After which keys that are not known are worth reading again. */
+const reloadPause = 1000
+const mostScopes = 100
+
 /** One answer for an unknown identity, another issuer and other claims; the cause is for the log. */
 const refused = (cause: string, text = 'no identity can be assumed with this token') =>
   new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })
@@ -60,6 +64,8 @@ export function openExchange(options: ExchangeOptions): Exchange {
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
   const audiencesGiven = [...new Set([baseUrl, authUrl, new URL(baseUrl).host])]
 
+  let reloaded = 0
+
   async function load(uid: string): Promise<Identity> {
     const [row] = isUid(uid) ? await store.query(sql`select proto from identities where uid = ${uid}`) : []
     if (!row) throw refused(`there is no identity ${uid.slice(0, 200)}`)
@@ -68,13 +74,14 @@ export function openExchange(options: ExchangeOptions): Exchange {
 
   async function verify(bearer: string, identity: Identity, claims: Claims): Promise<Claims> {
     const { relationship } = identity
+    // Whatever keys an identity has, nobody else speaks in our name.
+    if (claims.iss === authUrl) return verifyOwn(bearer)
     if (relationship.case === 'staticKeys') {
       const { issuerKeys: text, expirationTime } = relationship.value
       if (!expirationTime || timestampMs(expirationTime) <= now())
         throw refused('the static keys have expired')
       return verifyForeign(bearer, claims.iss, localKeys(text), now()).catch(asUnknownKey)
     }
-    if (claims.iss === authUrl) return verifyOwn(bearer)
     const find = (isUnknownKey: boolean) => issuerKeys.find(claims.iss, isUnknownKey)
     try {
       return await verifyForeign(bearer, claims.iss, await find(false), now())
@@ -90,13 +97,17 @@ export function openExchange(options: ExchangeOptions): Exchange {
   /** Its keys come from the store, and whoever it speaks of must still be there. */
   async function verifyOwn(bearer: string): Promise<Claims> {
     const findKey: JWTVerifyGetKey = async ({ kid = '' }) => {
-      if (!keys.findSigning(kid)) await keys.reload()
+      if (!keys.findSigning(kid) && now() - reloaded > reloadPause) {
+        reloaded = now()
+        await keys.reload()
+      }
       const key = keys.findSigning(kid)
       if (!key) throw new errors.JWKSNoMatchingKey()
       return key.publicKey
     }
     const { payload } = await jwtVerify(bearer, findKey, {
-      ...{ issuer: authUrl, typ: tokenType, algorithms: [signingAlgorithm] },
+      // One for the registry alone is good for nothing else.
+      ...{ issuer: authUrl, audience: [baseUrl, authUrl], typ: tokenType, algorithms: [signingAlgorithm] },
       requiredClaims: ['exp', 'iat', 'sub', 'aud'],
       currentDate: new Date(now()),
     }).catch(asUnknownKey)
@@ -124,7 +135,8 @@ export function openExchange(options: ExchangeOptions): Exchange {
       email: identity.email,
       act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
       narrowing: isOwn ? narrowingOf(claims) : {},
-      latest: isSelf ? Math.min(inAnHour, claims.exp ?? 0) : inAnHour,
+      // Passed from one identity to the next, a token of ours must not live for ever.
+      latest: isOwn ? Math.min(inAnHour, claims.exp ?? 0) : inAnHour,
     }
   }
 
@@ -199,7 +211,9 @@ function combine(a: Narrowing, b: Narrowing): Narrowing {
     within(one, other) ? [one] : within(other, one) ? [other] : []
   const scopes =
     a.scopes && b.scopes
-      ? a.scopes.flatMap((one) => b.scopes?.flatMap((other) => deeper(one, other)) ?? [])
+      ? [...new Set(a.scopes.flatMap((one) => b.scopes?.flatMap((other) => deeper(one, other)) ?? []))]
       : (a.scopes ?? b.scopes)
+  if (scopes && scopes.length > mostScopes)
+    throw invalidField('scopes', `must be at most ${mostScopes} together`)
   return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
 }

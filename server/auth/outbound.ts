@@ -71,7 +71,13 @@ async function fetchFrom(
 function connect(url: URL, address: string, signal: AbortSignal): Promise<IncomingMessage> {
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const options = {
-    ...{ host: address, port: url.port || undefined, path: url.pathname, agent: false as const, signal },
+    ...{
+      host: address,
+      port: url.port || undefined,
+      path: url.pathname + url.search,
+      agent: false as const,
+      signal,
+    },
     headers: { host: url.host, accept: 'application/json', 'user-agent': 'stemma' },
     // The certificate must be of the name, whichever address answers.
     ...(isIP(hostname) ? {} : { servername: hostname }),
@@ -79,6 +85,9 @@ function connect(url: URL, address: string, signal: AbortSignal): Promise<Incomi
   return new Promise((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps(options, resolve) : requestHttp(options, resolve)
     request.on('error', reject)
+    // Whatever else it does in place of answering, it has not answered.
+    request.on('upgrade', (_, socket) => socket.destroy())
+    request.on('close', () => reject(new Error('it closed the connection')))
     request.end()
   })
 }

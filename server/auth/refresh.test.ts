@@ -73,6 +73,17 @@ onEachStore('refresh tokens', (engine) => {
     assert.deepEqual(codes.map(({ code }) => code).sort(), [0, 16, 16, 16])
   })
 
+  test('stolen and used beside their successor end the family, whoever comes first', async () => {
+    for (let round = 0; round < 15; round++) {
+      const stolen = await issue()
+      const [rest, grpc] = doors as [Door, Door]
+      const next = (await use(rest, stolen)).pair?.refreshToken.token ?? ''
+      const [honest] = await Promise.all([use(rest, next), use(grpc, stolen)])
+      const last = honest.pair?.refreshToken.token
+      if (last !== undefined) assert.equal((await use(rest, last)).code, 16)
+    }
+  })
+
   test('end after 30 days, however often they were renewed', async () => {
     const [door] = doors as [Door]
     const token = await issue()

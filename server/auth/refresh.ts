@@ -101,18 +101,16 @@ type Row = { identity: string; audience: string; expires: number }
 type Used = Row & { token: string }
 type Found = Row & { family: string; isUsed: boolean }
 
+/** A family is handled by one at a time: its first token, which bears its name, is the lock. */
 function* findRow({ id, secret }: Content): Work<Found | string> {
-  const row = yield* first(sql`select family, identity, audience, digest, expire_time, is_used
-    from refresh_tokens where id = ${id} /*pg for update */`)
-  if (!row) return 'there is no such token'
-  const [family, identity, audience, digest, expires, isUsed] = row as [
-    string,
-    string,
-    string,
-    string,
-    number,
-    number,
-  ]
+  const member = yield* first(sql`select family from refresh_tokens where id = ${id}`)
+  if (!member) return 'there is no such token'
+  const family = member[0] as string
+  yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
+  const row = yield* first(sql`select identity, audience, digest, expire_time, is_used
+    from refresh_tokens where id = ${id}`)
+  if (!row) return 'its family was ended'
+  const [identity, audience, digest, expires, isUsed] = row as [string, string, string, number, number]
   if (!isSame(digest, digestOf(secret))) return 'its secret is another'
   return { family, identity, audience, expires, isUsed: isUsed !== 0 }
 }

@@ -142,7 +142,8 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
     requestGroupAccess: (call: Call<RequestGroupAccessRequest>) =>
       store.write(function* () {
         const organization = yield* requireOrganization(call)
-        if (organization !== call.request.groupUid) throw noOrganization()
+        const isFree = call.demand.caller.narrowing === undefined
+        if (organization !== call.request.groupUid || !isFree) throw noOrganization()
         yield* requestAccess(organization, call.demand.caller.identity)
         return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
       }, call.deadline),

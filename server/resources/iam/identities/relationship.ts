@@ -11,11 +11,13 @@ import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platfo
 import type { FieldViolation } from '../../../aip/errors.ts'
 import type { IssuerRule } from '../../../aip/issuer.ts'
 import { issuerFault } from '../../../aip/issuer.ts'
-import { issuerPatternFault, patternFault } from '../../../aip/pattern.ts'
+import { issuerPatternFault, patternFault, sizeOf } from '../../../aip/pattern.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import { keySetFault } from './key-set.ts'
 
 const mostFaults = 20
+/** All patterns of an identity, which are tried one after the other. */
+const largestTogether = 4000
 
 const day = 24 * 60 * 60 * 1000
 const longestKeyLife = 365 * day
@@ -82,6 +84,12 @@ function checkClaims(
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
+  const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
+  if (patterns.reduce((sum, pattern = '') => sum + sizeOf(pattern), 0) > largestTogether)
+    check(
+      'claim_patterns',
+      `must not stand for more than ${largestTogether} characters together, repeats written out`,
+    )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isTwice = Object.hasOwn(claims, name)
     const fault = isTwice ? 'must not stand in claims as well' : claimFault(name)
