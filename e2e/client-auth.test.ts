@@ -51,12 +51,13 @@ onEachStore('stemma auth', (engine) => {
     await rm(home, { recursive: true, force: true })
   })
 
-  async function run(args: string[], input = '') {
+  async function run(args: string[], input = '', more: NodeJS.ProcessEnv = {}) {
     const env = {
       PATH: process.env.PATH,
       HOME: home,
       XDG_CACHE_HOME: join(home, 'cache'),
       XDG_CONFIG_HOME: join(home, 'config'),
+      ...more,
     }
     const child = spawn(process.execPath, [launcher, 'auth', ...args], {
       env,
@@ -151,6 +152,22 @@ onEachStore('stemma auth', (engine) => {
     assert.equal(lost.code, 1)
     assert.match(lost.stderr, /cannot be reached/)
     assert.doesNotMatch(lost.stderr, /\n {4}at /)
+  })
+
+  test('tokens of one server are not sent to another, and nobody is left the tokens of somebody else', async () => {
+    const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')
+    await writeFile(join(folder, 'refresh-token'), 'somebody else’s')
+    await login(await issuer.sign())
+    await assert.rejects(readFile(join(folder, 'refresh-token')), /ENOENT/)
+    const asked = new Map(issuer.asked)
+    await writeFile(join(folder, 'oidc-token'), '')
+    await writeFile(join(folder, 'refresh-token'), 'mine')
+    const flags = ['token', '--api', platform.url, '--audience', 'http://stemma.test']
+    assert.equal((await run(flags, '', { STEMMA_ISSUER: issuer.issuer })).code, 3)
+    assert.deepEqual(issuer.asked, asked)
+    for (const audience of ['', '.', '..'])
+      assert.equal((await run(['logout', '--audience', audience])).code, 2)
+    assert.ok((await readdir(join(home, 'cache'))).includes('stemma'))
   })
 
   test('signing out forgets them', async () => {

@@ -1,6 +1,7 @@
 // SPEC sections 4 and 5 on the token exchange, with real issuers over real sockets.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -269,6 +270,39 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: anyUser }, platform.owner.token)).error?.code, 7)
     await platform.revoke(user.identity, true)
     assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
+  })
+
+  test('nobody speaks in our name with keys of their own', async () => {
+    const [door] = doors as [Door]
+    const offline = await startIssuer('ES256')
+    const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
+    await offline.close()
+    for (const name of ['https://offline.test', 'http://stemma.test']) {
+      const uid = await makeIdentity({ staticKeys: { issuer: name, subject: 'ci', issuerKeys } }, 'viewer')
+      for (const sub of ['ci', uid, platform.owner.identity]) {
+        const token = await offline.sign({ iss: 'http://stemma.test', sub })
+        const { error } = await door.call(exchange, { identity: uid }, token)
+        assert.ok(error?.code === 7 || error?.code === 16, `${name} ${sub}`)
+      }
+    }
+  })
+
+  test('a token of ours does not live longer, nor reach further, for being passed on', async () => {
+    const [door] = doors as [Door]
+    const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '.+' }
+    const [a, b] = [await makeIdentity({ claimMatch }), await makeIdentity({ claimMatch })]
+    let token = await platform.tokenOf(platform.owner.identity)
+    const end = decodeJwt(token).exp ?? 0
+    await pause(1100)
+    for (const uid of [a, b, a]) {
+      const { body } = await door.call(exchange, { identity: uid }, token)
+      token = body?.token as string
+      assert.ok((decodeJwt(token).exp ?? 0) <= end)
+    }
+    const aud = ['stemma.test']
+    const narrow = await door.call(exchange, { identity: platform.owner.identity, aud }, platform.owner.token)
+    const wider = { identity: platform.owner.identity, aud: ['http://stemma.test'] }
+    assert.equal((await door.call(exchange, wider, narrow.body?.token as string)).error?.code, 16)
   })
 
   test('what an identity takes counts from the moment it was changed', async () => {

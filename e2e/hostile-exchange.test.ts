@@ -245,6 +245,7 @@ onEachStore('hostile exchanges', (engine) => {
         (response) => json(response, { keys: [null, 7, { kty: 'oct', k: 'AAAA' }] }),
         (response) => json(response, []),
         (response) => response.destroy(),
+        (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
       ]
       for (const [at, answer] of spoiled.entries())
         assert.equal(await against(keysPath, answer), 16, `keys ${at}`)

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { awsFault, readAwsBearer } from './aws.ts'
+
+const identity = `${'a'.repeat(40)}/${'b'.repeat(16)}`
+const audience = 'https://auth.example.com'
+const now = Date.UTC(2026, 10, 15, 12, 0, 0)
+const scope = 'AKIAEXAMPLE/20261115/us-east-1/sts/aws4_request'
+const bound = 'chainguard-audience;chainguard-identity;host;x-amz-date'
+const signature = 'f'.repeat(64)
+
+const usual = {
+  host: 'sts.amazonaws.com',
+  'x-amz-date': '20261115T120000Z',
+  'chainguard-audience': audience,
+  'chainguard-identity': identity,
+  authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${bound}, Signature=${signature}`,
+}
+
+function bearerOf(
+  change: Record<string, string> = {},
+  extra: string[] = [],
+  target = '/?Action=GetCallerIdentity&Version=2011-06-15',
+) {
+  const lines = Object.entries({ ...usual, ...change }).map(([name, value]) => `${name}: ${value}`)
+  const text = [`POST ${target} HTTP/1.1`, ...lines, ...extra, '', ''].join('\r\n')
+  return Buffer.from(text).toString('base64url')
+}
+
+const faultOf = (bearer: string) => {
+  const request = readAwsBearer(bearer)
+  return request ? awsFault(request, identity, [audience], now) : 'unreadable'
+}
+
+describe('a bearer of AWS', () => {
+  test('that is bound to us, signed and fresh has no fault', () =>
+    assert.equal(faultOf(bearerOf()), undefined))
+
+  test('that asks for something else, elsewhere or for somebody else is refused', () => {
+    const changes = [
+      ...[
+        { host: 'evil.test' },
+        { 'chainguard-identity': 'x' },
+        { 'chainguard-audience': 'https://else.test' },
+      ],
+      ...[
+        { 'x-amz-date': '20261115T113000Z' },
+        { 'x-amz-date': '20261115T121000Z' },
+        { 'x-amz-date': 'now' },
+      ],
+    ]
+    for (const change of changes)
+      assert.ok(faultOf(bearerOf(change as Record<string, string>)), JSON.stringify(change))
+    assert.ok(faultOf(bearerOf({}, [], '/?Action=AssumeRole')))
+    for (const name of Object.keys(usual)) assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
+  })
+
+  test('whose signature does not cover what binds it is refused, however it is spelt', () => {
+    const weak = 'host;x-amz-date'
+    const spellings = [
+      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${weak}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}, XSignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}SignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope.replace('sts', 's3')}, SignedHeaders=${bound}, Signature=${signature}`,
+    ]
+    for (const authorization of spellings) assert.ok(faultOf(bearerOf({ authorization })), authorization)
+  })
+
+  test('that is no request at all, or smuggles one, is not read', () => {
+    for (const line of ['bad name: x', 'no colon', 'x: a\u0001b', 'x: a\nb'])
+      assert.equal(faultOf(bearerOf({}, [line])), 'unreadable', line)
+    for (const bearer of [
+      '',
+      'x',
+      Buffer.from('GET / HTTP/1.1\r\n\r\n').toString('base64url'),
+      'a'.repeat(9000),
+    ])
+      assert.equal(faultOf(bearer), 'unreadable', bearer.slice(0, 20))
+  })
+})
