@@ -4,7 +4,7 @@ import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { PageKey, PageKeys } from '../aip/page-token.ts'
 import type { Store } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
+import { raw, sql } from '../store/sql.ts'
 import type { Secret } from './secret.ts'
 
 export const signingAlgorithm = 'ES256'
@@ -115,6 +115,8 @@ export async function rotateKeys(store: Store, secret: Secret, isRevoked: boolea
   const made = { sign: await makeSigningKey(), page: await makePageKey() }
   const time = Date.now()
   await store.write(function* () {
+    // Copies may find at the same moment that it is time.
+    yield raw('/*pg lock table keys in exclusive mode -- */ select 1')
     for (const purpose of ['sign', 'page'] as const) {
       const { kid, plain } = made[purpose]
       if (isRevoked) yield sql`delete from keys where purpose = ${purpose}`
