@@ -16,7 +16,7 @@ describe('what is waited for', () => {
     const ended: string[] = []
     const wait = (name: string, left: number) =>
       inTime(never(), started + left).catch(() => void ended.push(name))
-    await Promise.all([wait('past', -5), wait('last', 120), wait('first', 10), wait('middle', 60)])
+    await Promise.all([wait('past', -5), wait('first', 10), wait('middle', 60), wait('last', 120)])
     assert.deepEqual(ended, ['past', 'first', 'middle', 'last'])
     assert.ok(Date.now() - started >= 120)
   })
