@@ -74,11 +74,11 @@ export function scopeOf(method: Method, request: Message): string {
 }
 
 /** What the contract says of a field. Options are decoded anew each time they are read, so they are kept. */
-export type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
+type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
 
 const facts = new WeakMap<DescField, FieldFacts>()
 
-export function factsOf(field: DescField): FieldFacts {
+function factsOf(field: DescField): FieldFacts {
   let known = facts.get(field)
   if (!known) {
     known = {

@@ -5,7 +5,7 @@ import type { Group } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { newChildUid } from '../server/aip/uid.ts'
 
-export const teamSize = 100
+const teamSize = 100
 
 /** In the order in which they must be made. Names come in no order, neither that of uids nor that of time. */
 export function* treeBelow(organization: string, count: number): Generator<{ uid: string; group: Group }> {

@@ -96,24 +96,35 @@ onEachStore('the token exchange', (engine) => {
     for (const answer of answers) assert.equal(answer.headers.get('cache-control'), 'no-store')
   })
 
-  test('an exchange is a sighting', async () => {
-    const now = Date.now() + 3_600_000
-    const later = await startIssuer()
-    const clocked = await startPlatform(engine, ['--trusted-issuers', later.issuer], { now: () => now })
+  test('an exchange is a sighting, written at most once a minute and no change of the identity', async () => {
+    let skip = 0
+    const own = await startIssuer()
+    const clocked = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
+      now: () => Date.now() + skip,
+    })
     const door = restDoor(clocked.url)
     try {
       const { organization, token } = clocked.owner
-      const way = { name: 'robot', claimMatch: { issuer: later.issuer, subject: 'robot' } }
+      const way = { name: 'robot', claimMatch: { issuer: own.issuer, subject: 'robot' } }
       const made = await door.call(createIdentity, { parent: organization, identity: way }, token)
       const uid = made.body?.uid as string
-      const at = Math.floor(now / 1000)
-      await door.call(exchange, { identity: uid }, await later.sign({ iat: at, exp: at + 60 }))
-      const seen = await door.call(getIdentity, { uid }, token)
-      assert.equal(seen.body?.lastSeenTime, made.body?.lastSeenTime, 'the same minute is not written twice')
+      const assume = async () =>
+        assert.ok((await door.call(exchange, { identity: uid }, await own.sign())).body)
+      const read = async () => (await door.call(getIdentity, { uid }, token)).body ?? {}
+      await assume()
+      assert.deepEqual(await read(), made.body)
+      skip = 121_000
+      await assume()
+      // It is written after the answer.
+      while ((await read()).lastSeenTime === made.body?.lastSeenTime) await pause(10)
+      const { lastSeenTime, ...rest } = await read()
+      const { lastSeenTime: before, ...same } = made.body as JsonObject
+      assert.ok(Date.parse(lastSeenTime as string) >= Date.parse(before as string) + 120_000)
+      assert.deepEqual(rest, same)
     } finally {
       door.close()
       await clocked.stop()
-      await later.close()
+      await own.close()
     }
   })
 

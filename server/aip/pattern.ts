@@ -25,7 +25,7 @@ export function issuerPatternFault(pattern: string): string | undefined {
 }
 
 /** A repeated part is compiled as often as it is repeated, and while that takes nobody else is served. */
-export const largestPattern = 1000
+const largestPattern = 1000
 const repeat = /\\.|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
 /** At most how large a pattern is once its repeats are written out. */
@@ -68,3 +68,9 @@ export function matchesPattern(pattern: string, text: string): boolean {
   }
   return compiled.matches(text)
 }
+
+/** One of two: a value as it is, or a pattern, told apart by the name of the field that holds it. */
+export type Rule = { case: string | undefined; value?: string | undefined }
+
+export const fits = ({ case: field, value = '' }: Rule, text: string): boolean =>
+  field?.endsWith('Pattern') ? matchesPattern(value, text) : value === text

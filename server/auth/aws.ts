@@ -1,7 +1,7 @@
 // AWS bearers: a signed request to AWS that asks "who am I?", which only AWS can answer. Everything about it is
 // checked here; then it is sent on as it is, and what AWS says of its caller is believed.
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { matchesPattern } from '../aip/pattern.ts'
+import { fits } from '../aip/pattern.ts'
 
 export type AwsRequest = { path: string; headers: [string, string][] }
 export type AwsCaller = { account: string; arn: string; userId: string }
@@ -70,7 +70,5 @@ export function isAwsIdentity(
   { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
   caller: AwsCaller,
 ): boolean {
-  const fits = (rule: { case: string | undefined; value?: string | undefined }, text: string) =>
-    rule.case?.endsWith('Pattern') ? matchesPattern(rule.value ?? '', text) : rule.value === text
   return awsAccount === caller.account && fits(awsArn, caller.arn) && fits(awsUserId, caller.userId)
 }

@@ -1,6 +1,5 @@
 // Assuming an identity: a token of somebody else's issuer goes in, one of ours comes out. The identity is known
 // before anything is fetched, so that strangers cannot make us call hosts of their choice.
-
 import { fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -9,20 +8,21 @@ import type { JWTVerifyGetKey } from 'jose'
 import { createLocalJWKSet, errors, jwtVerify } from 'jose'
 import type { Narrowing } from '../aip/caller.ts'
 import { Code } from '../aip/code.ts'
-import { invalidField, StatusError, unauthenticated } from '../aip/errors.ts'
+import { invalidField, StatusError } from '../aip/errors.ts'
 import { isUid, userUid } from '../aip/uid.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { AskAws } from './aws.ts'
 import { awsFault, isAwsIdentity, readAwsBearer } from './aws.ts'
 import type { Claims } from './foreign-token.ts'
-import { readUnverified, verifyForeign } from './foreign-token.ts'
+import { readUnverified, unverifiable, verifyForeign } from './foreign-token.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { KeyRing } from './keys.ts'
 import { signingAlgorithm } from './keys.ts'
+import { combine } from './narrowing.ts'
 import { OutboundError } from './outbound.ts'
 import { strangeClaim, takesIssuer } from './recognise.ts'
-import { mintToken, narrowingOf, tokenLifetime, tokenType } from './tokens.ts'
+import { givenAudiences, mintToken, narrowingOf, tokenLifetime, tokenType } from './tokens.ts'
 
 export type ExchangeOptions = {
   store: Store
@@ -53,7 +53,6 @@ type Finding = {
 
 /** After which keys that are not known are worth reading again. */
 const reloadPause = 1000
-const mostScopes = 100
 
 /** One answer for an unknown identity, another issuer and other claims; the cause is for the log. */
 const refused = (cause: string, text = 'no identity can be assumed with this token') =>
@@ -62,7 +61,7 @@ const refused = (cause: string, text = 'no identity can be assumed with this tok
 export function openExchange(options: ExchangeOptions): Exchange {
   const { store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
-  const audiencesGiven = [...new Set([baseUrl, authUrl, new URL(baseUrl).host])]
+  const audiencesGiven = givenAudiences(baseUrl, authUrl)
 
   let reloaded = 0
 
@@ -145,8 +144,7 @@ export function openExchange(options: ExchangeOptions): Exchange {
     const request = readAwsBearer(bearer)
     if (identity.relationship.case !== 'awsIdentity' || !request) throw refused('no identity of AWS')
     const fault = awsFault(request, identity.uid, ownAudiences, now())
-    if (fault)
-      throw unauthenticated('the token cannot be verified', 'error="invalid_token"', new Error(fault))
+    if (fault) throw unverifiable(new Error(fault))
     const caller = await askAws(request).catch((cause: unknown) => {
       throw explain(cause)
     })
@@ -176,13 +174,13 @@ export function openExchange(options: ExchangeOptions): Exchange {
 /** Keys at hand that do not fit, and whatever else fails where no others can be had. */
 function asUnknownKey(cause: unknown): never {
   if (cause instanceof StatusError) throw cause
-  throw unauthenticated('the token cannot be verified', 'error="invalid_token"', asError(cause))
+  throw unverifiable(asError(cause))
 }
 
 /** An issuer that cannot be asked is no fault of the caller, but nothing else can be told either. */
 function explain(error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error
-  return unauthenticated('the token cannot be verified', 'error="invalid_token"', error)
+  return unverifiable(error)
 }
 
 const asError = (cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause)))
@@ -198,22 +196,4 @@ function localKeys(text: string): JWTVerifyGetKey {
     parsed.set(text, keys)
   }
   return keys
-}
-
-/** Both hold: a scope that one of them names lies in one of the other, and a capability is named by both. */
-function combine(a: Narrowing, b: Narrowing): Narrowing {
-  const capabilities =
-    a.capabilities && b.capabilities
-      ? a.capabilities.filter((one) => b.capabilities?.includes(one))
-      : (a.capabilities ?? b.capabilities)
-  const within = (uid: string, place: string) => uid === place || uid.startsWith(`${place}/`)
-  const deeper = (one: string, other: string) =>
-    within(one, other) ? [one] : within(other, one) ? [other] : []
-  const scopes =
-    a.scopes && b.scopes
-      ? [...new Set(a.scopes.flatMap((one) => b.scopes?.flatMap((other) => deeper(one, other)) ?? []))]
-      : (a.scopes ?? b.scopes)
-  if (scopes && scopes.length > mostScopes)
-    throw invalidField('scopes', `must be at most ${mostScopes} together`)
-  return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
 }

@@ -17,12 +17,10 @@ const algorithms = [
 ]
 
 /** Answered alike whatever is wrong; the cause is for the log. */
-const invalid = (cause: string, cause2?: unknown) =>
-  unauthenticated(
-    'the token cannot be verified',
-    'error="invalid_token"',
-    new Error(cause, { cause: cause2 }),
-  )
+export const unverifiable = (cause: Error) =>
+  unauthenticated('the token cannot be verified', 'error="invalid_token"', cause)
+
+const invalid = (reason: string, cause?: unknown) => unverifiable(new Error(reason, { cause }))
 
 /** What a token says of itself. */
 export function readUnverified(token: string): Claims {

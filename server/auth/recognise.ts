@@ -1,6 +1,6 @@
 // Whether an identity recognises the claims of a token.
 import type { Identity, Identity_ClaimMatch } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { matchesPattern } from '../aip/pattern.ts'
+import { fits, matchesPattern } from '../aip/pattern.ts'
 import type { Claims } from './foreign-token.ts'
 
 /** The claim that does not fit; undefined where all do. */
@@ -31,7 +31,7 @@ export function takesIssuer({ relationship }: Identity, issuer: string): boolean
   if (relationship.case === 'staticKeys') return relationship.value.issuer === issuer
   if (relationship.case !== 'claimMatch') return false
   const { iss } = relationship.value
-  return iss.case === 'issuerPattern' ? matchesPattern(iss.value, issuer) : iss.value === issuer
+  return fits(iss, issuer)
 }
 
 function strangeIn(
@@ -40,8 +40,6 @@ function strangeIn(
   audiences: string[],
   ownAudiences: readonly string[],
 ): string | undefined {
-  const fits = (rule: { case: string | undefined; value?: string | undefined }, text: string) =>
-    rule.case?.endsWith('Pattern') ? matchesPattern(rule.value ?? '', text) : rule.value === text
   if (!fits(iss, claims.iss)) return 'iss'
   if (!fits(sub, claims.sub)) return 'sub'
   const isForUs = (one: string) => (aud.case === undefined ? ownAudiences.includes(one) : fits(aud, one))

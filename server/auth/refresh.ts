@@ -8,7 +8,7 @@ import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { KeyRing } from './keys.ts'
-import { mintToken, tokenLifetime } from './tokens.ts'
+import { givenAudiences, mintToken, tokenLifetime } from './tokens.ts'
 
 export type Issued = { token: string; expiry: number }
 
@@ -71,7 +71,7 @@ export function openRefreshTokens({ store, keys, authUrl, baseUrl, now }: Refres
           yield sql`delete from refresh_tokens where family = ${family}`
           return found.isUsed ? 'it was used before' : 'it has expired'
         }
-        const audience = audienceOf(audiences, found.audience, [baseUrl, authUrl, new URL(baseUrl).host])
+        const audience = audienceOf(audiences, found.audience, givenAudiences(baseUrl, authUrl))
         const next = make(identity, audience, expires)
         yield sql`update refresh_tokens set is_used = 1 where id = ${content.id}`
         yield* insert(next.id, next.digest, family, { identity, audience, expires })

@@ -16,6 +16,11 @@ const reloadPause = 1000
 
 export type TokenParties = { issuer: string; audience: string | string[] }
 
+/** Whom a token can be for: the API, the issuer, and the registry, which is known by its host. */
+export const givenAudiences = (baseUrl: string, authUrl: string) => [
+  ...new Set([baseUrl, authUrl, new URL(baseUrl).host]),
+]
+
 /** What a token may say besides who its bearer is. */
 export type MoreClaims = {
   /** Whose token it was exchanged for (RFC 8693). */

@@ -7,7 +7,7 @@ const largestBody = 1024 * 1024
 const jsonType = /^(?:application\/json|text\/json|application\/[a-z0-9.+-]+\+json)$/
 const formType = 'application/x-www-form-urlencoded'
 
-export const contentTypeOf = (request: IncomingMessage) =>
+const contentTypeOf = (request: IncomingMessage) =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
 export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType

@@ -1,0 +1,23 @@
+// What a token keeps its bearer to, where two say so: the one that was presented and the one that is asked for.
+import type { Narrowing } from '../aip/caller.ts'
+import { invalidField } from '../aip/errors.ts'
+import { isAtOrBelow } from '../aip/uid.ts'
+
+const mostScopes = 100
+
+/** Both hold: a scope that one of them names lies in one of the other, and a capability is named by both. */
+export function combine(a: Narrowing, b: Narrowing): Narrowing {
+  const capabilities =
+    a.capabilities && b.capabilities
+      ? a.capabilities.filter((one) => b.capabilities?.includes(one))
+      : (a.capabilities ?? b.capabilities)
+  const deeper = (one: string, other: string) =>
+    isAtOrBelow(one, other) ? [one] : isAtOrBelow(other, one) ? [other] : []
+  const scopes =
+    a.scopes && b.scopes
+      ? [...new Set(a.scopes.flatMap((one) => b.scopes?.flatMap((other) => deeper(one, other)) ?? []))]
+      : (a.scopes ?? b.scopes)
+  if (scopes && scopes.length > mostScopes)
+    throw invalidField('scopes', `must be at most ${mostScopes} together`)
+  return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
+}
