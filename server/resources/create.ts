@@ -20,6 +20,7 @@ import type { Work } from '../store/work.ts'
 import type { Kind } from './kind.ts'
 import { entryOf } from './kind.ts'
 import { readReply } from './reply.ts'
+import { sentIn } from './sent.ts'
 import type { Surroundings } from './surroundings.ts'
 
 export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
@@ -49,13 +50,12 @@ export function createResource<D extends DescMessage>(
   { store, now, random }: Surroundings,
   kind: Kind<D>,
   call: Call,
-  sent: MessageShape<D>,
   { prepare, uid, conflict }: Creation<D> = {},
 ): Promise<Reply> {
   return store.write(function* () {
     const grants = yield* admit(call.demand, true)
     const parent = call.demand.scope
-    const draft = draftOf(kind.desc, sent)
+    const draft = draftOf(kind.desc, sentIn(kind, call))
     const time = now()
     const prepared = prepare?.(draft, { grants, time })
     const columns = prepared && (yield* prepared)

@@ -21,18 +21,18 @@ import type { Preparation, Times } from './create.ts'
 import type { Kind } from './kind.ts'
 import { entryOf, messageOf, withoutInput } from './kind.ts'
 import { readReply } from './reply.ts'
+import { sentIn } from './sent.ts'
 import type { Surroundings } from './surroundings.ts'
 
 export type UpdateRequest = Message & { updateMask?: FieldMask | undefined }
 
 type Resource = Message & { name?: string } & Times
 
-/** An update on its way: what there was, what was sent, and what becomes of the two. */
+/** An update on its way: what there was, what is to change, and what becomes of it. */
 export type Revision<D extends DescMessage> = {
   current: MessageShape<D>
   /** The values of the table's own columns so far. */
   columns: readonly Value[]
-  sent: MessageShape<D>
   mask: DescField[][]
   /** May be changed further. */
   merged: MessageShape<D>
@@ -53,7 +53,6 @@ export function updateResource<D extends DescMessage>(
   { store, now }: Surroundings,
   kind: Kind<D>,
   call: Call<UpdateRequest>,
-  sent: MessageShape<D>,
   { revise, conflict }: Updating<D> = {},
 ): Promise<Reply> {
   return store.write(function* () {
@@ -64,10 +63,11 @@ export function updateResource<D extends DescMessage>(
     const { proto, updateTime, columns } = keptOf(row)
     requireMatch(call.ifMatch, updateTime)
     const current = messageOf(kind, proto)
+    const sent = sentIn(kind, call)
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
     const time = Math.max(now(), updateTime + 1)
-    const revising = revise?.({ current, columns, sent, mask, merged, grants, time })
+    const revising = revise?.({ current, columns, mask, merged, grants, time })
     const revised = revising && (yield* revising)
     const kept = withoutInput(kind.desc, merged)
     const values = revised ?? kind.columns(merged)

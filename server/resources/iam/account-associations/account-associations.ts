@@ -43,28 +43,16 @@ export function accountAssociationsService(surroundings: Surroundings) {
       }),
 
     createAccountAssociation: (call: Call<CreateAccountAssociationRequest>) =>
-      createResource(
-        surroundings,
-        accountAssociations,
-        call,
-        call.request.accountAssociation ?? create(AccountAssociationSchema),
-        {
-          uid: call.request.parent,
-          conflict: () => 'the group has an account association already',
-          prepare: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
-        },
-      ),
+      createResource(surroundings, accountAssociations, call, {
+        uid: call.request.parent,
+        conflict: () => 'the group has an account association already',
+        prepare: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
+      }),
 
     updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
-      updateResource(
-        surroundings,
-        accountAssociations,
-        call,
-        call.request.accountAssociation ?? create(AccountAssociationSchema),
-        {
-          revise: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
-        },
-      ),
+      updateResource(surroundings, accountAssociations, call, {
+        revise: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
+      }),
 
     deleteAccountAssociation: (call: Call) =>
       deleteResource(surroundings, accountAssociations, call, { isIdempotent: true }),

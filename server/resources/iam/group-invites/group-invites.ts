@@ -1,5 +1,4 @@
 // Invites: whoever signs in with the code of one gets its role.
-import { create } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { Duration } from '@bufbuild/protobuf/wkt'
 import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -49,8 +48,7 @@ export function groupInvitesService(surroundings: Surroundings) {
     async createGroupInvite(call: Call<CreateGroupInviteRequest>) {
       const group = call.demand.scope
       const { code, keyId } = makeCode(group, random)
-      const sent = call.request.groupInvite ?? create(GroupInviteSchema)
-      const reply = await createResource(surroundings, groupInvites, call, sent, {
+      const reply = await createResource(surroundings, groupInvites, call, {
         *prepare(draft, { grants, time }) {
           if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
           setExpiry(draft, draft.ttl, time)
@@ -63,19 +61,13 @@ export function groupInvitesService(surroundings: Surroundings) {
     },
 
     updateGroupInvite: (call: Call<UpdateGroupInviteRequest>) =>
-      updateResource(
-        surroundings,
-        groupInvites,
-        call,
-        call.request.groupInvite ?? create(GroupInviteSchema),
-        {
-          *revise({ columns: [, , digest], merged, grants, time }) {
-            if (merged.ttl) setExpiry(merged, merged.ttl, time)
-            yield* requireGivable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
-            return columnsOf(merged, digest as string)
-          },
+      updateResource(surroundings, groupInvites, call, {
+        *revise({ columns: [, , digest], merged, grants, time }) {
+          if (merged.ttl) setExpiry(merged, merged.ttl, time)
+          yield* requireGivable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
+          return columnsOf(merged, digest as string)
         },
-      ),
+      }),
 
     deleteGroupInvite: (call: Call) =>
       deleteResource(surroundings, groupInvites, call, { isIdempotent: true }),

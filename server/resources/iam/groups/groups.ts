@@ -1,5 +1,4 @@
 // Groups: the tree itself.
-import type { MessageShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
@@ -39,6 +38,7 @@ import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
+import { sentIn } from '../../sent.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
 import { accountAssociations } from '../account-associations/table.ts'
@@ -61,7 +61,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
     yield* requireFounder(identity)
     const uid = newRootUid(random)
-    yield* createEntry(groups, draft(call.request.group), { uid, now: now() })
+    yield* createEntry(groups, draft(call), { uid, now: now() })
     yield* makeOwner(surroundings, uid, identity)
     return yield* readReply(groups, uid, call.form)
   }
@@ -71,7 +71,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       throw failedPrecondition('TREE_TOO_DEEP', `groups can lie at most ${deepest} levels deep`)
     }
     const uid = newChildUid(parent, random)
-    yield* createIn(parent, groups, draft(call.request.group), { uid, now: now() })
+    yield* createIn(parent, groups, draft(call), { uid, now: now() })
     return yield* readReply(groups, uid, call.form)
   }
 
@@ -110,7 +110,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       }, call.deadline),
 
     updateGroup: (call: Call<UpdateGroupRequest>) =>
-      updateResource(surroundings, groups, call, call.request.group ?? create(GroupSchema), {
+      updateResource(surroundings, groups, call, {
         revise({ current, merged }) {
           if (current.verified && current.name !== merged.name) throw operatorOnly('name', current.uid)
         },
@@ -150,8 +150,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
   }
 }
 
-const draft = (sent: MessageShape<typeof GroupSchema> | undefined) =>
-  draftOf(GroupSchema, sent ?? create(GroupSchema))
+const draft = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, sentIn(groups, call))
 
 /**
  * Nobody stands above an organization, so whoever deletes one must hold a role in it until the end: the

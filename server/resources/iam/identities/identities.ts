@@ -65,7 +65,7 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
     },
 
     createIdentity: (call: Call<CreateIdentityRequest>) =>
-      createResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
+      createResource(surroundings, identities, call, {
         prepare(draft, { time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
@@ -74,7 +74,7 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
       }),
 
     updateIdentity: (call: Call<UpdateIdentityRequest>) =>
-      updateResource(surroundings, identities, call, call.request.identity ?? create(IdentitySchema), {
+      updateResource(surroundings, identities, call, {
         *revise({ current, merged, grants, time }) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return

@@ -1,5 +1,4 @@
 // Identity providers: how the people of an organization sign in. The client secret is kept sealed and apart.
-import { create } from '@bufbuild/protobuf'
 import type {
   CreateIdentityProviderRequest,
   IdentityProvider,
@@ -9,7 +8,6 @@ import type {
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
   IdentityProvider_OIDC_CorrelationRuleSchema as CorrelationRuleSchema,
-  IdentityProviderSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { IssuerRule } from '../../../aip/issuer.ts'
@@ -67,42 +65,30 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
       }),
 
     createIdentityProvider: (call: Call<CreateIdentityProviderRequest>) =>
-      createResource(
-        surroundings,
-        identityProviders,
-        call,
-        call.request.identityProvider ?? create(IdentityProviderSchema),
-        {
-          *prepare(draft, { grants }) {
-            const oidc = oidcOf(draft)
-            const secret = oidc?.clientSecret ?? ''
-            yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
-            if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
-              oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
-            return [draft.defaultRole, sealed(secret)]
-          },
+      createResource(surroundings, identityProviders, call, {
+        *prepare(draft, { grants }) {
+          const oidc = oidcOf(draft)
+          const secret = oidc?.clientSecret ?? ''
+          yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
+          if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
+            oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
+          return [draft.defaultRole, sealed(secret)]
         },
-      ),
+      }),
 
     updateIdentityProvider: (call: Call<UpdateIdentityProviderRequest>) =>
-      updateResource(
-        surroundings,
-        identityProviders,
-        call,
-        call.request.identityProvider ?? create(IdentityProviderSchema),
-        {
-          *revise({ columns: [, stored], current, merged, mask, grants }) {
-            const sent = oidcOf(merged)?.clientSecret ?? ''
-            // Nobody can send back a secret that is never shown, so only naming it clears it.
-            const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
-            const secret = isKept ? (stored as string) : sealed(sent)
-            yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
-            if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
-              throw invalidField('oidc.client_secret', 'must be given again for another issuer')
-            return [merged.defaultRole, secret]
-          },
+      updateResource(surroundings, identityProviders, call, {
+        *revise({ columns: [, stored], current, merged, mask, grants }) {
+          const sent = oidcOf(merged)?.clientSecret ?? ''
+          // Nobody can send back a secret that is never shown, so only naming it clears it.
+          const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
+          const secret = isKept ? (stored as string) : sealed(sent)
+          yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
+          if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
+            throw invalidField('oidc.client_secret', 'must be given again for another issuer')
+          return [merged.defaultRole, secret]
         },
-      ),
+      }),
 
     deleteIdentityProvider: (call: Call) => deleteResource(surroundings, identityProviders, call),
   }

@@ -46,13 +46,10 @@ export function roleBindingsService(surroundings: Surroundings) {
     },
 
     createRoleBinding: (call: Call<CreateRoleBindingRequest>) =>
-      createResource(
-        surroundings,
-        roleBindings,
-        call,
-        call.request.roleBinding ?? create(RoleBindingSchema),
-        { conflict, prepare: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft) },
-      ),
+      createResource(surroundings, roleBindings, call, {
+        conflict,
+        prepare: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft),
+      }),
 
     /** All or none; the answer is in the order of the requests. */
     batchCreateRoleBindings: (call: Call<BatchCreateRoleBindingsRequest>) =>
@@ -74,24 +71,18 @@ export function roleBindingsService(surroundings: Surroundings) {
       }, call.deadline),
 
     updateRoleBinding: (call: Call<UpdateRoleBindingRequest>) =>
-      updateResource(
-        surroundings,
-        roleBindings,
-        call,
-        call.request.roleBinding ?? create(RoleBindingSchema),
-        {
-          conflict,
-          /** What the row keeps in its columns stands in for what was not sent. */
-          *revise({ columns: [identity, role], merged, mask, grants }) {
-            const named = (name: string) => mask.some(([field]) => field?.name === name)
-            if (!named('identity_uid')) merged.identityUid = identity as string
-            if (!named('role_uid')) merged.roleUid = role as string
-            const isChanged = merged.identityUid !== identity || merged.roleUid !== role
-            if (isChanged) yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
-            return roleBindings.columns(merged)
-          },
+      updateResource(surroundings, roleBindings, call, {
+        conflict,
+        /** What the row keeps in its columns stands in for what was not sent. */
+        *revise({ columns: [identity, role], merged, mask, grants }) {
+          const named = (name: string) => mask.some(([field]) => field?.name === name)
+          if (!named('identity_uid')) merged.identityUid = identity as string
+          if (!named('role_uid')) merged.roleUid = role as string
+          const isChanged = merged.identityUid !== identity || merged.roleUid !== role
+          if (isChanged) yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
+          return roleBindings.columns(merged)
         },
-      ),
+      }),
 
     deleteRoleBinding: (call: Call) =>
       deleteResource(surroundings, roleBindings, call, { isIdempotent: true }),

@@ -1,12 +1,11 @@
 // Roles: built-in ones, which lie in no group and are for everyone, and those of a group.
 import type { MessageShape } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
 import type {
   CreateRoleRequest,
   ListRolesRequest,
+  RoleSchema,
   UpdateRoleRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
-import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, permissionDenied } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { isUid, parentOf } from '../../../aip/uid.ts'
@@ -60,7 +59,7 @@ export function rolesService(surroundings: Surroundings) {
       }),
 
     createRole: (call: Call<CreateRoleRequest>) =>
-      createResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
+      createResource(surroundings, roles, call, {
         conflict,
         prepare(draft, { grants }) {
           requireHeld(grants, tidy(draft), call.demand.scope)
@@ -68,7 +67,7 @@ export function rolesService(surroundings: Surroundings) {
       }),
 
     updateRole: (call: Call<UpdateRoleRequest>) =>
-      updateResource(surroundings, roles, call, call.request.role ?? create(RoleSchema), {
+      updateResource(surroundings, roles, call, {
         conflict,
         *revise({ current, merged, grants }) {
           const before = bitsOf(current)
