@@ -220,7 +220,7 @@ examples(
       await plant(stage, ['a', 'b', 'c'])
       const uidp = { childrenOf: stage.owner.organization }
       const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
-      const later = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000 + 1)
+      const later = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000)
       clock += 3 * 24 * 3600_000
       assert.deepEqual(
         (
