@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { openOwnTokens } from '@stemma/server/auth/own-token.ts'
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { issuerRuleOf } from '../server/aip/issuer.ts'
 import { newChildUid } from '../server/aip/uid.ts'
@@ -62,6 +63,7 @@ export async function benchExchange(): Promise<Line[]> {
     const exchange = openExchange({
       store,
       keys,
+      verifyOwn: openOwnTokens({ store, keys, authUrl, baseUrl, now: Date.now }),
       issuerKeys,
       authUrl,
       baseUrl,

@@ -177,7 +177,7 @@ export function plant(store: Store, world: World): Promise<void> {
       yield* createEntry(roleBindings, binding, facts(uid))
     }
     for (const { uid, role } of world.providers) {
-      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: [role, ''] })
+      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: [role, '', ''] })
     }
     for (const uid of world.associations) {
       const association = create(AccountAssociationSchema, {

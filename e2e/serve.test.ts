@@ -33,7 +33,7 @@ describe('a server and the commands beside it', timeout, () => {
     assert.match(server.greeting, /on 127\.0\.0\.1:\d+/)
     assert.match(server.greeting, /\.\/data/)
     assert.match(server.greeting, /stemmad bootstrap --org/)
-    assert.match(server.greeting, /curl -H "Authorization: Bearer \$TOKEN"/)
+    assert.match(server.greeting, /http:\/\/stemma\.test\/set-up\?code=[\w-]{32}\n/)
   })
 
   test('it lives and is ready', async () => {

@@ -5,7 +5,7 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { JWTVerifyGetKey } from 'jose'
-import { createLocalJWKSet, errors, jwtVerify } from 'jose'
+import { createLocalJWKSet } from 'jose'
 import type { Narrowing } from '../aip/caller.ts'
 import { Code } from '../aip/code.ts'
 import { invalidField, StatusError } from '../aip/errors.ts'
@@ -15,18 +15,25 @@ import { sql } from '../store/sql.ts'
 import type { AskAws } from './aws.ts'
 import { awsFault, isAwsIdentity, readAwsBearer } from './aws.ts'
 import type { Claims } from './foreign-token.ts'
-import { readUnverified, unverifiable, verifyForeign } from './foreign-token.ts'
+import {
+  asUnverifiable,
+  readUnverified,
+  unverifiable,
+  verifyByDiscovery,
+  verifyForeign,
+} from './foreign-token.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { KeyRing } from './keys.ts'
-import { signingAlgorithm } from './keys.ts'
 import { combine } from './narrowing.ts'
 import { OutboundError } from './outbound.ts'
+import type { VerifyOwn } from './own-token.ts'
 import { strangeClaim, takesIssuer } from './recognise.ts'
-import { givenAudiences, mintToken, narrowingOf, tokenLifetime, tokenType } from './tokens.ts'
+import { givenAudiences, mintToken, narrowingOf, tokenLifetime } from './tokens.ts'
 
 export type ExchangeOptions = {
   store: Store
   keys: KeyRing
+  verifyOwn: VerifyOwn
   issuerKeys: IssuerKeys
   authUrl: string
   baseUrl: string
@@ -51,19 +58,14 @@ type Finding = {
   latest: number
 }
 
-/** After which keys that are not known are worth reading again. */
-const reloadPause = 1000
-
 /** One answer for an unknown identity, another issuer and other claims; the cause is for the log. */
 const refused = (cause: string, text = 'no identity can be assumed with this token') =>
   new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })
 
 export function openExchange(options: ExchangeOptions): Exchange {
-  const { store, keys, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
+  const { store, keys, verifyOwn, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
   const audiencesGiven = givenAudiences(baseUrl, authUrl)
-
-  let reloaded = 0
 
   async function load(uid: string): Promise<Identity> {
     const [row] = isUid(uid) ? await store.query(sql`select proto from identities where uid = ${uid}`) : []
@@ -79,46 +81,16 @@ export function openExchange(options: ExchangeOptions): Exchange {
       const { issuerKeys: text, expirationTime } = relationship.value
       if (!expirationTime || timestampMs(expirationTime) <= now())
         throw refused('the static keys have expired')
-      return verifyForeign(bearer, claims.iss, localKeys(text), now()).catch(asUnknownKey)
+      return verifyForeign(bearer, claims.iss, localKeys(text), now()).catch(asUnverifiable)
     }
-    const find = (isUnknownKey: boolean) => issuerKeys.find(claims.iss, isUnknownKey)
-    try {
-      return await verifyForeign(bearer, claims.iss, await find(false), now())
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw explain(error)
-      const again = await find(true).catch((cause: unknown) => {
-        throw explain(cause)
-      })
-      return verifyForeign(bearer, claims.iss, again, now()).catch(asUnknownKey)
-    }
-  }
-
-  /** Its keys come from the store, and whoever it speaks of must still be there. */
-  async function verifyOwn(bearer: string): Promise<Claims> {
-    const findKey: JWTVerifyGetKey = async ({ kid = '' }) => {
-      if (!keys.findSigning(kid) && now() - reloaded > reloadPause) {
-        reloaded = now()
-        await keys.reload()
-      }
-      const key = keys.findSigning(kid)
-      if (!key) throw new errors.JWKSNoMatchingKey()
-      return key.publicKey
-    }
-    const { payload } = await jwtVerify(bearer, findKey, {
-      // One for the registry alone is good for nothing else.
-      ...{ issuer: authUrl, audience: [baseUrl, authUrl], typ: tokenType, algorithms: [signingAlgorithm] },
-      requiredClaims: ['exp', 'iat', 'sub', 'aud'],
-      currentDate: new Date(now()),
-    }).catch(asUnknownKey)
-    const [row] = await store.query(sql`select create_time from identities where uid = ${payload.sub ?? ''}`)
-    if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0)) throw asUnknownKey('it is gone')
-    return payload as Claims
+    return verifyByDiscovery(bearer, claims.iss, issuerKeys, now())
   }
 
   async function findByToken(bearer: string, asked: Asked): Promise<Finding> {
     const unverified = readUnverified(bearer)
-    const identity = await load(asked.identity || userUid(unverified.iss, unverified.sub))
     const isOwn = unverified.iss === authUrl
+    const bearerUid = isOwn ? unverified.sub : userUid(unverified.iss, unverified.sub)
+    const identity = await load(asked.identity || bearerUid)
     // With a token of one's own, one may always have another that can do less.
     const isSelf = isOwn && unverified.sub === identity.uid
     if (!isSelf && !takesIssuer(identity, unverified.iss))
@@ -171,19 +143,11 @@ export function openExchange(options: ExchangeOptions): Exchange {
   }
 }
 
-/** Keys at hand that do not fit, and whatever else fails where no others can be had. */
-function asUnknownKey(cause: unknown): never {
-  if (cause instanceof StatusError) throw cause
-  throw unverifiable(asError(cause))
-}
-
 /** An issuer that cannot be asked is no fault of the caller, but nothing else can be told either. */
 function explain(error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error
   return unverifiable(error)
 }
-
-const asError = (cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause)))
 
 const parsed = new Map<string, JWTVerifyGetKey>()
 const mostParsed = 200

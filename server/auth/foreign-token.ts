@@ -1,8 +1,9 @@
 // A token of another issuer, before and after its signature is verified. Nothing in it is believed before.
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
-import { unauthenticated } from '../aip/errors.ts'
+import { StatusError, unauthenticated } from '../aip/errors.ts'
 import { hasTwins } from '../aip/json-members.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
 
 export type Claims = JWTPayload & { iss: string; sub: string; aud: string | string[] }
 
@@ -19,6 +20,12 @@ const algorithms = [
 /** Answered alike whatever is wrong; the cause is for the log. */
 export const unverifiable = (cause: Error) =>
   unauthenticated('the token cannot be verified', 'error="invalid_token"', cause)
+
+/** Keys at hand that do not fit, and whatever else fails where no others can be had. */
+export function asUnverifiable(cause: unknown): never {
+  if (cause instanceof StatusError) throw cause
+  throw unverifiable(cause instanceof Error ? cause : new Error(String(cause)))
+}
 
 const invalid = (reason: string, cause?: unknown) => unverifiable(new Error(reason, { cause }))
 
@@ -69,4 +76,21 @@ export async function verifyForeign(
     throw error instanceof errors.JWKSNoMatchingKey ? error : invalid('verification failed', error)
   })
   return claimsOf(payload)
+}
+
+/** With the keys that the issuer publishes. One that is not known may be new, so they are fetched once more. */
+export async function verifyByDiscovery(
+  token: string,
+  issuer: string,
+  { find }: IssuerKeys,
+  now: number,
+): Promise<Claims> {
+  try {
+    return await verifyForeign(token, issuer, await find(issuer, false), now)
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey)) return asUnverifiable(error)
+    return find(issuer, true)
+      .then((keys) => verifyForeign(token, issuer, keys, now))
+      .catch(asUnverifiable)
+  }
 }

@@ -1,4 +1,5 @@
-// The keys of this service: one that signs tokens, one that seals page tokens, and those retired before them.
+// The keys of this service: one that signs access tokens, one that signs id tokens, one that seals page tokens,
+// and those retired before them.
 import { createSecretKey, randomBytes } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
@@ -8,18 +9,22 @@ import { raw, sql } from '../store/sql.ts'
 import type { Secret } from './secret.ts'
 
 export const signingAlgorithm = 'ES256'
+/** What every relying party understands (OpenID Connect Core, 15.1). */
+export const idTokenAlgorithm = 'RS256'
 
 export type SigningKey = {
   kid: string
   privateKey: CryptoKey
   publicKey: CryptoKey
   publicJwk: JWK
+  privateJwk: JWK
   /** When another takes its place; in milliseconds, infinite as long as none is there. */
   retireTime: number
 }
 
 export type KeyRing = {
   signing(): SigningKey
+  idTokens(): SigningKey
   /** All that somebody may have to verify with: those in use, those to come, and those whose tokens still live. */
   published(): readonly JWK[]
   findSigning(kid: string): SigningKey | undefined
@@ -28,13 +33,16 @@ export type KeyRing = {
   reload(): Promise<void>
 }
 
-type Purpose = 'sign' | 'page'
+const purposes = ['sign', 'id', 'page'] as const
+type Purpose = (typeof purposes)[number]
+
+const algorithms = { sign: signingAlgorithm, id: idTokenAlgorithm }
 
 /** Every copy knows a new key, and whoever keeps our published keys has read them again, before it is used. */
 const overlap = 10 * 60_000
 const reloadEvery = 60_000
 /** Tokens live for an hour, page tokens for three days. */
-const keptAfter = { sign: 2 * 60 * 60_000, page: 4 * 24 * 60 * 60_000 }
+const keptAfter = { sign: 2 * 60 * 60_000, id: 2 * 60 * 60_000, page: 4 * 24 * 60 * 60_000 }
 const oldest = 90 * 24 * 60 * 60_000
 
 export async function openKeyRing(
@@ -43,6 +51,7 @@ export async function openKeyRing(
   now: () => number = Date.now,
 ): Promise<KeyRing> {
   let signing: SigningKey[] = []
+  let idTokens: SigningKey[] = []
   let page: (Omit<PageKey, 'retired'> & { retireTime: number })[] = []
 
   /** In the order in which they are used. */
@@ -59,7 +68,11 @@ export async function openKeyRing(
     page = keys
       .filter(({ purpose }) => purpose === 'page')
       .map(({ kid, plain, retireTime }) => ({ kid, secret: createSecretKey(plain), retireTime }))
-    signing = await Promise.all(keys.filter(({ purpose }) => purpose === 'sign').map(importSigning))
+    const imported = (wanted: 'sign' | 'id') =>
+      Promise.all(
+        keys.filter(({ purpose }) => purpose === wanted).map((key) => importSigning(key, algorithms[wanted])),
+      )
+    ;[signing, idTokens] = await Promise.all([imported('sign'), imported('id')])
   }
 
   const asPageKey = ({ retireTime, ...key }: (typeof page)[number]): PageKey => ({
@@ -70,12 +83,12 @@ export async function openKeyRing(
   /** Whoever finds a key that was retired long ago can do nothing with it. */
   const isLive = ({ retireTime }: SigningKey) => retireTime + keptAfter.sign > now()
 
-  await ensureKey(store, secret, 'sign')
-  await ensureKey(store, secret, 'page')
+  await Promise.all(purposes.map((purpose) => ensureKey(store, secret, purpose)))
   await reload()
   return {
     signing: () => inUse(signing, now()),
-    published: () => signing.filter(isLive).map(({ publicJwk }) => publicJwk),
+    idTokens: () => inUse(idTokens, now()),
+    published: () => [...signing, ...idTokens].filter(isLive).map(({ publicJwk }) => publicJwk),
     findSigning: (kid) => signing.find((key) => key.kid === kid && isLive(key)),
     page: {
       get current() {
@@ -112,13 +125,14 @@ async function rotateOld(store: Store, secret: Secret): Promise<void> {
 
 /** New keys beside those in use, which go after a while; or at once, with all tokens that they signed. */
 export async function rotateKeys(store: Store, secret: Secret, isRevoked: boolean): Promise<void> {
-  const made = { sign: await makeSigningKey(), page: await makePageKey() }
+  const made = await Promise.all(
+    purposes.map(async (purpose) => ({ purpose, ...(await makeKey[purpose]()) })),
+  )
   const time = Date.now()
   await store.write(function* () {
     // Copies may find at the same moment that it is time.
     yield raw('/*pg lock table keys in exclusive mode -- */ select 1')
-    for (const purpose of ['sign', 'page'] as const) {
-      const { kid, plain } = made[purpose]
+    for (const { purpose, kid, plain } of made) {
       if (isRevoked) yield sql`delete from keys where purpose = ${purpose}`
       else {
         yield sql`delete from keys where purpose = ${purpose} and retire_time < ${time - keptAfter[purpose]}`
@@ -154,7 +168,7 @@ async function ensureKey(store: Store, secret: Secret, purpose: Purpose) {
     sql`select kid from keys where purpose = ${purpose} and retire_time is null`,
   )
   if (present.length > 0) return
-  const { kid, plain } = await (purpose === 'sign' ? makeSigningKey() : makePageKey())
+  const { kid, plain } = await makeKey[purpose]()
   const statement = insertKey(kid, purpose, secret.wrap(kid, plain), Date.now())
   await store.write(function* () {
     yield sql`${statement} on conflict do nothing`
@@ -164,33 +178,31 @@ async function ensureKey(store: Store, secret: Secret, purpose: Purpose) {
 const insertKey = (kid: string, purpose: Purpose, wrapped: Uint8Array, time: number) =>
   sql`insert into keys (kid, purpose, wrapped, create_time) values (${kid}, ${purpose}, ${wrapped}, ${time})`
 
-async function makePageKey() {
-  return { kid: randomBytes(8).toString('hex'), plain: randomBytes(32) }
+const makeKey: Record<Purpose, () => Promise<{ kid: string; plain: Buffer }>> = {
+  sign: () => makeSigningKey(signingAlgorithm),
+  id: () => makeSigningKey(idTokenAlgorithm),
+  page: async () => ({ kid: randomBytes(8).toString('hex'), plain: randomBytes(32) }),
 }
 
-async function makeSigningKey() {
-  const { privateKey } = await generateKeyPair(signingAlgorithm, { extractable: true })
+async function makeSigningKey(algorithm: string) {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const jwk = await exportJWK(privateKey)
   return { kid: await calculateJwkThumbprint(jwk), plain: Buffer.from(JSON.stringify(jwk)) }
 }
 
-async function importSigning({
-  kid,
-  plain,
-  retireTime,
-}: {
-  kid: string
-  plain: Buffer
-  retireTime: number
-}): Promise<SigningKey> {
+async function importSigning(
+  { kid, plain, retireTime }: { kid: string; plain: Buffer; retireTime: number },
+  algorithm: string,
+): Promise<SigningKey> {
   const jwk = JSON.parse(plain.toString()) as JWK
-  const { d: _, ...publicPart } = jwk
-  const publicJwk = { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }
+  const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicPart } = jwk
+  const about = { kid, alg: algorithm, use: 'sig' }
   return {
     kid,
-    privateKey: (await importJWK(jwk, signingAlgorithm)) as CryptoKey, // a JWK that is no secret imports as a CryptoKey
-    publicKey: (await importJWK(publicPart, signingAlgorithm)) as CryptoKey,
-    publicJwk,
+    privateKey: (await importJWK(jwk, algorithm)) as CryptoKey, // a JWK that is no secret imports as a CryptoKey
+    publicKey: (await importJWK(publicPart, algorithm)) as CryptoKey,
+    publicJwk: { ...publicPart, ...about },
+    privateJwk: { ...jwk, ...about },
     retireTime,
   }
 }

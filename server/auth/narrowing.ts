@@ -1,7 +1,7 @@
 // What a token keeps its bearer to, where two say so: the one that was presented and the one that is asked for.
 import type { Narrowing } from '../aip/caller.ts'
 import { invalidField } from '../aip/errors.ts'
-import { isAtOrBelow } from '../aip/uid.ts'
+import { isAtOrBelow, isUid } from '../aip/uid.ts'
 
 const mostScopes = 100
 
@@ -20,4 +20,24 @@ export function combine(a: Narrowing, b: Narrowing): Narrowing {
   if (scopes && scopes.length > mostScopes)
     throw invalidField('scopes', `must be at most ${mostScopes} together`)
   return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
+}
+
+/** What somebody asks to be kept to: groups by their uids (`scope` is an older form), capabilities by their names. */
+export function narrowingAsked(
+  { scope = '', scopes, cap }: { scope?: string; scopes: readonly string[]; cap: readonly string[] },
+  isCapability: (name: string) => boolean,
+): Narrowing {
+  const all = [...new Set([scope, ...scopes].filter(Boolean))]
+  const wrong = all.find((one) => !isUid(one))
+  if (wrong !== undefined) throw invalidField('scopes', 'must be uids of groups')
+  const unknown = cap.find((name) => !isCapability(name))
+  if (unknown !== undefined)
+    throw invalidField(
+      'cap',
+      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}`,
+    )
+  return {
+    ...(all.length > 0 && { scopes: all }),
+    ...(cap.length > 0 && { capabilities: [...new Set(cap)] }),
+  }
 }

@@ -2,7 +2,7 @@
 // the connection goes to a checked address: no answer of a name server, and no redirect, leads elsewhere.
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
@@ -10,6 +10,12 @@ import { isPublic } from './public-address.ts'
 
 /** Fetches JSON. `isTrusted` lets an issuer of the operator's choice lie anywhere. */
 export type Outbound = (url: string, isTrusted: boolean) => Promise<unknown>
+
+export type Ask = { method?: string; headers?: Record<string, string>; body?: string }
+export type Answered = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+
+/** Sends a request wherever it may go, and reads all of the answer. */
+export type Reach = (url: string, isTrusted: boolean, ask?: Ask) => Promise<Answered>
 
 export type OutboundOptions = {
   /** For everything: names, connections, and the last byte. */
@@ -23,12 +29,25 @@ export class OutboundError extends Error {}
 
 const mostAddresses = 8
 
-export function openOutbound({
+export function openOutbound(options: OutboundOptions = {}): Outbound {
+  const reach = openReach(options)
+  return async (url, isTrusted) => {
+    const { status, body } = await reach(url, isTrusted)
+    if (status !== 200) throw new OutboundError(`${url} answered ${status}`)
+    try {
+      return JSON.parse(body.toString())
+    } catch (cause) {
+      throw new OutboundError(`${url} answered no JSON`, { cause })
+    }
+  }
+}
+
+export function openReach({
   patience = 5000,
   largest = 1024 * 1024,
   resolve = (hostname) => lookup(hostname, { all: true, verbatim: true }),
-}: OutboundOptions = {}): Outbound {
-  return async (text, isTrusted) => {
+}: OutboundOptions = {}): Reach {
+  return async (text, isTrusted, ask = {}) => {
     const url = new URL(text)
     if (url.protocol !== 'https:' && !(isTrusted && url.protocol === 'http:'))
       throw new OutboundError(`${text} is not https`)
@@ -37,7 +56,7 @@ export function openOutbound({
     const allowed = addresses.filter((address) => isTrusted || isPublic(address)).slice(0, mostAddresses)
     if (allowed.length === 0)
       throw new OutboundError(`${url.hostname} has no public address, but ${addresses.join(', ') || 'none'}`)
-    return fetchFrom(url, allowed, signal, largest)
+    return fetchFrom(url, allowed, ask, signal, largest)
   }
 }
 
@@ -54,21 +73,22 @@ async function addressesOf(
 async function fetchFrom(
   url: URL,
   addresses: string[],
+  ask: Ask,
   signal: AbortSignal,
   largest: number,
-): Promise<unknown> {
+): Promise<Answered> {
   const failures: string[] = []
   for (const address of addresses) {
-    const answer = await connect(url, address, signal).catch((error: Error) => {
+    const answer = await connect(url, address, ask, signal).catch((error: Error) => {
       failures.push(`${address}: ${error.message}`)
     })
-    if (answer) return readJson(url, answer, signal, largest)
+    if (answer) return readAll(url, answer, signal, largest)
     if (signal.aborted) break
   }
   throw new OutboundError(`${url} cannot be reached: ${failures.join('; ')}`)
 }
 
-function connect(url: URL, address: string, signal: AbortSignal): Promise<IncomingMessage> {
+function connect(url: URL, address: string, ask: Ask, signal: AbortSignal): Promise<IncomingMessage> {
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const options = {
     ...{
@@ -78,7 +98,8 @@ function connect(url: URL, address: string, signal: AbortSignal): Promise<Incomi
       agent: false as const,
       signal,
     },
-    headers: { host: url.host, accept: 'application/json', 'user-agent': 'stemma' },
+    method: ask.method ?? 'GET',
+    headers: { accept: 'application/json', ...ask.headers, host: url.host, 'user-agent': 'stemma' },
     // The certificate must be of the name, whichever address answers.
     ...(isIP(hostname) ? {} : { servername: hostname }),
   }
@@ -88,18 +109,17 @@ function connect(url: URL, address: string, signal: AbortSignal): Promise<Incomi
     // Whatever else it does in place of answering, it has not answered.
     request.on('upgrade', (_, socket) => socket.destroy())
     request.on('close', () => reject(new Error('it closed the connection')))
-    request.end()
+    request.end(ask.body)
   })
 }
 
-async function readJson(
+async function readAll(
   url: URL,
   answer: IncomingMessage,
   signal: AbortSignal,
   largest: number,
-): Promise<unknown> {
+): Promise<Answered> {
   try {
-    if (answer.statusCode !== 200) throw new OutboundError(`${url} answered ${answer.statusCode}`)
     const chunks: Buffer[] = []
     let size = 0
     for await (const chunk of answer) {
@@ -107,10 +127,10 @@ async function readJson(
       if (size > largest) throw new OutboundError(`${url} answered more than ${largest} bytes`)
       chunks.push(chunk)
     }
-    return JSON.parse(Buffer.concat(chunks).toString())
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }
   } catch (error) {
     if (error instanceof OutboundError) throw error
-    const reason = signal.aborted ? 'took too long' : 'answered no JSON'
+    const reason = signal.aborted ? 'took too long' : 'broke off its answer'
     throw new OutboundError(`${url} ${reason}`, { cause: error })
   } finally {
     answer.destroy()

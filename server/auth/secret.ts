@@ -9,7 +9,16 @@ const tagSize = 16
 export type Secret = {
   wrap(purpose: string, plain: Uint8Array): Uint8Array
   unwrap(purpose: string, wrapped: Uint8Array): Buffer
+  /** A secret of its own for a purpose, always the same. */
+  derive(purpose: string): Buffer
 }
+
+/** A text, sealed and opened as a text. */
+export const sealText = (secret: Secret, purpose: string, plain: string): string =>
+  Buffer.from(secret.wrap(purpose, Buffer.from(plain))).toString('base64url')
+
+export const openText = (secret: Secret, purpose: string, sealed: string): string =>
+  secret.unwrap(purpose, Buffer.from(sealed, 'base64url')).toString()
 
 export function makeSecret(text: string): Secret {
   const key = Buffer.from(hkdfSync('sha256', text, '', 'stemma keys at rest', 32))
@@ -28,6 +37,7 @@ export function makeSecret(text: string): Secret {
       decipher.setAAD(Buffer.from(purpose)).setAuthTag(bytes.subarray(nonceSize, nonceSize + tagSize))
       return Buffer.concat([decipher.update(bytes.subarray(nonceSize + tagSize)), decipher.final()])
     },
+    derive: (purpose) => Buffer.from(hkdfSync('sha256', text, '', `stemma ${purpose}`, 32)),
   }
 }
 

@@ -1,11 +1,16 @@
 // Keeps whoever fails too often waiting. Success costs nothing, so nobody honest notices.
 import { isIPv6 } from 'node:net'
-import { tooManyRequests } from '../aip/errors.ts'
+import { Code } from '../aip/code.ts'
+import { StatusError, tooManyRequests } from '../aip/errors.ts'
 
+/** By address, or by whatever else tells those who try apart. */
 export type Throttle = {
   /** Refuses who has failed too often of late. */
-  require(address: string): void
-  fail(address: string): void
+  require(who: string): void
+  fail(who: string): void
+  /** Counts as failed until it succeeds: many tries at once are as many as one after the other. */
+  attempt(who: string): void
+  succeed(who: string): void
 }
 
 type Failures = { count: number; since: number }
@@ -22,20 +27,50 @@ export function openThrottle(most: number, period: number, now: () => number): T
     return undefined
   }
 
+  function require(who: string): void {
+    const failures = current(ownerOf(who))
+    if (!failures || failures.count < most) return
+    const wait = Math.ceil((failures.since + period - now()) / 1000)
+    throw tooManyRequests('too many attempts have failed; try again later', wait)
+  }
+
+  function fail(address: string): void {
+    const who = ownerOf(address)
+    const failures = current(who) ?? { count: 0, since: now() }
+    failures.count++
+    if (!known.has(who) && known.size >= mostKnown) known.delete(known.keys().next().value as string) // not empty
+    known.set(who, failures)
+  }
+
   return {
-    require(address) {
-      const failures = current(ownerOf(address))
-      if (!failures || failures.count < most) return
-      const wait = Math.ceil((failures.since + period - now()) / 1000)
-      throw tooManyRequests('too many attempts have failed; try again later', wait)
+    require,
+    fail,
+    attempt(who) {
+      require(who)
+      fail(who)
     },
-    fail(address) {
-      const who = ownerOf(address)
-      const failures = current(who) ?? { count: 0, since: now() }
-      failures.count++
-      if (!known.has(who) && known.size >= mostKnown) known.delete(known.keys().next().value as string) // not empty
-      known.set(who, failures)
+    succeed(who) {
+      const failures = current(ownerOf(who))
+      if (failures) failures.count--
     },
+  }
+}
+
+const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
+
+/** Something that is refused counts against where it came from. */
+export async function guarded<T>(
+  throttle: Throttle,
+  address: string,
+  attempt: () => Promise<T>,
+  isRefusal = ({ code }: StatusError) => refusals.has(code),
+): Promise<T> {
+  throttle.require(address)
+  try {
+    return await attempt()
+  } catch (error) {
+    if (error instanceof StatusError && isRefusal(error)) throttle.fail(address)
+    throw error
   }
 }
 

@@ -1,23 +1,26 @@
 // The first organization: made by the operator, since nobody can sign in before there is one.
 import { randomBytes } from 'node:crypto'
-import { create } from '@bufbuild/protobuf'
-import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { newChildUid, newRootUid, userUid } from '../aip/uid.ts'
-import { violationsOf } from '../aip/validate.ts'
-import { openStore, prepareStore } from '../app.ts'
+import { newChildUid } from '../aip/uid.ts'
+import { openStore, peopleOf, prepareStore } from '../app.ts'
+import {
+  findAccount,
+  isEmail,
+  makePasswordLink,
+  passwordLinkHours,
+  vouchFor,
+} from '../auth/login/accounts.ts'
+import type { States } from '../auth/login/states.ts'
+import { openStates } from '../auth/login/states.ts'
 import { mintToken } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
 import { createEntry } from '../resources/create.ts'
-import { makeOwner } from '../resources/iam/groups/organization.ts'
-import { groups } from '../resources/iam/groups/table.ts'
+import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'
+import { identityOf } from '../resources/iam/people.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
-import { first } from '../store/work.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 
@@ -30,11 +33,14 @@ export const bootstrap: Command = {
     const { org, owner } = checked(flags)
     const store = openStore(config)
     try {
-      const { keys } = await prepareStore(config, store)
+      const { keys, secret } = await prepareStore(config, store)
       const made = await makeOrganization(store, config, org, owner)
+      const link = owner && (await firstPasswordLink(store, openStates(secret, Date.now), config, owner))
       const parties = { issuer: config.authUrl, audience: config.baseUrl }
       const token = await mintToken(keys, parties, made.identity, Date.now())
-      process.stdout.write(flags.json ? asJson(made, org, token) : asText(made, org, token, config))
+      process.stdout.write(
+        (flags.json ? asJson : asText)({ ...made, link: link || undefined }, org, token, config),
+      )
       return 0
     } finally {
       await store.close()
@@ -43,15 +49,16 @@ export const bootstrap: Command = {
 }
 
 type Made = { organization: string; identity: string }
+/** `link` is where an owner who has none yet chooses a password. */
+type Shown = Made & { link: string | undefined }
 
 function checked({ org, owner }: Record<string, string | boolean | undefined>) {
   if (typeof org !== 'string')
     throw new UsageError('say how the organization is called: stemmad bootstrap --org NAME')
-  const [fault] = violationsOf(GroupSchema, create(GroupSchema, { name: org }))
-  if (fault) throw new UsageError(`--org ${fault.description}`)
-  if (owner !== undefined && !/^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u.test(String(owner))) {
+  const fault = nameFault(org)
+  if (fault) throw new UsageError(`--org ${fault}`)
+  if (owner !== undefined && !isEmail(String(owner)))
     throw new UsageError('--owner must be an e-mail address')
-  }
   return { org, owner: owner as string | undefined }
 }
 
@@ -64,55 +71,46 @@ export function makeOrganization(
 ): Promise<Made> {
   const surroundings = { now, random: randomBytes }
   return store.write(function* () {
-    const organization = newRootUid(randomBytes)
-    yield* createEntry(groups, create(GroupSchema, { name }), { uid: organization, now: now() })
+    const organization = yield* foundOrganization(surroundings, name)
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
-        : yield* findOrMakeUser(email, config, now())
+        : yield* vouchFor(peopleOf(now), config.authUrl, email)
     yield* makeOwner(surroundings, organization, identity)
     return { organization, identity }
+  })
+}
+
+function firstPasswordLink(store: Store, states: States, { authUrl }: Config, email: string) {
+  return store.write(function* () {
+    const account = yield* findAccount(email)
+    if (account?.password !== '') return undefined
+    return yield* makePasswordLink(states, authUrl, account.identity)
   })
 }
 
 /** Without an address the owner lies in the organization and is known to our own issuer alone. */
 function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
   const uid = newChildUid(organization, randomBytes)
-  yield* createEntry(identities, identityOf('owner', authUrl, uid, now), { uid, now })
+  const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, now)
+  yield* createEntry(identities, owner, { uid, now })
   yield sql`insert into founders (identity) values (${uid})`
   return uid
 }
 
-function* findOrMakeUser(email: string, { authUrl }: Config, now: number): Work<string> {
-  const uid = userUid(authUrl, email)
-  const known = yield* first(sql`select uid from identities where uid = ${uid}`)
-  if (!known) {
-    const user = { ...identityOf(email, authUrl, email, now), email }
-    yield* createEntry(identities, user, { uid, now })
-  }
-  return uid
+function asJson({ organization, identity, link }: Shown, name: string, token: string): string {
+  const shown = { organization: { uid: organization, name }, identity: { uid: identity }, token }
+  return `${JSON.stringify({ ...shown, ...(link && { passwordLink: link }) })}\n`
 }
 
-function identityOf(name: string, issuer: string, subject: string, now: number) {
-  return create(IdentitySchema, {
-    name,
-    lastSeenTime: timestampFromMs(now),
-    relationship: {
-      case: 'claimMatch',
-      value: { iss: { case: 'issuer', value: issuer }, sub: { case: 'subject', value: subject } },
-    },
-  })
-}
-
-function asJson({ organization, identity }: Made, name: string, token: string): string {
-  return `${JSON.stringify({ organization: { uid: organization, name }, identity: { uid: identity }, token })}\n`
-}
-
-function asText({ organization, identity }: Made, name: string, token: string, { baseUrl }: Config): string {
+function asText({ organization, identity, link }: Shown, name: string, token: string, { baseUrl }: Config) {
+  const password = link
+    ? `\nThe owner chooses a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`
+    : ''
   return `Organization ${name}
   uid    ${organization}
   owner  ${identity}
-
+${password}
 Access token, valid for one hour (stemmad token ${identity} makes another):
 
 ${token}

@@ -8,9 +8,10 @@ import { keys } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 import { token } from './token.ts'
+import { users } from './users.ts'
 import { verify } from './verify.ts'
 
-const commands: Record<string, Command> = { serve, bootstrap, token, verify, keys, migrate, check }
+const commands: Record<string, Command> = { serve, bootstrap, users, token, verify, keys, migrate, check }
 
 export async function runCommand([name = 'help', ...args]: string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined

@@ -1,3 +1,4 @@
+import type { App } from '../app.ts'
 import { startApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
@@ -12,7 +13,7 @@ export const serve: Command = {
     const log = openLog(config.logLevel)
     const app = await startApp(config, log)
     const stopped = stopSignal()
-    process.stdout.write(greeting(config, app.port))
+    process.stdout.write(greeting(config, app))
     const signal = await stopped
     log.info({ signal }, 'stopping')
     // Whoever presses Ctrl-C watches, and waits for no load balancer.
@@ -39,19 +40,23 @@ function stopSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-function greeting(config: Config, port: number): string {
+function greeting(config: Config, { port, setUpLink }: App): string {
   const store = config.databaseUrl ? 'PostgreSQL' : `the embedded store in ${config.dataDir}`
   const addresses = config.hosts.map((host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
   return `
 Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
 REST and gRPC share the port; /healthz, /readyz and /metrics tell how it is.
-
-First time here? In another terminal:
-
-  export TOKEN=$(npx stemmad bootstrap --org my-org --json | node -pe 'JSON.parse(fs.readFileSync(0)).token')
-  curl -H "Authorization: Bearer $TOKEN" ${config.baseUrl}/iam/v2beta1/groups
-
+${setUpLink === undefined ? '' : firstSteps(setUpLink)}
 Stop with Ctrl-C.
-
 `
 }
+
+const firstSteps = (setUpLink: string) => `
+Nobody is here yet. Make the first organization and its owner in a browser (good once, for a day):
+
+  ${setUpLink}
+
+or without one, in another terminal:
+
+  npx stemmad bootstrap --org my-org
+`

@@ -1,13 +1,13 @@
 // What only the operator says of an organization: that it owns the domain it is named after, and of what kind
 // it is.
 
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { OrgKind } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isUid, parentOf } from '../aip/uid.ts'
 import { openStore, prepareStore } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { groups } from '../resources/iam/groups/table.ts'
-import { entryOf, messageOf } from '../resources/kind.ts'
+import { entryOf, factsOf, messageOf } from '../resources/kind.ts'
 import type { Store } from '../store/db.ts'
 import { StoreError } from '../store/db.ts'
 import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
@@ -68,11 +68,7 @@ export async function verifyOrganization(store: Store, uid: string, verdict: Ver
       if (verdict.kind !== undefined) group.kind = verdict.kind
       const time = Math.max(verdict.now, updateTime + 1)
       group.updateTime = timestampFromMs(time)
-      const createTime = group.createTime ? timestampMs(group.createTime) : 0
-      yield* updateEntry(
-        groups.table,
-        entryOf(groups, group, { uid, name: group.name, createTime, updateTime: time }),
-      )
+      yield* updateEntry(groups.table, entryOf(groups, group, factsOf(uid, group, time)))
       return group.name
     })
   } catch (error) {

@@ -1,7 +1,9 @@
-// What HTTP/1.1 serves besides the API: whether the process lives, whether it should get traffic, its figures.
+// What HTTP/1.1 serves besides the API: whether the process lives, whether it should get traffic, its figures,
+// and what is mounted beside it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { requestIdOf } from './door.ts'
 import { isTls, safeHeaders } from './headers.ts'
+import { invite, isHeldBack } from './rest/body.ts'
 import { splitTarget } from './target.ts'
 
 /** `cacheFor` is in seconds; what says nothing of it is kept by nobody. */
@@ -11,12 +13,34 @@ export type PlainPaths = Record<string, Answer>
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
 
-export function dispatch(paths: PlainPaths, rest: Handle): Handle {
+/** A part of the server with paths of its own, which writes its answers itself. */
+export type Mount = {
+  isFor(path: string): boolean
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: { path: string; query: string },
+  ): Promise<void>
+}
+
+export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle): Handle {
   const plain = new Map(Object.entries(paths))
   return (request, response) => {
-    const answer = plain.get(splitTarget(request.url ?? '').path)
-    return answer ? answerPlainly(answer, request, response) : rest(request, response)
+    const target = splitTarget(request.url ?? '')
+    const answer = plain.get(target.path)
+    if (answer) return answerPlainly(answer, request, response)
+    if (!mount.isFor(target.path)) return rest(request, response)
+    prepare(request, response)
+    return mount.handle(request, response, target)
   }
+}
+
+/** Whatever a mounted part answers is as safe as everything else. */
+function prepare(request: IncomingMessage, response: ServerResponse): void {
+  const headers = safeHeaders(isTls(request.socket))
+  for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
+  response.setHeader('x-request-id', requestIdOf(request.headers['x-request-id']))
+  if (isHeldBack(request)) invite(request, response)
 }
 
 const text = (status: number, body: string): PlainAnswer => ({

@@ -1,8 +1,10 @@
 // A kind of resource: its message, its table, and how one becomes the other.
-import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf'
 import { clone, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { isInputOnly } from '@stemma/api/method.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { shapeOf, writeJson } from '../aip/json-writer.ts'
@@ -67,6 +69,12 @@ function sortableOf(desc: DescMessage): [string, string][] {
 }
 
 export type EntryFacts = { uid: string; name: string; createTime: number; updateTime: number }
+
+/** Those of a resource that is there already. */
+export function factsOf(uid: string, resource: Message, updateTime: number): EntryFacts {
+  const { name = '', createTime } = resource as { name?: string; createTime?: Timestamp }
+  return { uid, name, createTime: createTime ? timestampMs(createTime) : 0, updateTime }
+}
 
 /** The row of a resource. */
 export function entryOf<D extends DescMessage>(

@@ -1,14 +1,12 @@
 // Rows that a migration has marked, by an empty shape, are rendered anew with all their columns.
-import type { DescMessage, Message } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { DescMessage } from '@bufbuild/protobuf'
 import type { Store } from '../store/db.ts'
 import { raw, sql } from '../store/sql.ts'
 import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
-import type { Times } from './create.ts'
 import type { Kind } from './kind.ts'
-import { entryOf, messageOf } from './kind.ts'
+import { entryOf, factsOf, messageOf } from './kind.ts'
 
 const rowsAtOnce = 500
 
@@ -26,9 +24,7 @@ function* render(kind: Kind<DescMessage>, uid: string): Work<void> {
   const row = yield* first(selectForUpdate(kind.table, uid))
   if (!row) return
   const { proto, updateTime, columns } = keptOf(row)
-  const resource = messageOf(kind, proto) as Message & { name?: string } & Times
-  const createTime = resource.createTime ? timestampMs(resource.createTime) : 0
-  const facts = { uid, name: resource.name ?? '', createTime, updateTime }
+  const resource = messageOf(kind, proto)
   const values = kind.columns(resource).map((value, at) => value ?? columns[at] ?? null)
-  yield* updateEntry(kind.table, entryOf(kind, resource, facts, values))
+  yield* updateEntry(kind.table, entryOf(kind, resource, factsOf(uid, resource, updateTime), values))
 }

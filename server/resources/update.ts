@@ -2,7 +2,7 @@ import type { DescField, DescMessage, Message, MessageShape } from '@bufbuild/pr
 import { equals } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { alreadyExists, invalidArgument, notFound, operatorOnly } from '../aip/errors.ts'
 import { requireMatch } from '../aip/etag.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
@@ -19,7 +19,7 @@ import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { Preparation, Times } from './create.ts'
 import type { Kind } from './kind.ts'
-import { entryOf, messageOf, withoutInput } from './kind.ts'
+import { entryOf, factsOf, messageOf, withoutInput } from './kind.ts'
 import { readReply } from './reply.ts'
 import { sentIn } from './sent.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -97,8 +97,7 @@ function merge<D extends DescMessage>(
 /** The time of a change is later than that of the change before, whatever the clock says: tags are made of it. */
 function stamp(uid: string, resource: Resource, updateTime: number) {
   if (resource.updateTime) resource.updateTime = timestampFromMs(updateTime)
-  const createTime = resource.createTime ? timestampMs(resource.createTime) : 0
-  return { uid, name: resource.name ?? '', createTime, updateTime }
+  return factsOf(uid, resource, updateTime)
 }
 
 function* write(kind: Kind<DescMessage>, entry: Entry, conflict: string | undefined): Work<void> {

@@ -70,7 +70,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   }
   const listener = await listen({
     ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, onStray, limits },
-    onRequest: dispatch(plain, rest),
+    onRequest: dispatch(plain, { isFor: () => false, handle: async () => {} }, rest),
     onHttp2: grpc.takeSocket,
   })
   return {

@@ -69,7 +69,8 @@ export function isHeldBack(request: IncomingMessage): boolean {
   return expect.toLowerCase() === '100-continue' && !invited.has(request)
 }
 
-function invite(request: IncomingMessage, response: ServerResponse): void {
+/** Asks for the body. */
+export function invite(request: IncomingMessage, response: ServerResponse): void {
   invited.add(request)
   response.writeContinue()
 }

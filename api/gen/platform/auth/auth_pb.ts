@@ -5,9 +5,11 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../common/access_pb.ts";
+import { file_platform_common_rules } from "../common/rules_pb.ts";
 import type { Group } from "../iam/group_pb.ts";
 import { file_platform_iam_group } from "../iam/group_pb.ts";
 import type { Role } from "../iam/role_pb.ts";
@@ -18,7 +20,106 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/auth/auth.proto.
  */
 export const file_platform_auth_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChhwbGF0Zm9ybS9hdXRoL2F1dGgucHJvdG8SDXBsYXRmb3JtLmF1dGgiHQoPRGVsZXRpb25SZXF1ZXN0EgoKAmlkGAEgASgJIv8CCgZXaG9BbUkSDgoGaXNzdWVyGAEgASgJEg8KB3N1YmplY3QYAiABKAkSEAoIYXVkaWVuY2UYAyADKAkSKgoGZXhwaXJ5GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglpc3N1ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKDGNhcGFiaWxpdGllcxhlIAMoCzIgLnBsYXRmb3JtLmF1dGguV2hvQW1JLkNhcGFiaWxpdHkSEgoFZW1haWwYZiABKAlIAIgBARInCgdwcm9maWxlGGcgASgLMhYucGxhdGZvcm0uYXV0aC5Qcm9maWxlGmgKCkNhcGFiaWxpdHkSIgoFZ3JvdXAYASABKAsyEy5wbGF0Zm9ybS5pYW0uR3JvdXASIAoEcm9sZRgCIAEoCzISLnBsYXRmb3JtLmlhbS5Sb2xlEhQKDGNhcGFiaWxpdGllcxgDIAMoCUIICgZfZW1haWwiUQoHUHJvZmlsZRIMCgRuYW1lGAEgASgJEg8KB3BpY3R1cmUYAiABKAkSEgoKZ2l2ZW5fbmFtZRgDIAEoCRITCgtmYW1pbHlfbmFtZRgEIAEoCTLEAQoEQXV0aBJUCghWYWxpZGF0ZRIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoVLnBsYXRmb3JtLmF1dGguV2hvQW1JIhnKwRgCEAGC0+STAg0SCy9hdXRoL3YxL29rEmYKBkRlbGV0ZRIeLnBsYXRmb3JtLmF1dGguRGVsZXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiTKwRgCEAGC0+STAhgqFi9hdXRoL3YxL2RlbGV0ZS97aWQ9Kn1iBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_iam_group, file_platform_iam_role]);
+  fileDesc("ChhwbGF0Zm9ybS9hdXRoL2F1dGgucHJvdG8SDXBsYXRmb3JtLmF1dGgiWwoTUmVnaXN0cmF0aW9uUmVxdWVzdBIXCgRjb2RlGAEgASgJQgnawRgFEIAIUAESEwoLaWRlbnRpdHlfaWQYAyABKAlKBAgCEANKBAgEEAVKBAgFEAZKBAgGEAciKgoHU2Vzc2lvbhIQCghpZGVudGl0eRgBIAEoCRINCgVncm91cBgCIAEoCSIuChlHZXRIZWFkbGVzc1Nlc3Npb25SZXF1ZXN0EhEKBGNvZGUYASABKAlCA+BBAiJFCg9IZWFkbGVzc1Nlc3Npb24SFwoPZWNkaF9wdWJsaWNfa2V5GAEgASgMEhkKEWVuY3J5cHRlZF9pZHRva2VuGAIgASgMIh0KD0RlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSL/AgoGV2hvQW1JEg4KBmlzc3VlchgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGF1ZGllbmNlGAMgAygJEioKBmV4cGlyeRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJaXNzdWVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2CgxjYXBhYmlsaXRpZXMYZSADKAsyIC5wbGF0Zm9ybS5hdXRoLldob0FtSS5DYXBhYmlsaXR5EhIKBWVtYWlsGGYgASgJSACIAQESJwoHcHJvZmlsZRhnIAEoCzIWLnBsYXRmb3JtLmF1dGguUHJvZmlsZRpoCgpDYXBhYmlsaXR5EiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwEiAKBHJvbGUYAiABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIUCgxjYXBhYmlsaXRpZXMYAyADKAlCCAoGX2VtYWlsIlEKB1Byb2ZpbGUSDAoEbmFtZRgBIAEoCRIPCgdwaWN0dXJlGAIgASgJEhIKCmdpdmVuX25hbWUYAyABKAkSEwoLZmFtaWx5X25hbWUYBCABKAkytwMKBEF1dGgSagoIUmVnaXN0ZXISIi5wbGF0Zm9ybS5hdXRoLlJlZ2lzdHJhdGlvblJlcXVlc3QaFi5wbGF0Zm9ybS5hdXRoLlNlc3Npb24iIsrBGAIYAYLT5JMCFjoBKiIRL2F1dGgvdjEvcmVnaXN0ZXIShAEKEkdldEhlYWRsZXNzU2Vzc2lvbhIoLnBsYXRmb3JtLmF1dGguR2V0SGVhZGxlc3NTZXNzaW9uUmVxdWVzdBoeLnBsYXRmb3JtLmF1dGguSGVhZGxlc3NTZXNzaW9uIiTKwRgCGAGC0+STAhgSFi9zdHMvaGVhZGxlc3Nfc2Vzc2lvbnMSVAoIVmFsaWRhdGUSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaFS5wbGF0Zm9ybS5hdXRoLldob0FtSSIZysEYAhABgtPkkwINEgsvYXV0aC92MS9vaxJmCgZEZWxldGUSHi5wbGF0Zm9ybS5hdXRoLkRlbGV0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIkysEYAhABgtPkkwIYKhYvYXV0aC92MS9kZWxldGUve2lkPSp9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_group, file_platform_iam_role]);
+
+/**
+ * @generated from message platform.auth.RegistrationRequest
+ */
+export type RegistrationRequest = Message<"platform.auth.RegistrationRequest"> & {
+  /**
+   * The code of an invite; empty for none.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+
+  /**
+   * Who one expects to be; empty where that does not matter.
+   *
+   * @generated from field: string identity_id = 3;
+   */
+  identityId: string;
+};
+
+/**
+ * Describes the message platform.auth.RegistrationRequest.
+ * Use `create(RegistrationRequestSchema)` to create a new message.
+ */
+export const RegistrationRequestSchema: GenMessage<RegistrationRequest> = /*@__PURE__*/
+  messageDesc(file_platform_auth_auth, 0);
+
+/**
+ * @generated from message platform.auth.Session
+ */
+export type Session = Message<"platform.auth.Session"> & {
+  /**
+   * The person's identity.
+   *
+   * @generated from field: string identity = 1;
+   */
+  identity: string;
+
+  /**
+   * The group that the invite let them into; empty without one.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+};
+
+/**
+ * Describes the message platform.auth.Session.
+ * Use `create(SessionSchema)` to create a new message.
+ */
+export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
+  messageDesc(file_platform_auth_auth, 1);
+
+/**
+ * @generated from message platform.auth.GetHeadlessSessionRequest
+ */
+export type GetHeadlessSessionRequest = Message<"platform.auth.GetHeadlessSessionRequest"> & {
+  /**
+   * The X25519 public key of whoever waits, as unpadded base64url.
+   *
+   * @generated from field: string code = 1;
+   */
+  code: string;
+};
+
+/**
+ * Describes the message platform.auth.GetHeadlessSessionRequest.
+ * Use `create(GetHeadlessSessionRequestSchema)` to create a new message.
+ */
+export const GetHeadlessSessionRequestSchema: GenMessage<GetHeadlessSessionRequest> = /*@__PURE__*/
+  messageDesc(file_platform_auth_auth, 2);
+
+/**
+ * A token that only whoever waits can read.
+ *
+ * @generated from message platform.auth.HeadlessSession
+ */
+export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
+  /**
+   * Our X25519 public key, as the text of its unpadded base64url.
+   *
+   * @generated from field: bytes ecdh_public_key = 1;
+   */
+  ecdhPublicKey: Uint8Array;
+
+  /**
+   * The token, to be exchanged: 12 bytes of nonce, then AES-256-GCM under the shared secret.
+   *
+   * @generated from field: bytes encrypted_idtoken = 2;
+   */
+  encryptedIdtoken: Uint8Array;
+};
+
+/**
+ * Describes the message platform.auth.HeadlessSession.
+ * Use `create(HeadlessSessionSchema)` to create a new message.
+ */
+export const HeadlessSessionSchema: GenMessage<HeadlessSession> = /*@__PURE__*/
+  messageDesc(file_platform_auth_auth, 3);
 
 /**
  * @generated from message platform.auth.DeletionRequest
@@ -37,7 +138,7 @@ export type DeletionRequest = Message<"platform.auth.DeletionRequest"> & {
  * Use `create(DeletionRequestSchema)` to create a new message.
  */
 export const DeletionRequestSchema: GenMessage<DeletionRequest> = /*@__PURE__*/
-  messageDesc(file_platform_auth_auth, 0);
+  messageDesc(file_platform_auth_auth, 4);
 
 /**
  * The caller, as their token and the store tell it.
@@ -107,7 +208,7 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
  * Use `create(WhoAmISchema)` to create a new message.
  */
 export const WhoAmISchema: GenMessage<WhoAmI> = /*@__PURE__*/
-  messageDesc(file_platform_auth_auth, 1);
+  messageDesc(file_platform_auth_auth, 5);
 
 /**
  * What is held in one group and below it.
@@ -140,7 +241,7 @@ export type WhoAmI_Capability = Message<"platform.auth.WhoAmI.Capability"> & {
  * Use `create(WhoAmI_CapabilitySchema)` to create a new message.
  */
 export const WhoAmI_CapabilitySchema: GenMessage<WhoAmI_Capability> = /*@__PURE__*/
-  messageDesc(file_platform_auth_auth, 1, 0);
+  messageDesc(file_platform_auth_auth, 5, 0);
 
 /**
  * What a person tells of themselves.
@@ -174,14 +275,36 @@ export type Profile = Message<"platform.auth.Profile"> & {
  * Use `create(ProfileSchema)` to create a new message.
  */
 export const ProfileSchema: GenMessage<Profile> = /*@__PURE__*/
-  messageDesc(file_platform_auth_auth, 2);
+  messageDesc(file_platform_auth_auth, 6);
 
 /**
- * Who one is, and how to be nobody.
+ * Who one is, how to become somebody, and how to be nobody.
  *
  * @generated from service platform.auth.Auth
  */
 export const Auth: GenService<{
+  /**
+   * Writes down the person whom a token of their organization's identity provider names, or one of ours. With the
+   * code of an invite they get its role. The bearer is that token; its audience must be this server or the client
+   * of the provider.
+   *
+   * @generated from rpc platform.auth.Auth.Register
+   */
+  register: {
+    methodKind: "unary";
+    input: typeof RegistrationRequestSchema;
+    output: typeof SessionSchema;
+  },
+  /**
+   * Fetches the token of somebody who signed in with a browser on another machine. Until then there is none.
+   *
+   * @generated from rpc platform.auth.Auth.GetHeadlessSession
+   */
+  getHeadlessSession: {
+    methodKind: "unary";
+    input: typeof GetHeadlessSessionRequestSchema;
+    output: typeof HeadlessSessionSchema;
+  },
   /**
    * Tells the caller who they are, and what they hold where.
    *

@@ -1,17 +1,14 @@
 // Accepting an invite: what sign-in calls once it knows who somebody is.
-import { create } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
-import { newChildUid, parentOf } from '../../../aip/uid.ts'
+import { parentOf } from '../../../aip/uid.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import { createEntry } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
 import { messageOf } from '../../kind.ts'
 import type { Surroundings } from '../../surroundings.ts'
-import { roleBindings } from '../role-bindings/table.ts'
+import { bindRole } from '../binding.ts'
 import { isRight, keyIdOf } from './code.ts'
 import { groupInvites } from './table.ts'
 
@@ -28,7 +25,7 @@ const unusable = () => invalidField('code', 'is no invite that can be accepted; 
 
 /** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
 export function* acceptInvite(
-  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+  surroundings: Pick<Surroundings, 'now' | 'random'>,
   code: string,
   guest: Guest,
 ): Work<Accepted> {
@@ -41,18 +38,13 @@ export function* acceptInvite(
   if (!row) throw unusable()
   const [uid, proto, digest] = row as [string, Uint8Array, string]
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
-  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= now()) throw unusable()
+  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= surroundings.now())
+    throw unusable()
   if (email !== '' && email.toLowerCase() !== guest.email?.toLowerCase()) throw unusable()
   const group = parentOf(uid)
   const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
   if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
-  const held = yield* first(
-    sql`select uid from role_bindings where identity = ${guest.identity} and parent = ${group} and role = ${roleUid}`,
-  )
-  if (!held) {
-    const binding = create(RoleBindingSchema, { identityUid: guest.identity, roleUid })
-    yield* createEntry(roleBindings, binding, { uid: newChildUid(group, random), now: now() })
-  }
+  yield* bindRole(surroundings, guest.identity, roleUid, group)
   if (singleUse) yield* removeEntry(groupInvites, uid)
   return { group, role: roleUid }
 }

@@ -1,9 +1,10 @@
 // Who may found an organization, and what makes somebody its owner.
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
-import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { permissionDenied } from '../../../aip/errors.ts'
-import { newChildUid, parentOf } from '../../../aip/uid.ts'
+import { newRootUid, parentOf } from '../../../aip/uid.ts'
+import { violationsOf } from '../../../aip/validate.ts'
 import { builtInRole } from '../../../policy/built-in-roles.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import { sql } from '../../../store/sql.ts'
@@ -11,7 +12,8 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createEntry } from '../../create.ts'
 import type { Surroundings } from '../../surroundings.ts'
-import { roleBindings } from '../role-bindings/table.ts'
+import { bindRole } from '../binding.ts'
+import { groups } from './table.ts'
 
 /** Users may, and those the operator made owners; workloads may not. */
 export function* requireFounder(identity: string): Work<void> {
@@ -21,12 +23,22 @@ export function* requireFounder(identity: string): Work<void> {
   if (!founder) throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
 }
 
-export function* makeOwner(
-  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+export const makeOwner = (
+  surroundings: Pick<Surroundings, 'now' | 'random'>,
   organization: string,
   identity: string,
-): Work<void> {
-  const binding = create(RoleBindingSchema, { identityUid: identity, roleUid: builtInRole('owner').uid })
-  const facts = { uid: newChildUid(organization, random), now: now() }
-  yield* createEntry(roleBindings, binding, facts)
+): Work<void> => bindRole(surroundings, identity, builtInRole('owner').uid, organization)
+
+/** An organization that nobody owns yet. */
+export function* foundOrganization(
+  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+  name: string,
+): Work<string> {
+  const uid = newRootUid(random)
+  yield* createEntry(groups, create(GroupSchema, { name }), { uid, now: now() })
+  return uid
 }
+
+/** What is wrong with the name of an organization. */
+export const nameFault = (name: string): string | undefined =>
+  violationsOf(GroupSchema, create(GroupSchema, { name }))[0]?.description

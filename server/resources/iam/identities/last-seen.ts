@@ -4,7 +4,7 @@ import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Store } from '../../../store/db.ts'
 import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import { first } from '../../../store/work.ts'
-import { entryOf, messageOf } from '../../kind.ts'
+import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { identities } from './table.ts'
 
 const often = 60_000
@@ -34,10 +34,7 @@ export function noteSeen(store: Store, uid: string, time: number): Promise<void>
     // Another copy may have noted it meanwhile.
     if (time - before < often) return
     identity.lastSeenTime = timestampFromMs(time)
-    const createTime = identity.createTime ? timestampMs(identity.createTime) : 0
-    yield* updateEntry(
-      identities.table,
-      entryOf(identities, identity, { uid, name: identity.name, createTime, updateTime }),
-    )
+    const facts = factsOf(uid, identity, updateTime)
+    yield* updateEntry(identities.table, entryOf(identities, identity, facts))
   })
 }

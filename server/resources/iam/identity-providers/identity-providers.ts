@@ -72,13 +72,13 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
           yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
-          return [draft.defaultRole, sealed(secret)]
+          return [draft.defaultRole, oidc?.issuer ?? '', sealed(secret)]
         },
       }),
 
     updateIdentityProvider: (call: Call<UpdateIdentityProviderRequest>) =>
       updateResource(surroundings, identityProviders, call, {
-        *revise({ columns: [, stored], current, merged, mask, grants }) {
+        *revise({ columns: [, , stored], current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
           // Nobody can send back a secret that is never shown, so only naming it clears it.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
@@ -86,7 +86,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
           yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
             throw invalidField('oidc.client_secret', 'must be given again for another issuer')
-          return [merged.defaultRole, secret]
+          return [merged.defaultRole, oidcOf(merged)?.issuer ?? '', secret]
         },
       }),
 

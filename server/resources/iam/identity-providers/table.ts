@@ -4,6 +4,7 @@ import { kindOf } from '../../kind.ts'
 export const identityProviders = kindOf(IdentityProviderSchema, 'identity_providers', {
   columns: {
     default_role: ({ defaultRole }) => defaultRole,
+    issuer: ({ configuration }) => configuration.value?.issuer ?? '',
     /** Sealed, which only the service can do. */
     client_secret: () => null,
   },

@@ -1,0 +1,116 @@
+// A person with a browser that runs no scripts: keeps cookies, follows redirects, fills in forms. It stops where a
+// redirect leads to another host than the server's, and tells where.
+import assert from 'node:assert/strict'
+
+export type Form = { action: string; method: string; fields: Record<string, string> }
+
+export type Page = {
+  url: string
+  status: number
+  headers: Headers
+  text: string
+  /** In the order of the page, with what they hold already. Buttons are left to who presses them. */
+  forms: Form[]
+  /** What the page says went wrong. */
+  alert: string | undefined
+  title: string
+}
+
+type Cookie = { name: string; value: string; path: string }
+
+const mostRedirects = 15
+
+export class Visitor {
+  readonly #home: string
+  #cookies: Cookie[] = []
+
+  constructor(home: string) {
+    this.#home = new URL(home).origin
+  }
+
+  open(url: string): Promise<Page> {
+    return this.#go(new URL(url, this.#home).href, {})
+  }
+
+  /** Sends a form of a page with these values in it. */
+  submit(page: Page, values: Record<string, string>, which = 0): Promise<Page> {
+    const form = page.forms[which]
+    assert.ok(form, `${page.url} has no form ${which}: ${page.text}`)
+    const body = new URLSearchParams({ ...form.fields, ...values })
+    const action = new URL(form.action, page.url)
+    if (form.method === 'get') {
+      action.search = body.toString()
+      return this.#go(action.href, {})
+    }
+    return this.#go(action.href, { method: 'POST', body })
+  }
+
+  /** The form whose action ends so. */
+  submitTo(page: Page, ending: string, values: Record<string, string> = {}): Promise<Page> {
+    const which = page.forms.findIndex(({ action }) => action.endsWith(ending))
+    return this.submit(page, values, which)
+  }
+
+  cookie(name: string): string | undefined {
+    return this.#cookies.find((one) => one.name === name)?.value
+  }
+
+  async #go(first: string, init: RequestInit): Promise<Page> {
+    let url = first
+    let next = init
+    for (let count = 0; count < mostRedirects; count++) {
+      if (new URL(url).origin !== this.#home) return pageOf(url, 0, new Headers(), '')
+      const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url) })
+      this.#keep(answer.headers)
+      const text = await answer.text()
+      const location = answer.headers.get('location')
+      if (location === null) return pageOf(url, answer.status, answer.headers, text)
+      url = new URL(location, url).href
+      next = {}
+    }
+    throw new Error(`too many redirects, the last to ${url}`)
+  }
+
+  #headersFor(url: string): Record<string, string> {
+    const { pathname } = new URL(url)
+    const sent = this.#cookies.filter(
+      ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
+    )
+    return { accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') }
+  }
+
+  #keep(headers: Headers): void {
+    for (const line of headers.getSetCookie()) {
+      const [pair = '', ...attributes] = line.split(/; */)
+      const [name = '', value = ''] = pair.split(/=(.*)/s)
+      const path = attributes.find((one) => /^path=/i.test(one))?.slice(5) ?? '/'
+      const expires = attributes.find((one) => /^expires=/i.test(one))?.slice(8)
+      this.#cookies = this.#cookies.filter((one) => one.name !== name || one.path !== path)
+      if (value !== '' && !(expires && Date.parse(expires) < Date.now()))
+        this.#cookies.push({ name, value, path })
+    }
+  }
+}
+
+function pageOf(url: string, status: number, headers: Headers, text: string): Page {
+  const forms = [...text.matchAll(/<form([^>]*)>(.*?)<\/form>/gs)].map(([, attributes = '', body = '']) => ({
+    action: attributeOf(attributes, 'action') ?? '',
+    method: attributeOf(attributes, 'method') ?? 'get',
+    fields: Object.fromEntries(
+      [...body.matchAll(/<input([^>]*)>/gs)].flatMap(([, input = '']) => {
+        const name = attributeOf(input, 'name')
+        return name === undefined ? [] : [[name, attributeOf(input, 'value') ?? '']]
+      }),
+    ),
+  }))
+  const alert = /<p role="alert"[^>]*>(.*?)<\/p>/s.exec(text)?.[1]
+  const title = /<h1>(.*?)<\/h1>/s.exec(text)?.[1] ?? ''
+  return { url, status, headers, text, forms, alert, title }
+}
+
+const attributeOf = (attributes: string, name: string) =>
+  new RegExp(`\\b${name}="([^"]*)"`)
+    .exec(attributes)?.[1]
+    ?.replaceAll('&amp;', '&')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")

@@ -1,0 +1,188 @@
+// Sign-in for people: every page and endpoint of it, behind one handler. Loaded when the first of them is asked for.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { methodNotAllowed, noSuchPath, StatusError } from '../../aip/errors.ts'
+import type { IssuerRule } from '../../aip/issuer.ts'
+import type { Store } from '../../store/db.ts'
+import type { Exchange } from '../exchange.ts'
+import type { KeyRing } from '../keys.ts'
+import type { Reach } from '../outbound.ts'
+import type { RefreshTokens } from '../refresh.ts'
+import type { Secret } from '../secret.ts'
+import type { Throttle } from '../throttle.ts'
+import { openThrottle } from '../throttle.ts'
+import { devicePagesOf } from './device-pages.ts'
+import { contentSecurityPolicy } from './html.ts'
+import { paths, prefixOf } from './paths.ts'
+import type { People } from './people.ts'
+import type { Profile } from './provider.ts'
+import { openProvider } from './provider.ts'
+import { openPublished } from './published.ts'
+import { openSetUp } from './set-up.ts'
+import { openSignIn } from './sign-in.ts'
+import type { States } from './states.ts'
+import { openTokenExchange, tokenExchange } from './token-exchange.ts'
+import { openUpstream } from './upstream.ts'
+import type { Answer, Visit } from './visit.ts'
+import { problemPage, readForm, send, visitOf } from './visit.ts'
+
+export type LoginOptions = {
+  store: Store
+  states: States
+  secret: Secret
+  keys: KeyRing
+  people: People
+  exchange: Exchange
+  refreshTokens: RefreshTokens
+  /** Counts failed exchanges by address. */
+  throttle: Throttle
+  reach: Reach
+  rule: IssuerRule
+  authUrl: string
+  baseUrl: string
+  now(): number
+  isCapability(name: string): boolean
+  findPerson(identity: string): Promise<Profile | undefined>
+  onSeen(identity: string): void
+  /** Told what happens, for the log. */
+  note(event: Record<string, unknown>, words: string): void
+  onError(error: unknown): void
+}
+
+/** `path` is below the auth URL. */
+export type Login = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: { path: string; query: string },
+) => Promise<void>
+
+type Handle = (visit: Visit) => Promise<Answer>
+
+/** Of wrong passwords and device codes, before one has to wait. */
+const failures = { perAccount: 10, perAddress: 50, minutes: 5 }
+
+export function openLogin(options: LoginOptions): Login {
+  const { secret, authUrl, now, note, onError } = options
+  const period = failures.minutes * 60_000
+  const perAddress = openThrottle(failures.perAddress, period, now)
+  const perAccount = openThrottle(failures.perAccount, period, now)
+  const devicePages = devicePagesOf((address, identity) => {
+    perAddress.fail(address)
+    if (identity !== undefined) perAccount.fail(identity)
+  })
+  const cookieKeys = [secret.derive('cookies').toString('base64url')]
+  const provider = openProvider({ ...options, cookieKeys, devicePages, onError })
+  const upstream = openUpstream(options)
+  const signIn = openSignIn({
+    ...{ ...options, provider, upstream, perAccount, perAddress },
+    onSignIn: (event) => note(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),
+  })
+  const published = openPublished({ ...options, provider, upstream })
+  const setUp = openSetUp({ ...options, onSetUp: (event) => note(event, 'set up') })
+  const exchangeToken = openTokenExchange(options)
+
+  /** Browsers come back from a provider here; their sign-in knows them by a cookie of its own path. */
+  async function comeBack({ query }: Visit): Promise<Answer> {
+    const interaction = upstream.interactionOf(query.get('state') ?? '')
+    return { location: `${authUrl}${paths.signIn}/${interaction}/callback?${query}` }
+  }
+
+  const routes: { [route: string]: Handle } = {
+    [`GET ${paths.signIn}/:uid`]: signIn.show,
+    [`POST ${paths.signIn}/:uid`]: signIn.withPassword,
+    [`POST ${paths.signIn}/:uid/account`]: signIn.withNewAccount,
+    [`POST ${paths.signIn}/:uid/organization`]: signIn.withOrganization,
+    [`POST ${paths.signIn}/:uid/continue`]: signIn.asBefore,
+    [`POST ${paths.signIn}/:uid/cancel`]: signIn.cancel,
+    [`GET ${paths.signIn}/:uid/callback`]: signIn.fromProvider,
+    [`GET ${paths.callback}`]: comeBack,
+    [`GET ${paths.setUp}`]: setUp.showSetUp,
+    [`POST ${paths.setUp}`]: setUp.setUp,
+    [`GET ${paths.password}`]: setUp.showPassword,
+    [`POST ${paths.password}`]: setUp.choosePassword,
+    [`GET ${paths.published}`]: published.start,
+    [`GET ${paths.publishedReturn}`]: published.finish,
+    [`GET ${paths.organizationCheck}`]: published.check,
+  }
+  const ours = new Set(Object.keys(routes).map((route) => route.split(' ')[1]))
+
+  /** What is none of our pages is answered by the provider. */
+  async function toProvider({ request, response, path, query, address }: Visit): Promise<void> {
+    let passed = request
+    if (path === paths.device) {
+      if (request.method === 'POST') perAddress.require(address)
+      // A link that brings the code fills in the form; sending it is the person's part.
+      renameParameter(query, 'user_code', 'code')
+    }
+    if (path === paths.token && request.method === 'POST') {
+      const form = await readForm(request)
+      if (form.get('grant_type') === tokenExchange)
+        return send({ request, response } as Visit, await exchangeToken(form, address))
+      passed = again(request, form)
+    }
+    const prefix = prefixOf(authUrl)
+    const search = query.size > 0 ? `?${query}` : ''
+    // Addresses are made of the auth URL, whatever a client or a proxy calls us.
+    const { host, protocol } = new URL(authUrl)
+    Object.assign(passed, { url: path + search, originalUrl: prefix + path + search })
+    for (const name of Object.keys(passed.headers))
+      if (name.startsWith('x-forwarded-')) delete passed.headers[name]
+    Object.assign(passed.headers, { host, 'x-forwarded-proto': protocol.slice(0, -1) })
+    response.setHeader('content-security-policy', contentSecurityPolicy)
+    await provider().callback()(passed, response)
+  }
+
+  async function answer(visit: Visit): Promise<void> {
+    const pattern = patternOf(visit.path)
+    const method = visit.method === 'HEAD' ? 'GET' : visit.method
+    const handle = routes[`${method} ${pattern}`]
+    if (handle) return send(visit, await handle(visit))
+    if (ours.has(pattern)) throw methodNotAllowed(allowedAt(pattern))
+    if (!belongsToProvider(visit.path)) throw noSuchPath()
+    return toProvider(visit)
+  }
+
+  const allowedAt = (pattern: string) =>
+    Object.keys(routes)
+      .flatMap((route) => (route.endsWith(` ${pattern}`) ? [route.split(' ')[0]] : []))
+      .join(', ')
+
+  return async (request, response, { path, query }) => {
+    const visit = visitOf(request, response, path, query)
+    try {
+      await answer(visit)
+    } catch (error) {
+      if (!(error instanceof StatusError)) onError(error)
+      if (response.headersSent) response.destroy()
+      else send(visit, problemPage(error instanceof StatusError ? error : ourFault()))
+    }
+  }
+}
+
+const ourFault = () => new StatusError(13, 'something went wrong on our side')
+
+const patternOf = (path: string) =>
+  path.replace(/\/$/, '').replace(new RegExp(`^${paths.signIn}/[^/]+`), `${paths.signIn}/:uid`)
+
+const providerPaths: string[] = [
+  ...[paths.discovery, paths.serverMetadata, paths.authorization, paths.token, paths.revocation],
+  ...[paths.deviceAuthorization, paths.logout, paths.device],
+]
+
+const belongsToProvider = (path: string) =>
+  providerPaths.some((one) => path === one || path.startsWith(`${one}/`))
+
+function renameParameter(query: URLSearchParams, from: string, to: string): void {
+  const value = query.get(from)
+  query.delete(from)
+  if (value !== null) query.set(to, value)
+}
+
+/** A request whose form was read, to be read once more. */
+function again(request: IncomingMessage, form: URLSearchParams): IncomingMessage {
+  const { headers, method, socket, httpVersion } = request
+  const body = Buffer.from(form.toString())
+  const copy = Readable.from([body], { objectMode: false })
+  const length = { ...headers, 'content-length': String(body.length) }
+  return Object.assign(copy, { headers: length, method, socket, httpVersion }) as unknown as IncomingMessage
+}

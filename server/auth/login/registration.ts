@@ -1,0 +1,116 @@
+// The calls of sign-in that are part of the contract: registration by a token, and fetching what waits for a
+// program on another machine.
+import { create, fromBinary } from '@bufbuild/protobuf'
+import type { GetHeadlessSessionRequest, RegistrationRequest } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { HeadlessSessionSchema, SessionSchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { Code } from '../../aip/code.ts'
+import { invalidField, StatusError } from '../../aip/errors.ts'
+import { messageReply } from '../../aip/message-reply.ts'
+import type { Reply } from '../../aip/passage.ts'
+import { parentOf, userUid } from '../../aip/uid.ts'
+import type { Store } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import type { Claims } from '../foreign-token.ts'
+import { readUnverified, verifyByDiscovery } from '../foreign-token.ts'
+import type { IssuerKeys } from '../issuer-keys.ts'
+import type { VerifyOwn } from '../own-token.ts'
+import type { StsCall } from '../security-token-service.ts'
+import { bearerOf } from '../security-token-service.ts'
+import type { Throttle } from '../throttle.ts'
+import { guarded } from '../throttle.ts'
+import { findFor, requireCode } from './headless.ts'
+import type { People, Person } from './people.ts'
+import type { KnownProvider } from './provider-claims.ts'
+import { findProviders, personOf } from './provider-claims.ts'
+import type { States } from './states.ts'
+
+export type RegistrationOptions = {
+  store: Store
+  states: States
+  people: People
+  verifyOwn: VerifyOwn
+  issuerKeys: IssuerKeys
+  authUrl: string
+  baseUrl: string
+  throttle: Throttle
+  now(): number
+}
+
+/** One answer for every token that no organization's provider stands behind. */
+const refused = (cause: string) =>
+  new StatusError(Code.PERMISSION_DENIED, 'nobody can be registered with this token', {
+    cause: new Error(cause),
+  })
+
+export function registrationCalls(options: RegistrationOptions) {
+  const { store, states, people, verifyOwn, issuerKeys, authUrl, baseUrl, throttle, now } = options
+  const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
+
+  async function who(bearer: string): Promise<Person | Identity> {
+    const { iss } = readUnverified(bearer)
+    return iss === authUrl ? ourPerson(await verifyOwn(bearer)) : foreignPerson(bearer, iss)
+  }
+
+  async function ourPerson({ sub, scopes, cap }: Claims): Promise<Identity> {
+    // Whoever was given a token for less must not make more of it.
+    if (parentOf(sub) !== '' || scopes || cap) throw refused('it is not the whole token of a person')
+    const [row] = await store.query(sql`select proto from identities where uid = ${sub}`)
+    if (!row) throw refused('they are gone')
+    return fromBinary(IdentitySchema, row[0] as Uint8Array)
+  }
+
+  /** The issuer must be that of a provider, before anything is fetched. */
+  async function foreignPerson(bearer: string, issuer: string): Promise<Person> {
+    const providers = await findProviders(store, issuer)
+    if (providers.length === 0) throw refused(`no provider has the issuer ${issuer.slice(0, 200)}`)
+    const claims = await verifyByDiscovery(bearer, issuer, issuerKeys, now())
+    const audiences = [claims.aud].flat()
+    const isFor = ({ configuration }: KnownProvider) => audiences.includes(configuration.clientId)
+    const provider =
+      providers.find(isFor) ??
+      (audiences.some((one) => ownAudiences.includes(one)) ? providers[0] : undefined)
+    if (!provider) throw refused('it is for somebody else')
+    return personOf(provider, claims)
+  }
+
+  return {
+    async register({ request, authorization, address }: StsCall<RegistrationRequest>): Promise<Reply> {
+      const bearer = bearerOf(authorization)
+      const { code, identityId } = request
+      const isRefusal = ({ code: status }: StatusError) => status !== Code.UNAVAILABLE
+      const session = await guarded(
+        throttle,
+        address,
+        async () => register(await who(bearer), code, identityId),
+        isRefusal,
+      )
+      return messageReply(SessionSchema, create(SessionSchema, session))
+    },
+
+    async getHeadlessSession({ request, address }: StsCall<GetHeadlessSessionRequest>): Promise<Reply> {
+      requireCode(request.code)
+      throttle.require(address)
+      const waiting = await store.read(() => findFor(states, request.code))
+      if (!waiting) throw new StatusError(Code.NOT_FOUND, 'nobody has signed in with this code yet')
+      const session = create(HeadlessSessionSchema, {
+        ecdhPublicKey: Buffer.from(waiting.publicKey),
+        encryptedIdtoken: Buffer.from(waiting.encrypted, 'base64url'),
+      })
+      return messageReply(HeadlessSessionSchema, session)
+    },
+  }
+
+  function register(person: Person | Identity, code: string, expected: string) {
+    const uid = 'uid' in person ? person.uid : userUid(person.issuer, person.subject)
+    if (expected !== '' && expected !== uid)
+      throw invalidField('identity_id', 'must be the identity that the token is of, or empty')
+    return store.write(function* () {
+      const identity = 'uid' in person ? person.uid : yield* people.ensure(person)
+      if (code === '') return { identity, group: '' }
+      const { group } = yield* people.acceptInvite(code, { identity, email: person.email })
+      return { identity, group }
+    })
+  }
+}

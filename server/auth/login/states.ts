@@ -1,0 +1,100 @@
+// What sign-in remembers for a while: sessions, codes, refresh tokens, one-time links. Each is found by something
+// that only its bearer knows, of which the store has a digest, and what it says is encrypted.
+import { createHash } from 'node:crypto'
+import type { Sql } from '../../store/sql.ts'
+import { raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { Secret } from '../secret.ts'
+
+export type Payload = Record<string, unknown>
+
+export type State = {
+  payload: Payload
+  identity: string | undefined
+  /** When it was used up, in milliseconds. */
+  useTime: number | undefined
+}
+
+/** How else a state can be found or ended. */
+export type Handles = {
+  grant?: string | undefined
+  userCode?: string | undefined
+  sessionUid?: string | undefined
+  /** Whose it is: it goes when they go. */
+  identity?: string | undefined
+}
+
+export type States = {
+  /** Remembers, or remembers anew, for so many seconds. */
+  put(kind: string, id: string, payload: Payload, seconds: number, handles?: Handles): Work<void>
+  find(kind: string, id: string): Work<State | undefined>
+  findByUserCode(kind: string, userCode: string): Work<State | undefined>
+  findBySessionUid(kind: string, uid: string): Work<State | undefined>
+  /** Uses it up. Only one of those who try at once is told that it was still good. */
+  use(kind: string, id: string): Work<State | undefined>
+  remove(kind: string, id: string): Work<void>
+  removeByGrant(grant: string): Work<void>
+}
+
+const digestOf = (kind: string, id: string) =>
+  createHash('sha256').update(`${kind}\0${id}`).digest('base64url')
+
+const digestIf = (kind: string, id: string | undefined) => (id === undefined ? null : digestOf(kind, id))
+
+export function openStates(secret: Secret, now: () => number): States {
+  const purposeOf = (digest: string) => `sign-in state ${digest}`
+
+  function* findWhere(condition: Sql): Work<State | undefined> {
+    const row = yield* first(sql`select id, sealed, identity, use_time from sign_in_states
+      where ${condition} and expire_time > ${now()}`)
+    if (!row) return undefined
+    const [digest, sealed, identity, useTime] = row as [string, Uint8Array, string | null, number | null]
+    const payload = JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload
+    return { payload, identity: identity ?? undefined, useTime: useTime ?? undefined }
+  }
+
+  return {
+    *put(kind, id, payload, seconds, handles = {}) {
+      const digest = digestOf(kind, id)
+      const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
+      const grant = digestIf('grant', handles.grant)
+      const userCode = digestIf(`${kind} user code`, handles.userCode)
+      const uid = digestIf(`${kind} uid`, handles.sessionUid)
+      yield sql`insert into sign_in_states
+        (id, sealed, grant_id, user_code, session_uid, identity, expire_time)
+        values (${digest}, ${sealed}, ${grant}, ${userCode}, ${uid}, ${handles.identity ?? null},
+          ${now() + seconds * 1000})
+        on conflict (id) do update set sealed = excluded.sealed, grant_id = excluded.grant_id,
+          user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
+          expire_time = excluded.expire_time`
+    },
+    find: (kind, id) => findWhere(sql`id = ${digestOf(kind, id)}`),
+    findByUserCode: (kind, code) => findWhere(sql`user_code = ${digestOf(`${kind} user code`, code)}`),
+    findBySessionUid: (kind, uid) => findWhere(sql`session_uid = ${digestOf(`${kind} uid`, uid)}`),
+    *use(kind, id) {
+      const state = yield* findWhere(sql`id = ${digestOf(kind, id)}`)
+      const rows = yield sql`update sign_in_states set use_time = ${now()}
+        where id = ${digestOf(kind, id)} and use_time is null returning id`
+      return rows.length > 0 ? state : undefined
+    },
+    *remove(kind, id) {
+      yield sql`delete from sign_in_states where id = ${digestOf(kind, id)}`
+    },
+    *removeByGrant(grant) {
+      yield sql`delete from sign_in_states where grant_id = ${digestOf('grant', grant)}`
+    },
+  }
+}
+
+/** Ends every session and code of somebody, and the refresh tokens that came of them. */
+export function* signOutEverywhere(identity: string): Work<void> {
+  yield sql`delete from sign_in_states where identity = ${identity}`
+  yield sql`delete from refresh_tokens where identity = ${identity}`
+}
+
+/** What has expired is forgotten. */
+export function* forgetExpired(now: number): Work<void> {
+  for (const table of ['sign_in_states', 'refresh_tokens'])
+    yield sql`delete from ${raw(table)} where expire_time < ${now}`
+}

@@ -1,0 +1,181 @@
+// Sign-in by the provider of an organization, through openid-client. Every request goes out by the guarded way,
+// and what has to be remembered meanwhile travels with the browser, sealed.
+import * as oidc from 'openid-client'
+import { Code } from '../../aip/code.ts'
+import { invalidField, StatusError } from '../../aip/errors.ts'
+import type { IssuerRule } from '../../aip/issuer.ts'
+import { isSpecial, issuerFault } from '../../aip/issuer.ts'
+import { isUid } from '../../aip/uid.ts'
+import type { Store } from '../../store/db.ts'
+import type { Reach } from '../outbound.ts'
+import type { Secret } from '../secret.ts'
+import { openText, sealText } from '../secret.ts'
+import { paths } from './paths.ts'
+import type { Person } from './people.ts'
+import type { KnownProvider } from './provider-claims.ts'
+import { findProvider, findProviderOf, personOf, providerSecretPurpose } from './provider-claims.ts'
+
+export type UpstreamOptions = {
+  store: Store
+  secret: Secret
+  reach: Reach
+  rule: IssuerRule
+  authUrl: string
+  now(): number
+}
+
+export type Upstream = {
+  /** Where the browser goes to sign in; `named` is the uid of a provider or the domain of an organization. */
+  start(named: string, interaction: string): Promise<string>
+  /** Who came back. */
+  finish(query: URLSearchParams, interaction: string): Promise<{ person: Person; provider: string }>
+  /** To which sign-in somebody comes back. */
+  interactionOf(state: string): string
+  /** Whether a verified organization of this name has a provider. */
+  isOffered(organization: string): Promise<boolean>
+}
+
+/** What travels with the browser. */
+type Journey = { interaction: string; provider: string; nonce: string; verifier: string; expires: number }
+
+const journeyPurpose = 'journey to a provider'
+const journeyTime = 15 * 60_000
+const patience = 10
+const fresh = 10 * 60_000
+const mostKnown = 200
+
+const unknown = () =>
+  invalidField('organization', 'no verified organization of this name signs in here; ask its administrator')
+
+const failed = (cause: unknown) =>
+  new StatusError(Code.UNAUTHENTICATED, 'the sign-in at your organization did not work; try again', { cause })
+
+export function openUpstream({ store, secret, reach, rule, authUrl, now }: UpstreamOptions): Upstream {
+  const known = new Map<string, { made: number; configuration: Promise<oidc.Configuration> }>()
+  const redirectUri = authUrl + paths.callback
+
+  async function find(named: string): Promise<KnownProvider> {
+    const found = await (isUid(named) ? findProvider(store, named) : findProviderOf(store, named))
+    // Who signs in here by us would be who they are already.
+    if (!found || found.configuration.issuer === authUrl) throw unknown()
+    return found
+  }
+
+  /** The provider's own documents are read at most every ten minutes. */
+  function configure(found: KnownProvider): Promise<oidc.Configuration> {
+    const key = `${found.uid} ${found.updateTime}`
+    const before = known.get(key)
+    if (before && now() - before.made < fresh) return before.configuration
+    const configuration = discover(found)
+    configuration.catch(() => known.delete(key))
+    if (known.size >= mostKnown) known.delete(known.keys().next().value as string) // not empty
+    known.set(key, { made: now(), configuration })
+    return configuration
+  }
+
+  async function discover({ configuration, sealedSecret }: KnownProvider): Promise<oidc.Configuration> {
+    const { issuer, clientId } = configuration
+    const fault = issuerFault(issuer, rule)
+    if (fault) throw new Error(`the issuer ${fault}`)
+    const isTrusted = isSpecial(issuer, rule)
+    const made = await oidc.discovery(new URL(issuer), clientId, {}, authenticationOf(sealedSecret), {
+      [oidc.customFetch]: guardedFetch(issuer, isTrusted),
+      timeout: patience,
+      ...(isTrusted && { execute: [oidc.allowInsecureRequests] }),
+    })
+    // What the provider says of a person is believed for its signature, not for the line it came by.
+    oidc.enableNonRepudiationChecks(made)
+    return made
+  }
+
+  /** In the header unless the provider takes it in the body alone. */
+  function authenticationOf(sealed: string): oidc.ClientAuth {
+    if (sealed === '') return oidc.None()
+    const clientSecret = openText(secret, providerSecretPurpose, sealed)
+    const [basic, post] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)]
+    return (server, ...rest) => {
+      const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+      const isInBody = !methods.includes('client_secret_basic') && methods.includes('client_secret_post')
+      return isInBody ? post(server, ...rest) : basic(server, ...rest)
+    }
+  }
+
+  function guardedFetch(issuer: string, isTrusted: boolean): oidc.CustomFetch {
+    return async (url, { method, headers, body }) => {
+      // Trust in an issuer does not extend to wherever it points.
+      const isSame = new URL(url).origin === new URL(issuer).origin
+      const answer = await reach(url, isTrusted && isSame, {
+        method,
+        headers,
+        ...(body !== undefined && body !== null && { body: String(body) }),
+      })
+      const kept = Object.entries(answer.headers).filter(([, value]) => typeof value === 'string')
+      const text = answer.body.length > 0 ? new Uint8Array(answer.body) : null
+      return new Response(text, { status: answer.status, headers: kept as [string, string][] })
+    }
+  }
+
+  function journeyOf(state: string): Journey {
+    try {
+      const journey = JSON.parse(openText(secret, journeyPurpose, state)) as Journey
+      if (journey.expires > now()) return journey
+    } catch (cause) {
+      throw failed(cause)
+    }
+    throw failed(new Error('it took too long'))
+  }
+
+  return {
+    async start(named, interaction) {
+      const found = await find(named)
+      const configuration = await configure(found).catch((cause: unknown) => {
+        throw new StatusError(Code.UNAVAILABLE, 'the sign-in of your organization cannot be reached', {
+          cause,
+        })
+      })
+      const [nonce, verifier] = [oidc.randomNonce(), oidc.randomPKCECodeVerifier()]
+      const expires = now() + journeyTime
+      const journey: Journey = { interaction, provider: found.uid, nonce, verifier, expires }
+      const { additionalScopes, pkceEnabled } = found.configuration
+      const url = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: [...new Set(['openid', 'email', 'profile', ...additionalScopes])].join(' '),
+        state: sealText(secret, journeyPurpose, JSON.stringify(journey)),
+        nonce,
+        ...(pkceEnabled && {
+          code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+          code_challenge_method: 'S256',
+        }),
+      })
+      return url.href
+    },
+
+    async finish(query, interaction) {
+      const state = query.get('state') ?? ''
+      const journey = journeyOf(state)
+      if (journey.interaction !== interaction) throw failed(new Error('another sign-in comes back'))
+      const found = await find(journey.provider)
+      const { pkceEnabled } = found.configuration
+      try {
+        const answer = await oidc.authorizationCodeGrant(
+          await configure(found),
+          new URL(`${redirectUri}?${query}`),
+          {
+            expectedState: state,
+            expectedNonce: journey.nonce,
+            idTokenExpected: true,
+            ...(pkceEnabled && { pkceCodeVerifier: journey.verifier }),
+          },
+        )
+        const claims = answer.claims() as oidc.IDToken // an id token was expected
+        return { person: personOf(found, claims), provider: found.uid }
+      } catch (cause) {
+        throw failed(cause)
+      }
+    },
+
+    interactionOf: (state) => journeyOf(state).interaction,
+
+    isOffered: async (organization) => (await findProviderOf(store, organization)) !== undefined,
+  }
+}
