@@ -233,11 +233,18 @@ export const matrix: Record<string, MatrixRow> = {
   }),
   'platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite': deletes(makeInvite),
 
-  // Their bearer is no access token: one of ours leads to no person, and is no refresh token.
-  'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 7, 7, 7, 7, 7] },
+  // Their bearer need not be an access token: one of ours leads to its own identity, and is no refresh token.
+  'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 0, 0, 0, 0, 0] },
   'platform.oidc.SecurityTokenService.ExchangeRefreshToken': {
     request: () => ({}),
     codes: [16, 16, 16, 16, 16, 16, 16],
+  },
+
+  // None of these callers is a person, and nobody has signed in for anybody.
+  'platform.auth.Auth.Register': { request: () => ({}), codes: [16, 16, 7, 7, 7, 7, 7] },
+  'platform.auth.Auth.GetHeadlessSession': {
+    request: () => ({ code: 'CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' }),
+    codes: [5, 5, 5, 5, 5, 5, 5],
   },
 
   'platform.auth.Auth.Validate': { request: () => ({}), codes: anyone },

@@ -1,45 +1,40 @@
-// People sign in: with a password, with the session of their browser, and through a relying party that others wrote.
+// People sign in with a password, through a relying party that others wrote (openid-client).
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { peopleOf } from '@stemma/server/app.ts'
-import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
-import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { after, before, describe, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/platform.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { password, signIn, startSignIn } from './sign-in.ts'
+import * as oidc from 'openid-client'
+import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
 
 const ada = 'ada@example.com'
+const wrong = 'The e-mail address or the password is wrong.'
 
 onEachStore('sign-in with a password', (engine) => {
   let platform: Platform
   let identity: string
+  let party: oidc.Configuration
   before(async () => {
     platform = await startSignIn(engine)
-    const hash = await hashPassword(password)
-    identity = await platform.store.write(function* () {
-      const uid = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, ada)
-      yield* setPassword(uid, hash)
-      return uid
-    })
+    identity = await addAccount(platform, ada)
+    party = await relyingParty(platform.url)
   })
   after(() => platform.stop())
 
-  const whoAmI = async (token: string) => {
+  async function whoAmI(token: string): Promise<{ subject: string; email: string }> {
     const answer = await fetch(`${platform.url}/auth/v1/ok`, {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(answer.status, 200, await answer.clone().text())
-    return (await answer.json()) as { subject: string; email: string }
+    return answer.json() as Promise<{ subject: string; email: string }>
   }
 
   test('gives a token that the API takes, and an id token that others verify', async () => {
     const { tokens, end } = await signIn(platform, ada)
     assert.ok(end.url.startsWith('http://127.0.0.1:45678/callback?'), end.text)
-    assert.deepEqual(await whoAmI(tokens.access_token).then(({ subject, email }) => ({ subject, email })), {
-      subject: identity,
-      email: ada,
-    })
+    const { subject, email } = await whoAmI(tokens.access_token)
+    assert.deepEqual({ subject, email }, { subject: identity, email: ada })
     assert.equal(tokens.claims()?.sub, identity)
     assert.equal(tokens.claims()?.email, ada)
     const header = decodeProtectedHeader(tokens.access_token)
@@ -48,5 +43,211 @@ onEachStore('sign-in with a password', (engine) => {
     const claims = decodeJwt(tokens.access_token)
     assert.equal(claims.aud, platform.config.baseUrl)
     assert.equal(claims.exp, (claims.iat ?? 0) + 3600)
+    assert.ok(!('cap' in claims) && !('scopes' in claims))
+  })
+
+  test('answers alike who is unknown, who has no password yet, and who mistyped it', async () => {
+    for (const [email, typed] of [
+      [ada, 'wrong horse battery staple'],
+      ['nobody@example.com', password],
+      [ada, ''],
+      ['', ''],
+    ] as const) {
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open((await begin(party)).url)
+      assert.equal(page.title, 'Sign in')
+      const again = await visitor.submit(page, { email, password: typed })
+      assert.equal(again.status, 401)
+      assert.equal(again.alert, wrong)
+      assert.ok(!again.text.includes('wrong horse'), 'a password is never sent back')
+    }
+  })
+
+  test('may be typed in any case, and in any form of Unicode', async () => {
+    const { tokens } = await signIn(platform, ' Ada@Example.COM ')
+    assert.equal((await whoAmI(tokens.access_token)).subject, identity)
+  })
+
+  describe('the browser remembers', () => {
+    test('and still asks before a program is let in', async () => {
+      const { visitor } = await signIn(platform, ada)
+      const begun = await begin(party, { prompt: '' })
+      const page = await visitor.open(begun.url)
+      assert.equal(page.title, 'Continue?')
+      assert.match(page.text, /ada@example\.com/)
+      const end = await visitor.submitTo(page, '/continue')
+      const tokens = await redeem(party, begun, end)
+      assert.equal((await whoAmI(tokens.access_token)).subject, identity)
+    })
+
+    test('until somebody else signs in', async () => {
+      const bob = await addAccount(platform, 'bob@example.com')
+      const { visitor } = await signIn(platform, ada)
+      const begun = await begin(party)
+      const page = await visitor.open(begun.url)
+      const other = await visitor.submit(page, { other: '1' }, 1)
+      assert.equal(other.title, 'Sign in')
+      const end = await visitor.submit(other, { email: 'bob@example.com', password })
+      const tokens = await redeem(party, begun, end)
+      assert.equal((await whoAmI(tokens.access_token)).subject, bob)
+      assert.match((await visitor.open((await begin(party)).url)).text, /bob@example\.com/)
+    })
+
+    test('until they sign out', async () => {
+      const { visitor } = await signIn(platform, ada)
+      const page = await visitor.open('/oauth/logout')
+      assert.equal(page.title, 'Sign out?')
+      const out = await visitor.submit(page, { logout: 'yes' })
+      assert.equal(out.title, 'Signed out')
+      assert.equal((await visitor.open((await begin(party)).url)).title, 'Sign in')
+    })
+  })
+
+  describe('a refresh token', () => {
+    const refused = (token: string) =>
+      assert.rejects(oidc.refreshTokenGrant(party, token), { error: 'invalid_grant' })
+
+    test('is good once and yields the next; one that comes again ends them all', async () => {
+      const { tokens } = await signIn(platform, ada)
+      const first = tokens.refresh_token ?? ''
+      const second = await oidc.refreshTokenGrant(party, first)
+      assert.equal((await whoAmI(second.access_token)).subject, identity)
+      assert.notEqual(second.refresh_token, first)
+      await refused(first)
+      await refused(second.refresh_token ?? '')
+    })
+
+    test('used by two at once serves one of them at most', async () => {
+      const { tokens } = await signIn(platform, ada)
+      const attempts = await Promise.allSettled(
+        Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')),
+      )
+      assert.ok(attempts.filter(({ status }) => status === 'fulfilled').length <= 1)
+    })
+
+    test('lives for thirty days from the sign-in, however often it is used', async () => {
+      const { tokens } = await signIn(platform, ada)
+      await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+      const rows = await platform.store.query({
+        pieces: ['select max(expire_time), min(expire_time) from sign_in_states where grant_id is not null'],
+        values: [],
+      })
+      const latest = rows[0]?.[0] as number
+      assert.ok(latest <= Date.now() + 30 * 24 * 60 * 60 * 1000 + 2000)
+    })
+
+    test('can be revoked, and ends its own sign-in alone', async () => {
+      const one = await signIn(platform, ada)
+      const begun = await begin(party)
+      const page = await one.visitor.open(begun.url)
+      const other = await redeem(party, begun, await one.visitor.submitTo(page, '/continue'))
+      await oidc.tokenRevocation(party, one.tokens.refresh_token ?? '')
+      await refused(one.tokens.refresh_token ?? '')
+      assert.ok(await oidc.refreshTokenGrant(party, other.refresh_token ?? ''))
+    })
+
+    test('goes with the person', async () => {
+      const gone = await addAccount(platform, 'gone@example.com')
+      const { tokens } = await signIn(platform, 'gone@example.com')
+      await platform.revoke(gone, true)
+      await refused(tokens.refresh_token ?? '')
+    })
+  })
+
+  describe('a program', () => {
+    test('must bring a proof of possession, and its redirect must lead to this machine', async () => {
+      const begun = await begin(party)
+      for (const [name, value] of [
+        ['code_challenge', undefined],
+        ['code_challenge_method', 'plain'],
+        ['redirect_uri', 'https://evil.example/callback'],
+        ['redirect_uri', 'http://127.0.0.1:45678/elsewhere'],
+        ['redirect_uri', 'http://127.0.0.1.evil.example/callback'],
+        ['client_id', 'somebody'],
+      ] as const) {
+        const url = new URL(begun.url)
+        if (value === undefined) url.searchParams.delete(name)
+        else url.searchParams.set(name, value)
+        const page = await new Visitor(platform.url).open(url.href)
+        assert.ok(!/[?&]code=/.test(page.url), `${name}=${value}: ${page.url}`)
+        assert.ok(!new URL(page.url).hostname.includes('evil.example'))
+      }
+    })
+
+    test('cannot redeem a code twice, with another proof, or at two servers', async () => {
+      const visitor = new Visitor(platform.url)
+      const begun = await begin(party)
+      const end = await visitor.submit(await visitor.open(begun.url), { email: ada, password })
+      const stolen = { ...begun, verifier: oidc.randomPKCECodeVerifier() }
+      await assert.rejects(redeem(party, stolen, end), { error: 'invalid_grant' })
+      const again = await begin(party)
+      const second = await visitor.submitTo(await visitor.open(again.url), '/continue')
+      const attempts = await Promise.allSettled([1, 2, 3, 4].map(() => redeem(party, again, second)))
+      assert.ok(attempts.filter(({ status }) => status === 'fulfilled').length <= 1)
+    })
+
+    test('is told when the person does not want to', async () => {
+      const visitor = new Visitor(platform.url)
+      const begun = await begin(party)
+      const end = await visitor.submitTo(await visitor.open(begun.url), '/cancel')
+      assert.match(end.url, /^http:\/\/127\.0\.0\.1:45678\/callback\?.*error=access_denied/)
+    })
+  })
+
+  test('works in the browser that began it, and in no other', async () => {
+    const begun = await begin(party)
+    const page = await new Visitor(platform.url).open(begun.url)
+    const stranger = await new Visitor(platform.url).open(page.url)
+    assert.equal(stranger.status, 400)
+    assert.match(stranger.alert ?? '', /begun in another browser/)
+  })
+
+  test('sends pages that run nothing and are framed by nobody', async () => {
+    const page = await new Visitor(platform.url).open((await begin(party)).url)
+    const policy = page.headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.equal(page.headers.get('cache-control'), 'no-store')
+    assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+    assert.ok(!/<script|\son\w+=/i.test(page.text))
+  })
+
+  test('writes what people typed only where it cannot be markup', async () => {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party, { login_hint: '"><script>alert(1)</script>' })).url)
+    assert.ok(!page.text.includes('<script>'))
+    const again = await visitor.submit(page, { email: `'"><img src=x>@example.com`, password: 'x' })
+    assert.ok(!again.text.includes('<img'))
+  })
+})
+
+onEachStore('too many wrong passwords', (engine) => {
+  let platform: Platform
+  let time = Date.now()
+  before(async () => {
+    platform = await startSignIn(engine, [], { now: () => time })
+    await addAccount(platform, ada)
+  })
+  after(() => platform.stop())
+
+  test('make the account wait, and nobody else', async () => {
+    await addAccount(platform, 'bob@example.com')
+    const party = await relyingParty(platform.url)
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party)).url)
+    const attempt = (email: string, typed: string) => visitor.submit(page, { email, password: typed })
+    // At once, so that none of them waits for the others to fail.
+    const answers = await Promise.all(
+      Array.from({ length: 14 }, (_, at) => attempt(ada, `guess number ${at}`)),
+    )
+    assert.equal(answers.filter(({ status }) => status === 401).length, 10)
+    const late = answers.filter(({ status }) => status === 429)
+    assert.equal(late.length, 4)
+    assert.match(late[0]?.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.match(late[0]?.alert ?? '', /^Too many attempts/)
+    assert.equal((await attempt(ada, password)).status, 429, 'the right one would tell that it is right')
+    assert.equal((await attempt('bob@example.com', 'wrong password here')).status, 401)
+    time += 6 * 60_000
+    assert.equal((await attempt(ada, 'a guess again later')).status, 401)
   })
 })

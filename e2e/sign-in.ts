@@ -1,5 +1,8 @@
 // A platform where people sign in, reached at the address that it says it has.
 import { createServer } from 'node:net'
+import { peopleOf } from '@stemma/server/app.ts'
+import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
 import type { Engine, Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import * as oidc from 'openid-client'
@@ -27,6 +30,16 @@ export async function startSignIn(
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides)
+}
+
+/** Somebody whom the operator has added, and who has chosen a password. */
+export async function addAccount(platform: Platform, email: string): Promise<string> {
+  const hash = await hashPassword(password)
+  return platform.store.write(function* () {
+    const identity = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, email)
+    yield* setPassword(identity, hash)
+    return identity
+  })
 }
 
 /** What a program on the person's machine knows of its own sign-in. */

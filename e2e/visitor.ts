@@ -1,5 +1,5 @@
 // A person with a browser that runs no scripts: keeps cookies, follows redirects, fills in forms. It stops where a
-// redirect leads to another host than the server's, and tells where.
+// redirect leads to a server that it was not told of, and tells where.
 import assert from 'node:assert/strict'
 
 export type Form = { action: string; method: string; fields: Record<string, string> }
@@ -22,10 +22,12 @@ const mostRedirects = 15
 
 export class Visitor {
   readonly #home: string
+  readonly #known: Set<string>
   #cookies: Cookie[] = []
 
-  constructor(home: string) {
+  constructor(home: string, ...others: string[]) {
     this.#home = new URL(home).origin
+    this.#known = new Set([home, ...others].map((url) => new URL(url).origin))
   }
 
   open(url: string): Promise<Page> {
@@ -59,7 +61,7 @@ export class Visitor {
     let url = first
     let next = init
     for (let count = 0; count < mostRedirects; count++) {
-      if (new URL(url).origin !== this.#home) return pageOf(url, 0, new Headers(), '')
+      if (!this.#known.has(new URL(url).origin)) return pageOf(url, 0, new Headers(), '')
       const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url) })
       this.#keep(answer.headers)
       const text = await answer.text()

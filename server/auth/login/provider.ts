@@ -57,6 +57,12 @@ function makeProvider(options: ProviderOptions): Provider {
   const provider = new Provider(options.authUrl, configurationOf(options))
   // The address of a request is set by whoever calls, not by what a client says (login.ts).
   provider.proxy = true
+  // The exchange is answered before oidc-provider sees it (login.ts), since it needs no client.
+  provider.use(async (ctx, next) => {
+    await next()
+    const { body } = ctx as { body?: { grant_types_supported?: string[] } }
+    body?.grant_types_supported?.push(tokenExchange)
+  })
   provider.on('server_error', (_, error) => options.onError(error))
   return provider
 }
@@ -95,7 +101,6 @@ function configurationOf(options: ProviderOptions): Configuration {
     responseTypes: ['code'],
     clientAuthMethods: ['none'],
     enabledJWA: { idTokenSigningAlgValues: [idTokenAlgorithm] },
-    discovery: { grant_types_supported: [...grantTypes, tokenExchange] },
     pkce: { required: () => true },
     extraParams: ['idp_id', 'invite', 'headless_code', 'skip_registration'],
     routes: {

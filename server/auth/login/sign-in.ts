@@ -80,11 +80,12 @@ export function openSignIn(options: SignInOptions) {
       if (invite !== '') yield* people.acceptInvite(invite, guest)
       return guest.identity
     })
+    const result = { login: { accountId: identity, amr: [by] }, consent: {} }
+    const location = await provider().interactionResult(visit.request, visit.response, result)
     await leaveOther(interaction, identity)
     onSeen(identity)
     onSignIn({ identity, by, address: visit.address })
-    const result = { login: { accountId: identity, amr: [by] }, consent: {} }
-    return { location: await provider().interactionResult(visit.request, visit.response, result) }
+    return { location }
   }
 
   /** Whoever signs in as somebody else is no longer who they were in this browser. */

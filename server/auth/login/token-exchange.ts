@@ -72,7 +72,7 @@ function oauthError(error: StatusError): Answer {
     status: isOurs ? error.http : 400,
     json: {
       error: isOurs ? 'temporarily_unavailable' : (errorOf[violation?.field ?? ''] ?? 'invalid_request'),
-      error_description: violation ? `${violation.field} ${violation.description}` : wordsOf(error),
+      error_description: wordsOf(error),
     },
     ...(wait && { headers: { 'retry-after': wait } }),
   }

@@ -45,7 +45,7 @@ const fresh = 10 * 60_000
 const mostKnown = 200
 
 const unknown = () =>
-  invalidField('organization', 'no verified organization of this name signs in here; ask its administrator')
+  invalidField('organization', 'is none that signs in here by that name; ask who administers it')
 
 const failed = (cause: unknown) =>
   new StatusError(Code.UNAUTHENTICATED, 'the sign-in at your organization did not work; try again', { cause })

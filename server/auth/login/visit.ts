@@ -71,7 +71,10 @@ export function send({ response, method }: Visit, answer: Answer): void {
 }
 
 /** What went wrong, in the words that a caller of the API would get, without the code before them. */
-export const wordsOf = ({ message }: StatusError) => message.replace(/^[a-z ]+: (?:[a-z_.]+: )?/, '')
+export function wordsOf({ message, violations: [violation] }: StatusError): string {
+  if (!violation) return message.replace(/^[A-Z][a-z ]+: /, '')
+  return `the ${violation.field.replaceAll('_', ' ')} ${violation.description}`
+}
 
 /** What a page says of an error. */
 export function problemPage(error: StatusError): Answer {

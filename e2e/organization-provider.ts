@@ -1,0 +1,60 @@
+// The sign-in of an organization: a real OpenID Provider of others (oidc-provider), with its own pages.
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
+import type { Configuration } from 'oidc-provider'
+import { Provider } from 'oidc-provider'
+import type { Page, Visitor } from './visitor.ts'
+
+export const clientId = 'stemma-at-acme'
+export const clientSecret = 'a secret that only acme and stemma know'
+
+export type OrganizationProvider = {
+  issuer: string
+  /** Signs somebody in on its pages; `page` is its sign-in page. */
+  pass(visitor: Visitor, page: Page, login: string): Promise<Page>
+  close(): Promise<void>
+}
+
+/** What it says of people, by what they sign in as. */
+export type Claims = Record<string, Record<string, unknown>>
+
+export async function startProvider(
+  redirectUri: string,
+  claims: Claims,
+  more: Partial<Configuration> = {},
+): Promise<OrganizationProvider> {
+  const { createServer } = await import('node:http')
+  const server: Server = createServer()
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        redirect_uris: [redirectUri],
+      },
+    ],
+    claims: { openid: ['sub', 'oid'], email: ['email', 'email_verified'], profile: ['name'] },
+    conformIdTokenClaims: false,
+    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub, ...claims[sub] }) }),
+    cookies: { keys: ['keys of acme'] },
+    features: { devInteractions: { enabled: true } },
+    ...more,
+  })
+  server.on('request', provider.callback())
+  return {
+    issuer,
+    async pass(visitor, page, login) {
+      const consent = await visitor.submit(page, { login, password: 'whatever it is there' })
+      return visitor.submit(consent, {})
+    },
+    async close() {
+      ;(server as unknown as { closeAllConnections(): void }).closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,209 @@
+// People sign in by the provider of their organization: a real one, written by others, over real sockets.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { userUid } from '@stemma/server/aip/uid.ts'
+import { verifyOrganization } from '@stemma/server/commands/verify.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { sql } from '@stemma/server/store/sql.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import type { Configuration } from 'openid-client'
+import type { OrganizationProvider } from './organization-provider.ts'
+import { clientId, clientSecret, startProvider } from './organization-provider.ts'
+import type { Begun } from './sign-in.ts'
+import { begin, redeem, relyingParty, startSignIn } from './sign-in.ts'
+import type { Page } from './visitor.ts'
+import { Visitor } from './visitor.ts'
+
+const people = {
+  'ada-at-acme': { email: 'ada@acme.example', email_verified: true, name: 'Ada' },
+  'bob-at-acme': { email: 'bob@elsewhere.example', email_verified: true },
+  'eve-at-acme': { email: 'eve@acme.example', email_verified: false },
+  'cyd-at-acme': { email: 'cyd@acme.example', oid: 'object-of-cyd' },
+}
+
+type Shown = { name?: string; email?: string; emailUnverified?: string }
+
+onEachStore("sign-in by an organization's provider", (engine) => {
+  let platform: Platform
+  let acme: OrganizationProvider
+  let party: Configuration
+  let organization: string
+  let owner: string
+  let provider: string
+  before(async () => {
+    platform = await startSignIn(engine)
+    party = await relyingParty(platform.url)
+    acme = await startProvider(`${platform.url}/oauth/callback`, people)
+    const made = await platform.found('acme.example')
+    ;({ organization, token: owner } = made)
+    await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
+    provider = await addProvider({})
+  })
+  after(async () => {
+    await platform.stop()
+    await acme.close()
+  })
+
+  async function call(method: string, path: string, body?: JsonObject, token = owner): Promise<JsonObject> {
+    const answer = await fetch(`${platform.url}/iam/v2beta1/${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+    return text === '' ? {} : JSON.parse(text)
+  }
+
+  async function addProvider(oidc: JsonObject, parent = organization, token = owner): Promise<string> {
+    const body = {
+      name: 'acme',
+      defaultRole: builtInRole('viewer').uid,
+      oidc: { issuer: acme.issuer, clientId, clientSecret, additionalScopes: ['email'], ...oidc },
+    }
+    return String((await call('POST', `identityProviders/${parent}`, body, token)).uid)
+  }
+
+  const newVisitor = () => new Visitor(platform.url, acme.issuer)
+
+  /** Through the pages of both servers; answers where the browser ends. */
+  async function pass(login: string, more: Record<string, string>, visitor = newVisitor()) {
+    const begun = await begin(party, more)
+    const page = await visitor.open(begun.url)
+    assert.ok(page.url.startsWith(acme.issuer), `${page.url}: ${page.text}`)
+    return { begun, visitor, end: await acme.pass(visitor, page, login) }
+  }
+
+  async function subjectOf({ begun, end }: { begun: Begun; end: Page }): Promise<string> {
+    const tokens = await redeem(party, begun, end)
+    return tokens.claims()?.sub ?? ''
+  }
+
+  const rolesOf = async (identity: string) => {
+    const { roleBindings } = await call('GET', `roleBindings?identity=${identity}`)
+    return (roleBindings as { roleUid?: string; role: { name: string } }[]).map(({ role }) => role.name)
+  }
+
+  const identityOf = async (uid: string) => {
+    const [row] = await platform.store.query(sql`select json from identities where uid = ${uid}`)
+    return JSON.parse((row?.[0] as string | undefined) ?? '{}') as Shown
+  }
+
+  test('writes down who comes for the first time and gives them the default role', async () => {
+    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
+    assert.equal(subject, userUid(acme.issuer, 'ada-at-acme'))
+    assert.deepEqual(await rolesOf(subject), ['viewer'])
+    const { name, email } = await identityOf(subject)
+    assert.deepEqual({ name, email }, { name: 'Ada', email: 'ada@acme.example' })
+  })
+
+  test('does not give back a role that was taken', async () => {
+    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
+    await platform.revoke(subject)
+    assert.equal(await subjectOf(await pass('ada-at-acme', { idp_id: provider })), subject)
+    assert.deepEqual(await rolesOf(subject), [])
+  })
+
+  test('is found by the domain of a verified organization, and by nothing else', async () => {
+    const visitor = newVisitor()
+    const page = await visitor.open((await begin(party)).url)
+    const there = await visitor.submitTo(page, '/organization', { organization: 'Acme.Example' })
+    assert.ok(there.url.startsWith(acme.issuer), there.url)
+    for (const organization of ['acme', 'nobody.example', '', 'x'.repeat(300), '0'.repeat(40)]) {
+      const other = newVisitor()
+      const form = await other.open((await begin(party)).url)
+      const answer = await other.submitTo(form, '/organization', { organization })
+      assert.equal(answer.status, 400)
+      assert.match(answer.alert ?? '', /^The organization is none that signs in here/)
+    }
+  })
+
+  test('believes an organization for addresses of its own domain alone', async () => {
+    for (const [login, verified] of [
+      ['bob-at-acme', undefined],
+      ['eve-at-acme', undefined],
+    ] as const) {
+      const identity = await identityOf(await subjectOf(await pass(login, { idp_id: provider })))
+      assert.equal(identity.email, verified)
+      assert.equal(identity.emailUnverified, people[login].email)
+    }
+    const other = await platform.found('evil')
+    const uid = await addProvider({}, other.organization, other.token)
+    const cyd = await identityOf(await subjectOf(await pass('cyd-at-acme', { idp_id: uid })))
+    assert.equal(cyd.email, undefined, 'nobody has verified that evil owns a domain')
+  })
+
+  test('tells people apart by their oid where the provider says so', async () => {
+    const byOid = await addProvider({ correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' })
+    const subject = await subjectOf(await pass('cyd-at-acme', { idp_id: byOid }))
+    assert.equal(subject, userUid(acme.issuer, 'oid:object-of-cyd'))
+    const { end } = await pass('ada-at-acme', { idp_id: byOid })
+    assert.match(end.alert ?? '', /did not work/)
+  })
+
+  test('works with PKCE in place of a secret, and with both', async () => {
+    const both = await addProvider({ pkceEnabled: true })
+    assert.ok(await subjectOf(await pass('ada-at-acme', { idp_id: both })))
+  })
+
+  test('accepts an invite that comes along, or does nothing at all', async () => {
+    const invite = await call('POST', `groupInvites/${organization}`, {
+      roleUid: builtInRole('editor').uid,
+      ttl: '600s',
+      email: 'ada@acme.example',
+    })
+    const code = String(invite.code)
+    const foreign = await pass('eve-at-acme', { idp_id: provider, invite: code })
+    assert.match(foreign.end.alert ?? '', /is no invite that can be accepted/)
+    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider, invite: code }))
+    assert.ok((await rolesOf(subject)).includes('editor'))
+    const wrong = await pass('new-at-acme', { idp_id: provider, invite: 'no such code' })
+    assert.match(wrong.end.alert ?? '', /is no invite that can be accepted/)
+    assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
+  })
+
+  describe('an attacker', () => {
+    test('cannot bring their own sign-in back in the browser of somebody else', async () => {
+      const attacker = newVisitor()
+      const begun = await begin(party, { idp_id: provider })
+      const page = await attacker.open(begun.url)
+      const forged = new URL(page.url)
+      assert.ok(forged.pathname.startsWith('/interaction/'))
+      const stopped = new Visitor(acme.issuer)
+      // They stop where the provider sends them back, and make the victim go on.
+      const back = await acme.pass(stopped, await stopped.open(await whereTo(begun.url)), 'bob-at-acme')
+      assert.match(back.url, /\/oauth\/callback\?/)
+      const victim = await newVisitor().open(back.url)
+      assert.equal(victim.status, 400)
+      assert.match(victim.alert ?? '', /begun in another browser/)
+    })
+
+    test('cannot change what comes back', async () => {
+      const visitor = newVisitor()
+      const begun = await begin(party, { idp_id: provider })
+      await visitor.open(begun.url)
+      for (const query of ['', 'state=x&code=y', `state=${'A'.repeat(200)}&code=y`, 'error=access_denied']) {
+        const page = await visitor.open(`/oauth/callback?${query}`)
+        assert.equal(page.status, 401)
+        assert.match(page.alert ?? '', /did not work/)
+      }
+    })
+
+    async function whereTo(url: string): Promise<string> {
+      const answer = await new Visitor(platform.url).open(url)
+      return answer.url
+    }
+  })
+
+  test('says so when the provider cannot be reached, or is another', async () => {
+    for (const issuer of ['http://127.0.0.1:1', platform.config.authUrl]) {
+      const dead = await addProvider({ issuer, clientId: 'x' })
+      const page = await newVisitor().open((await begin(party, { idp_id: dead })).url)
+      assert.ok(page.status === 503 || page.status === 400, String(page.status))
+      assert.ok(page.alert)
+      assert.ok(!page.text.includes('127.0.0.1:1'))
+    }
+  })
+})

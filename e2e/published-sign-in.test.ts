@@ -1,0 +1,280 @@
+// Sign-in as published clients do it, by a client written from what is known of them.
+import assert from 'node:assert/strict'
+import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { verifyOrganization } from '@stemma/server/commands/verify.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import type { Door } from '@stemma/server/testing/doors.ts'
+import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { decodeJwt } from 'jose'
+import type { OrganizationProvider } from './organization-provider.ts'
+import { clientId, clientSecret, startProvider } from './organization-provider.ts'
+import { addAccount, password, startSignIn } from './sign-in.ts'
+import type { Page } from './visitor.ts'
+import { Visitor } from './visitor.ts'
+
+const ada = 'ada@example.com'
+const redirect = 'http://localhost:8085/callback?token=true&error=true'
+
+onEachStore('sign-in of published clients', (engine) => {
+  let platform: Platform
+  let identity: string
+  let acme: OrganizationProvider
+  let doors: Door[]
+  before(async () => {
+    platform = await startSignIn(engine)
+    identity = await addAccount(platform, ada)
+    acme = await startProvider(`${platform.url}/oauth/callback`, {})
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await acme.close()
+  })
+
+  const address = (query: Record<string, string>) => `/oauth?${new URLSearchParams(query)}`
+
+  async function signIn(query: Record<string, string>, visitor = new Visitor(platform.url)): Promise<Page> {
+    const page = await visitor.open(address(query))
+    return visitor.submit(page, { email: ada, password })
+  }
+
+  const answerOf = (page: Page) => {
+    assert.ok(page.url.startsWith('http://localhost:8085/callback?'), `${page.url} ${page.text}`)
+    return Object.fromEntries(new URL(page.url).searchParams)
+  }
+
+  test('brings a token in place of its name, and no refresh token unasked', async () => {
+    const answer = answerOf(await signIn({ exit: 'redirect', redirect }))
+    assert.deepEqual(Object.keys(answer), ['token'])
+    const claims = decodeJwt(answer.token ?? '')
+    assert.equal(claims.sub, identity)
+    assert.equal(claims.iss, platform.config.authUrl)
+    assert.deepEqual([claims.aud].flat(), [platform.config.baseUrl])
+    assert.equal(claims.email, ada)
+    const me = await fetch(`${platform.url}/auth/v1/ok`, {
+      headers: { authorization: `Bearer ${answer.token}` },
+    })
+    assert.equal(me.status, 200)
+  })
+
+  test('brings a refresh token that the exchange takes, when asked', async () => {
+    const answer = answerOf(await signIn({ exit: 'redirect', redirect, create_refresh_token: 'true' }))
+    const content = JSON.parse(Buffer.from(answer.refresh_token ?? '', 'base64').toString())
+    assert.ok(content.exp > Date.now() / 1000)
+    let refresh = answer.refresh_token
+    for (const door of doors) {
+      const { body, error } = await door.call(
+        SecurityTokenService.method.exchangeRefreshToken,
+        { aud: [platform.config.baseUrl] },
+        refresh,
+      )
+      assert.ok(body, error?.message)
+      const pair = body as { token: { token: string }; refreshToken: { token: string } }
+      assert.equal(decodeJwt(pair.token.token).sub, identity)
+      refresh = pair.refreshToken.token
+    }
+  })
+
+  test('brings a token for the audiences and the groups that were asked for', async () => {
+    const group = platform.owner.organization
+    await platform.bind(identity, 'viewer', group)
+    const { host } = new URL(platform.config.baseUrl)
+    const audience = `${platform.config.baseUrl},${host}`
+    for (const scope of [encodeURIComponent(group), 'acme']) {
+      const { token = '' } = answerOf(await signIn({ exit: 'redirect', redirect, audience, scope }))
+      assert.deepEqual(decodeJwt(token).aud, [platform.config.baseUrl, host])
+      assert.deepEqual(decodeJwt(token).scopes, [group])
+    }
+    const strange = answerOf(await signIn({ exit: 'redirect', redirect, audience: 'https://evil.example' }))
+    assert.equal(strange.status_code, '400')
+    assert.equal(strange.token, undefined)
+    const unknown = answerOf(await signIn({ exit: 'redirect', redirect, scope: 'no-such-group' }))
+    assert.match(unknown.error ?? '', /must be the uid of a group/)
+  })
+
+  test('brings a token of another identity that people here may assume', async () => {
+    const made = await fetch(`${platform.url}/iam/v2beta1/identities/${platform.owner.organization}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        name: 'all users',
+        claimMatch: { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}' },
+      }),
+    })
+    const { uid } = (await made.json()) as { uid: string }
+    const query = { exit: 'redirect', redirect, identity: uid, create_refresh_token: 'true' }
+    const answer = answerOf(await signIn(query))
+    assert.equal(decodeJwt(answer.token ?? '').sub, uid)
+    assert.equal(answer.refresh_token, undefined, 'a refresh token is of a person')
+    const other = answerOf(await signIn({ ...query, identity: platform.owner.identity }))
+    assert.deepEqual([other.token, other.status_code], [undefined, '403'])
+  })
+
+  test('asks who is signed in already before it hands anything out', async () => {
+    const visitor = new Visitor(platform.url)
+    await signIn({ exit: 'redirect', redirect }, visitor)
+    const page = await visitor.open(address({ exit: 'redirect', redirect }))
+    assert.equal(page.title, 'Continue?')
+    assert.equal(decodeJwt(answerOf(await visitor.submitTo(page, '/continue')).token ?? '').sub, identity)
+    const again = await visitor.open(address({ exit: 'redirect', redirect }))
+    const cancelled = answerOf(await visitor.submitTo(again, '/cancel'))
+    assert.deepEqual([cancelled.token, cancelled.status_code], [undefined, '403'])
+    assert.ok(cancelled.error)
+  })
+
+  test('leads to this machine and nowhere else', async () => {
+    for (const elsewhere of [
+      'https://evil.example/callback',
+      'http://evil.example/',
+      'http://localhost.evil.example/',
+      'http://localhost@evil.example/',
+      'http://127.0.0.1.nip.io/',
+      'https://localhost:8085/callback',
+      'javascript:alert(1)',
+      '//evil.example',
+      '',
+    ]) {
+      const page = await new Visitor(platform.url).open(address({ exit: 'redirect', redirect: elsewhere }))
+      assert.equal(page.status, 400, elsewhere)
+      assert.match(page.alert ?? '', /redirect must be an http address of this machine/)
+    }
+    const page = await new Visitor(platform.url).open(address({ exit: 'elsewhere', redirect }))
+    assert.equal(page.status, 400)
+  })
+
+  test('ends in the browser that began it', async () => {
+    const attacker = new Visitor(`${platform.url}/nowhere`)
+    const page = await attacker.open(address({ exit: 'redirect', redirect }))
+    const answer = await fetch(new URL(page.forms[0]?.action ?? '', page.url), {
+      method: 'POST',
+      body: new URLSearchParams({ email: ada, password }),
+      headers: {
+        cookie: `stemma_sign_in=${attacker.cookie('stemma_sign_in')}; stemma_sign_in.sig=${attacker.cookie('stemma_sign_in.sig')}`,
+      },
+      redirect: 'manual',
+    })
+    const resumed = await fetch(answer.headers.get('location') ?? '', {
+      headers: {
+        cookie: `stemma_resume=${attacker.cookie('stemma_resume')}; stemma_resume.sig=${attacker.cookie('stemma_resume.sig')}`,
+      },
+      redirect: 'manual',
+    })
+    const finish = resumed.headers.get('location') ?? ''
+    assert.match(finish, /\/oauth\/finish\?code=/)
+    const victim = await new Visitor(platform.url).open(finish)
+    assert.equal(victim.status, 400)
+  })
+
+  describe('by the provider of an organization', () => {
+    let provider: string
+    before(async () => {
+      const { organization, token } = await platform.found('acme.example')
+      const made = await fetch(`${platform.url}/iam/v2beta1/identityProviders/${organization}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          name: 'acme',
+          defaultRole: builtInRole('viewer').uid,
+          oidc: { issuer: acme.issuer, clientId, clientSecret },
+        }),
+      })
+      ;({ uid: provider } = (await made.json()) as { uid: string })
+      assert.deepEqual(await check('acme.example'), [200, false], 'nobody has verified it yet')
+      await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
+    })
+
+    async function check(name: string): Promise<[number, unknown]> {
+      const answer = await fetch(`${platform.url}/orgcheck?name=${name}`)
+      return [answer.status, answer.status === 200 ? await answer.json() : undefined]
+    }
+
+    test('which can be asked for', async () => {
+      assert.deepEqual(await check('acme.example'), [200, true])
+      assert.deepEqual(await check('nobody.example'), [200, false])
+      assert.deepEqual(await check(''), [400, undefined])
+    })
+
+    test('registers nobody who does not want to be', async () => {
+      for (const idp_id of [provider, 'acme.example']) {
+        const visitor = new Visitor(platform.url, acme.issuer)
+        const query = { exit: 'redirect', redirect, idp_id }
+        const page = await visitor.open(address({ ...query, skip_registration: 'true' }))
+        const refused = answerOf(await acme.pass(visitor, page, `new-${idp_id.length}`))
+        assert.deepEqual([refused.token, refused.status_code], [undefined, '404'])
+        const other = new Visitor(platform.url, acme.issuer)
+        const again = await other.open(address(query))
+        assert.ok(answerOf(await acme.pass(other, again, `new-${idp_id.length}`)).token)
+        const third = new Visitor(platform.url, acme.issuer)
+        const known = await third.open(address({ ...query, skip_registration: 'true' }))
+        assert.ok(answerOf(await acme.pass(third, known, `new-${idp_id.length}`)).token)
+      }
+    })
+  })
+
+  describe('a program on another machine', () => {
+    const keyPair = () => {
+      const { publicKey, privateKey } = generateKeyPairSync('x25519')
+      return { privateKey, code: String(publicKey.export({ format: 'jwk' }).x) }
+    }
+
+    test('fetches a token that only it can read, and exchanges it', async () => {
+      const { code, privateKey } = keyPair()
+      const get = (door: Door) => door.call(Auth.method.getHeadlessSession, { code })
+      for (const door of doors) assert.equal((await get(door)).error?.code, 5)
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open(address({ headless_code: code }))
+      assert.match(page.text, /on another machine asks to be signed in as you/)
+      assert.ok(page.text.includes(code.slice(0, 8)))
+      const end = await visitor.submit(page, { email: ada, password })
+      assert.equal(end.title, 'You are signed in')
+      for (const door of doors) {
+        const { body, error } = await get(door)
+        assert.ok(body, error?.message)
+        const token = decrypt(privateKey, body as { ecdhPublicKey: string; encryptedIdtoken: string })
+        const exchanged = await door.call(SecurityTokenService.method.exchange, {}, token)
+        assert.equal(decodeJwt(String(exchanged.body?.token)).sub, identity)
+      }
+    })
+
+    test('is not let in behind the back of who is signed in', async () => {
+      const { code } = keyPair()
+      const visitor = new Visitor(platform.url)
+      await signIn({ exit: 'redirect', redirect }, visitor)
+      const page = await visitor.open(address({ headless_code: code }))
+      assert.equal(page.title, 'Continue?')
+      assert.match(page.text, /Go on only if you started it/)
+      const [door] = doors as [Door]
+      assert.equal((await door.call(Auth.method.getHeadlessSession, { code })).error?.code, 5)
+    })
+
+    test('must bring a key', async () => {
+      for (const code of ['x', 'A'.repeat(42), 'A'.repeat(43), '!'.repeat(43), `${'A'.repeat(43)}=`]) {
+        const page = await new Visitor(platform.url).open(address({ headless_code: code }))
+        assert.equal(page.status, 400, code)
+        for (const door of doors) {
+          const { error } = await door.call(Auth.method.getHeadlessSession, { code })
+          assert.equal(error?.code, 3, code)
+        }
+      }
+    })
+
+    function decrypt(
+      privateKey: ReturnType<typeof keyPair>['privateKey'],
+      session: { ecdhPublicKey: string; encryptedIdtoken: string },
+    ): string {
+      const x = Buffer.from(session.ecdhPublicKey, 'base64').toString()
+      const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x }, format: 'jwk' })
+      const key = diffieHellman({ privateKey, publicKey })
+      const sealed = Buffer.from(session.encryptedIdtoken, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12))
+      decipher.setAuthTag(sealed.subarray(-16))
+      return decipher.update(sealed.subarray(12, -16)).toString() + decipher.final().toString()
+    }
+  })
+})
