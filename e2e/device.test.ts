@@ -1,0 +1,114 @@
+// The device flow (RFC 8628): a program without a browser, a person with one.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
+import * as oidc from 'openid-client'
+import { addAccount, password, relyingParty, signIn, startSignIn } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const ada = 'ada@example.com'
+
+onEachStore('the device flow', (engine) => {
+  let platform: Platform
+  let identity: string
+  let party: Configuration
+  before(async () => {
+    platform = await startSignIn(engine)
+    identity = await addAccount(platform, ada)
+    party = await relyingParty(platform.url)
+  })
+  after(() => platform.stop())
+
+  const start = () => oidc.initiateDeviceAuthorization(party, { scope: 'openid offline_access' })
+
+  /** One poll, whatever it brings. */
+  const poll = async ({ device_code }: DeviceAuthorizationResponse) => {
+    const answer = await fetch(`${platform.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        client_id: 'stemma',
+        device_code,
+      }),
+    })
+    return (await answer.json()) as {
+      error?: string
+      access_token?: string
+      refresh_token?: string
+      id_token?: string
+    }
+  }
+
+  test('signs a device in once the person has entered its code and said yes', async () => {
+    const device = await start()
+    assert.match(device.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
+    assert.equal(device.expires_in, 900)
+    assert.equal(device.verification_uri, `${platform.url}/device`)
+    assert.equal((await poll(device)).error, 'authorization_pending')
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open(device.verification_uri)
+    // As people type it.
+    const confirm = await visitor.submit(page, {
+      user_code: device.user_code.toLowerCase().replace('-', ' '),
+    })
+    assert.equal(confirm.title, 'Is this your device?')
+    assert.ok(confirm.text.includes(device.user_code))
+    const login = await visitor.submit(confirm, { confirm: 'yes' })
+    assert.equal(login.title, 'Sign in')
+    assert.equal((await poll(device)).error, 'authorization_pending')
+    const end = await visitor.submit(login, { email: ada, password })
+    assert.equal(end.title, 'Your device is signed in')
+    const { access_token = '', refresh_token = '' } = await poll(device)
+    const me = await fetch(`${platform.url}/auth/v1/ok`, {
+      headers: { authorization: `Bearer ${access_token}` },
+    })
+    assert.equal(((await me.json()) as { subject: string }).subject, identity)
+    assert.ok((await oidc.refreshTokenGrant(party, refresh_token)).access_token)
+    assert.equal((await poll(device)).error, 'invalid_grant', 'a code is good for one device')
+  })
+
+  test('fills in a code that comes with a link, and leaves sending it to the person', async () => {
+    const { visitor } = await signIn(platform, ada)
+    const device = await start()
+    const page = await visitor.open(device.verification_uri_complete ?? '')
+    assert.equal(page.title, 'Sign in a device')
+    assert.ok(!page.text.includes('<script'))
+    assert.equal(page.forms[0]?.fields.user_code, device.user_code)
+    const confirm = await visitor.submit(page, {})
+    const again = await visitor.submit(confirm, { confirm: 'yes' })
+    assert.equal(again.title, 'Continue?', 'a session does not say yes for its person')
+    assert.equal((await visitor.submitTo(again, '/continue')).title, 'Your device is signed in')
+    assert.ok((await poll(device)).access_token)
+  })
+
+  test('tells the device when the person says no', async () => {
+    const device = await start()
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open(device.verification_uri)
+    const confirm = await visitor.submit(page, { user_code: device.user_code })
+    const end = await visitor.submit(confirm, { abort: 'yes' })
+    assert.equal(end.alert, 'The device was not signed in.')
+    assert.equal((await poll(device)).error, 'access_denied')
+  })
+
+  test('takes no code twice, none that is unknown, and not many wrong ones', async () => {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open(`${platform.url}/device`)
+    const none = await visitor.submit(page, { user_code: '' })
+    assert.match(none.alert ?? '', /There is no such code/)
+    let last = await visitor.submit(none, { user_code: 'BBBB-BBBB' })
+    assert.match(last.alert ?? '', /There is no such code/)
+    for (let count = 0; count < 60 && last.status !== 429; count++)
+      last = await visitor.submit(last, { user_code: 'BBBB-BBBB' })
+    assert.equal(last.status, 429)
+    assert.match(last.headers.get('retry-after') ?? '', /^\d+$/)
+    const device = await start()
+    const other = new Visitor(platform.url)
+    const refused = await other.submit(await other.open(device.verification_uri), {
+      user_code: device.user_code,
+    })
+    assert.equal(refused.status, 429, 'a right one would tell that it is right')
+  })
+})

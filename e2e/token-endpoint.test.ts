@@ -1,0 +1,127 @@
+// The exchange at the standard token endpoint (RFC 8693), by hand and through openid-client.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { decodeJwt } from 'jose'
+import * as oidc from 'openid-client'
+import type { ForeignIssuer } from './foreign-issuer.ts'
+import { startIssuer } from './foreign-issuer.ts'
+import { relyingParty, startSignIn } from './sign-in.ts'
+
+const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
+
+onEachStore('the token endpoint', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let identity: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine)
+    const { organization, token } = platform.owner
+    const made = await fetch(`${platform.url}/iam/v2beta1/identities/${organization}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'ci', claimMatch: { issuer: issuer.issuer, subject: 'robot' } }),
+    })
+    ;({ uid: identity } = (await made.json()) as { uid: string })
+    await platform.bind(identity, 'viewer', organization)
+  })
+  after(async () => {
+    await platform.stop()
+    await issuer.close()
+  })
+
+  const sign = () => issuer.sign({ aud: platform.config.authUrl })
+
+  async function ask(more: Record<string, string | string[]>) {
+    const body = new URLSearchParams({ grant_type: grantType, subject_token_type: typeOf('jwt') })
+    for (const [name, values] of Object.entries(more)) {
+      body.delete(name)
+      for (const value of [values].flat()) body.append(name, value)
+    }
+    const answer = await fetch(`${platform.url}/oauth/token`, { method: 'POST', body })
+    const json = (await answer.json()) as Record<string, string | number>
+    return { status: answer.status, headers: answer.headers, json }
+  }
+
+  test('exchanges a token as RFC 8693 says', async () => {
+    const { status, headers, json } = await ask({ subject_token: await sign(), identity })
+    assert.equal(status, 200)
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.deepEqual(Object.keys(json), ['access_token', 'issued_token_type', 'token_type', 'expires_in'])
+    assert.equal(json.issued_token_type, typeOf('access_token'))
+    assert.equal(json.token_type, 'Bearer')
+    assert.ok(Number(json.expires_in) > 3500 && Number(json.expires_in) <= 3600)
+    const groups = await fetch(`${platform.url}/iam/v2beta1/groups`, {
+      headers: { authorization: `Bearer ${json.access_token}` },
+    })
+    assert.equal(groups.status, 200)
+  })
+
+  test('is understood by a client that others wrote', async () => {
+    const party = await relyingParty(platform.url)
+    assert.ok(party.serverMetadata().grant_types_supported?.includes(grantType))
+    const answer = await oidc.genericGrantRequest(party, grantType, {
+      ...{ subject_token: await sign(), subject_token_type: typeOf('id_token'), identity },
+    })
+    assert.equal(decodeJwt(answer.access_token).sub, identity)
+  })
+
+  test('narrows by groups, capabilities and audience', async () => {
+    const { organization } = platform.owner
+    const { host } = new URL(platform.config.baseUrl)
+    const { json } = await ask({
+      ...{ subject_token: await sign(), identity, scopes: organization, scope: 'groups.list identity.list' },
+      audience: [platform.config.baseUrl, host],
+    })
+    const claims = decodeJwt(String(json.access_token))
+    assert.deepEqual(claims.scopes, [organization])
+    assert.deepEqual(claims.cap, ['groups.list', 'identity.list'])
+    assert.deepEqual(claims.aud, [platform.config.baseUrl, host])
+  })
+
+  test('refuses in the words of RFC 6749', async () => {
+    const good = { subject_token: await sign(), identity }
+    for (const [more, error] of [
+      [{ subject_token: '' }, 'invalid_request'],
+      [{ subject_token: 'nonsense' }, 'invalid_request'],
+      [{ subject_token_type: typeOf('saml2') }, 'invalid_request'],
+      [{ requested_token_type: typeOf('refresh_token') }, 'invalid_request'],
+      [{ actor_token: 'x' }, 'invalid_request'],
+      [{ identity: '0'.repeat(40) }, 'invalid_request'],
+      [{ audience: 'https://evil.example' }, 'invalid_target'],
+      [{ resource: 'https://evil.example' }, 'invalid_target'],
+      [{ scope: 'everything' }, 'invalid_scope'],
+      [{ scopes: 'not a uid' }, 'invalid_scope'],
+      [{ grant_type: 'password' }, 'unsupported_grant_type'],
+    ] as const) {
+      const { status, json } = await ask({
+        ...good,
+        ...more,
+        ...('grant_type' in more && { client_id: 'stemma' }),
+      })
+      assert.equal(status, 400, JSON.stringify(json))
+      assert.equal(json.error, error, JSON.stringify([more, json]))
+      assert.ok(json.error_description)
+    }
+  })
+
+  test('refuses what is no form, and forms that are too long', async () => {
+    const post = (body: string, type: string) =>
+      fetch(`${platform.url}/oauth/token`, { method: 'POST', body, headers: { 'content-type': type } })
+    assert.equal((await post('{}', 'application/json')).status, 415)
+    const long = `grant_type=${grantType}&subject_token=${'x'.repeat(100_000)}`
+    assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
+  })
+
+  test('makes who fails too often wait', async () => {
+    let last = await ask({ subject_token: 'nonsense' })
+    for (let count = 0; count < 320 && last.status !== 429; count++)
+      last = await ask({ subject_token: 'nonsense' })
+    assert.equal(last.status, 429)
+    assert.match(last.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.equal(last.json.error, 'temporarily_unavailable')
+  })
+})
