@@ -1,8 +1,8 @@
 // A platform where people sign in, reached at the address that it says it has.
 import { createServer } from 'node:net'
-import { peopleOf } from '@stemma/server/app.ts'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
 import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { peopleOf } from '@stemma/server/identification.ts'
 import type { Engine, Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import * as oidc from 'openid-client'

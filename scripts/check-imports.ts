@@ -12,6 +12,7 @@ const mayImport: Record<string, string[]> = {
   e2e: ['*', 'server/testing'],
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
+  'server/identification': ['*'],
   'server/commands': ['*'],
   'server/main': ['server/config', 'server/app', 'server/log', 'server/commands'],
   'server/config': [],

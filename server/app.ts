@@ -18,61 +18,42 @@ import type { Registry } from 'prom-client'
 import { issuerRuleOf } from './aip/issuer.ts'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
-import { askAwsOverNetwork } from './auth/ask-aws.ts'
-import type { AskAws } from './auth/aws.ts'
 import { keyPaths } from './auth/discovery.ts'
-import { openExchange } from './auth/exchange.ts'
-import { openIssuerKeys } from './auth/issuer-keys.ts'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing, tendKeys } from './auth/keys.ts'
-import { isSignIn, prefixOf } from './auth/login/paths.ts'
-import type { People } from './auth/login/people.ts'
-import type { Profile } from './auth/login/provider.ts'
 import { providerSecretPurpose } from './auth/login/provider-claims.ts'
-import { registrationCalls } from './auth/login/registration.ts'
 import { makeSetUpLink } from './auth/login/set-up-link.ts'
-import { forgetExpired, openStates } from './auth/login/states.ts'
-import type { Outbound } from './auth/outbound.ts'
-import { openOutbound, openReach } from './auth/outbound.ts'
-import { openOwnTokens } from './auth/own-token.ts'
-import { openRefreshTokens } from './auth/refresh.ts'
 import type { Secret } from './auth/secret.ts'
 import { makeSecret, sealText, secretFile } from './auth/secret.ts'
-import { securityTokenService } from './auth/security-token-service.ts'
-import { openThrottle } from './auth/throttle.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
-import type { Mount, PlainPaths } from './http/dispatch.ts'
+import type { PlainPaths } from './http/dispatch.ts'
 import { dispatch } from './http/dispatch.ts'
 import type { OnStray } from './http/door.ts'
 import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
+import type { Identification, IdentificationOverrides } from './identification.ts'
+import { openIdentification, tendStates } from './identification.ts'
 import type { Log } from './log.ts'
-import { capabilityNamed } from './policy/capabilities.ts'
 import { authService } from './resources/auth/auth.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
 import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
-import { acceptInvite } from './resources/iam/group-invites/accept.ts'
 import { groupInvitesService } from './resources/iam/group-invites/group-invites.ts'
 import { groupInvites } from './resources/iam/group-invites/table.ts'
 import { groupsService } from './resources/iam/groups/groups.ts'
-import { foundOrganization, makeOwner, nameFault } from './resources/iam/groups/organization.ts'
 import { groups } from './resources/iam/groups/table.ts'
 import { identitiesService } from './resources/iam/identities/identities.ts'
-import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
 import { identityProviders } from './resources/iam/identity-providers/table.ts'
-import { comeByProvider, ensurePerson } from './resources/iam/people.ts'
 import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
 import { roleBindings } from './resources/iam/role-bindings/table.ts'
 import { seedRoles } from './resources/iam/roles/built-in.ts'
 import { rolesService } from './resources/iam/roles/roles.ts'
 import { roles } from './resources/iam/roles/table.ts'
-import { messageOf } from './resources/kind.ts'
 import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/surroundings.ts'
@@ -86,13 +67,7 @@ import { sql } from './store/sql.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 /** What may differ in tests. */
-export type Overrides = {
-  now?: () => number
-  random?: RandomBytes
-  drainPatience?: number
-  outbound?: Outbound
-  askAws?: AskAws
-}
+export type Overrides = IdentificationOverrides & { random?: RandomBytes; drainPatience?: number }
 
 export function openStore(config: Config, log?: Log): Store {
   if (config.databaseUrl) {
@@ -181,97 +156,6 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
     await store.close()
     throw error
   }
-}
-
-/** From one address in a minute, before it has to wait. */
-const failedExchanges = 300
-
-type Identification = ReturnType<typeof openIdentification>
-
-/** Everything that tells who somebody is: the exchange, registration, and sign-in for people. */
-function openIdentification(
-  config: Config,
-  store: Store,
-  keys: KeyRing,
-  secret: Secret,
-  log: Log,
-  { now = Date.now, outbound = openOutbound(), askAws = askAwsOverNetwork }: Overrides,
-) {
-  const { authUrl, baseUrl } = config
-  const rule = issuerRuleOf(config)
-  const shared = { store, keys, secret, authUrl, baseUrl, rule, now }
-  const onSeen = openLastSeen(store, now, (err) => log.warn({ err }, 'a sighting was not noted'))
-  const issuerKeys = openIssuerKeys(outbound, rule, now)
-  const verifyOwn = openOwnTokens(shared)
-  const exchange = openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, askAws })
-  const refreshTokens = openRefreshTokens(shared)
-  const isCapability = (name: string) => capabilityNamed(name) !== undefined
-  const throttle = openThrottle(failedExchanges, 60_000, now)
-  const states = openStates(secret, now)
-  const people = peopleOf(now)
-  const tokens = { exchange, refreshTokens, isCapability, throttle }
-  const openLogin = async () => {
-    // Most servers are never asked for it, and it takes a tenth of a second and 30 MB.
-    const login = await import('./auth/login/login.ts')
-    return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, onSeen, reach: openReach() },
-      findPerson: (identity) => findPerson(store, identity),
-      note: (event, words) => log.info(event, words),
-      onError: (err) => log.error({ err }, 'sign-in failed'),
-    })
-  }
-  return {
-    sts: securityTokenService(tokens),
-    registration: registrationCalls({ ...shared, states, people, verifyOwn, issuerKeys, throttle }),
-    login: mountBelow(authUrl, openLogin),
-    states,
-  }
-}
-
-/** Paths of sign-in below the auth URL. What answers them is opened when it is first asked for. */
-function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
-  const prefix = prefixOf(authUrl)
-  const below = (path: string) => path.slice(prefix.length)
-  let opened: Promise<Mount['handle']> | undefined
-  return {
-    isFor: (path) => path.startsWith(`${prefix}/`) && isSignIn(below(path)),
-    async handle(request, response, { path, query }) {
-      opened ??= open()
-      await (await opened)(request, response, { path: below(path), query })
-    },
-  }
-}
-
-/** What sign-in and the operator do with people, in the tree. */
-export function peopleOf(now: () => number): People {
-  const setting = { now, random: randomBytes }
-  return {
-    ensure: (person) => ensurePerson(setting, person),
-    comeBy: (provider, identity) => comeByProvider(setting, provider, identity),
-    acceptInvite: (code, guest) => acceptInvite(setting, code, guest),
-    *found(name, owner) {
-      const organization = yield* foundOrganization(setting, name)
-      yield* makeOwner(setting, organization, owner)
-      return organization
-    },
-    nameFault,
-  }
-}
-
-async function findPerson(store: Store, uid: string): Promise<Profile | undefined> {
-  const [row] = await store.query(sql`select proto from identities where uid = ${uid}`)
-  if (!row) return undefined
-  const { name, email } = messageOf(identities, row[0] as Uint8Array)
-  return { name, email }
-}
-
-/** Forgets what has expired, now and then. Answers what stops it. */
-function tendStates(store: Store, now: () => number, log: Log): () => void {
-  const tend = () => store.write(() => forgetExpired(now()))
-  const timer = setInterval(() => {
-    tend().catch((err) => log.warn({ err }, 'what has expired could not be removed'))
-  }, 60_000).unref()
-  return () => clearInterval(timer)
 }
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {

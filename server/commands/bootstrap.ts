@@ -1,7 +1,7 @@
 // The first organization: made by the operator, since nobody can sign in before there is one.
 import { randomBytes } from 'node:crypto'
 import { newChildUid } from '../aip/uid.ts'
-import { openStore, peopleOf, prepareStore } from '../app.ts'
+import { openStore, prepareStore } from '../app.ts'
 import {
   findAccount,
   isEmail,
@@ -14,6 +14,7 @@ import { openStates } from '../auth/login/states.ts'
 import { mintToken } from '../auth/tokens.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
+import { peopleOf } from '../identification.ts'
 import { createEntry } from '../resources/create.ts'
 import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'

@@ -1,7 +1,7 @@
 // People who sign in with a password, as the operator adds them and helps them back in.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { openStore, peopleOf, prepareStore } from '../app.ts'
+import { openStore, prepareStore } from '../app.ts'
 import {
   findAccount,
   isEmail,
@@ -13,6 +13,7 @@ import {
 import { hashPassword, passwordFault } from '../auth/login/passwords.ts'
 import { openStates } from '../auth/login/states.ts'
 import { readConfig } from '../config.ts'
+import { peopleOf } from '../identification.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 

@@ -31,7 +31,7 @@ export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle): Handle 
     if (answer) return answerPlainly(answer, request, response)
     if (!mount.isFor(target.path)) return rest(request, response)
     prepare(request, response)
-    return mount.handle(request, response, target)
+    return mount.handle(request, response, target).catch(() => response.destroy())
   }
 }
 
