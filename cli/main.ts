@@ -1,5 +1,7 @@
 // The client. It speaks the public API and has no privileges.
-import { authHelp, runAuth } from './auth/auth.ts'
+import { runAuth } from './auth/auth.ts'
+import { authHelp } from './auth/help.ts'
+import { oneLine } from './one-line.ts'
 import manifest from './package.json' with { type: 'json' }
 import { NotSignedIn, Refused, UsageError } from './usage.ts'
 
@@ -19,12 +21,14 @@ try {
   else throw new UsageError(`stemma has no command ${JSON.stringify(command)} yet; see stemma --help`)
 } catch (error) {
   const code = exitCodeOf(error)
-  process.stderr.write(`stemma: ${code === undefined ? (error as Error).stack : (error as Error).message}\n`)
+  const { message, stack = message } = error as Error
+  process.stderr.write(`stemma: ${code === undefined ? stack : oneLine(message)}\n`)
   process.exitCode = code ?? 1
 }
 
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof UsageError) return 2
   if (error instanceof NotSignedIn) return 3
-  return error instanceof Refused ? 1 : undefined
+  // A full disk and the like are told as the system tells them; only what is our fault needs its stack.
+  return error instanceof Refused || (error as NodeJS.ErrnoException).syscall !== undefined ? 1 : undefined
 }

@@ -1,11 +1,7 @@
 // `stemma auth` as a CI job uses it: the real program, against a real server, with a token of a real issuer.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -15,20 +11,22 @@ import { builtInRole } from '../server/policy/built-in-roles.ts'
 import { restDoor } from '../server/testing/doors.ts'
 import type { Platform } from '../server/testing/platform.ts'
 import { onEachStore, startPlatform } from '../server/testing/platform.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { startIssuer } from './foreign-issuer.ts'
-
-const launcher = join(import.meta.dirname, '../cli/bin/stemma.mjs')
 
 onEachStore('stemma auth', (engine) => {
   let issuer: ForeignIssuer
   let platform: Platform
+  let client: Client
   let home: string
   let identity: string
   before(async () => {
     issuer = await startIssuer('ES256')
     platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
-    home = await mkdtemp(join(tmpdir(), 'stemma-client-'))
+    client = await openClient()
+    home = client.home
     const door = restDoor(platform.url)
     const { organization, token } = platform.owner
     const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
@@ -48,29 +46,11 @@ onEachStore('stemma auth', (engine) => {
   after(async () => {
     await platform.stop()
     await issuer.close()
-    await rm(home, { recursive: true, force: true })
+    await client.remove()
   })
 
-  async function run(args: string[], input = '', more: NodeJS.ProcessEnv = {}) {
-    const env = {
-      PATH: process.env.PATH,
-      HOME: home,
-      XDG_CACHE_HOME: join(home, 'cache'),
-      XDG_CONFIG_HOME: join(home, 'config'),
-      ...more,
-    }
-    const child = spawn(process.execPath, [launcher, 'auth', ...args], {
-      env,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    child.stdin.end(input)
-    const [stdout, stderr, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'exit'),
-    ])
-    return { code, stdout, stderr }
-  }
+  const run = (args: string[], input?: string, more?: NodeJS.ProcessEnv) =>
+    client.run(['auth', ...args], input, more)
 
   /** The base URL of the tests is a name that leads nowhere, so the audience is said apart from the address. */
   const server = () => ['--api', platform.url, '--issuer', platform.url, '--audience', 'http://stemma.test']
@@ -138,7 +118,7 @@ onEachStore('stemma auth', (engine) => {
     const forged = await login('a.b.c')
     assert.equal(forged.code, 3)
     for (const args of [
-      ['login'],
+      ['login', '--identity', identity],
       ['fly'],
       ['token', '--nope'],
       ['token', '--api', 'nowhere'],
@@ -161,7 +141,7 @@ onEachStore('stemma auth', (engine) => {
     await assert.rejects(readFile(join(folder, 'refresh-token')), /ENOENT/)
     const asked = new Map(issuer.asked)
     await writeFile(join(folder, 'oidc-token'), '')
-    await writeFile(join(folder, 'refresh-token'), 'mine')
+    await writeFile(join(folder, 'refresh-token'), Buffer.from('{"is":"mine"}').toString('base64'))
     const flags = ['token', '--api', platform.url, '--audience', 'http://stemma.test']
     assert.equal((await run(flags, '', { STEMMA_ISSUER: issuer.issuer })).code, 3)
     assert.deepEqual(issuer.asked, asked)
