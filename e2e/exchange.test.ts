@@ -82,7 +82,7 @@ onEachStore('the token exchange', (engine) => {
       assert.deepEqual(Object.keys(body).sort(), ['expiry', 'token'])
       const token = body.token as string
       const { iss, sub, aud, exp = 0, iat = 0, act, jti } = decodeJwt(token)
-      assert.deepEqual([iss, sub, aud], ['http://stemma.test', identity, ['http://stemma.test']])
+      assert.deepEqual([iss, sub, aud], ['http://stemma.test', identity, 'http://stemma.test'])
       assert.equal(exp - iat, 3600)
       assert.equal(Date.parse(body.expiry as string), exp * 1000)
       assert.deepEqual(act, { iss: issuer.issuer, sub: 'robot', aud: 'http://stemma.test' })

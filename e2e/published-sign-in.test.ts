@@ -79,6 +79,14 @@ onEachStore('sign-in of published clients', (engine) => {
       assert.equal(decodeJwt(pair.token.token).sub, identity)
       refresh = pair.refreshToken.token
     }
+    const body = new URLSearchParams({ token: refresh ?? '', client_id: 'stemma' })
+    const revoked = await fetch(`${platform.url}/oauth/revoke`, { method: 'POST', body })
+    assert.equal(revoked.status, 200)
+    for (const door of doors)
+      assert.equal(
+        (await door.call(SecurityTokenService.method.exchangeRefreshToken, {}, refresh)).error?.code,
+        16,
+      )
   })
 
   test('brings a token for the audiences and the groups that were asked for', async () => {

@@ -134,7 +134,8 @@ export function openExchange(options: ExchangeOptions): Exchange {
     const isAws = !bearer.includes('.')
     const finding = await (isAws ? findByAws(bearer, asked) : findByToken(bearer, asked))
     const { identity, act, email } = finding
-    const audience = asked.audiences.length > 0 ? [...asked.audiences] : [baseUrl]
+    const [first = baseUrl, ...others] = asked.audiences
+    const audience = others.length > 0 ? [first, ...others] : first
     const narrowing = combine(finding.narrowing, asked.narrowing)
     const more = { act, narrowing, latest: finding.latest, ...(email && { email }) }
     const token = await mintToken(keys, { issuer: authUrl, audience }, identity, now(), more)

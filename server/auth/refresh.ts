@@ -120,16 +120,24 @@ const digestOf = (secret: string) => createHash('sha256').update(secret).digest(
 const isSame = (a: string, b: string) =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
+/** Whether something has the form of these tokens; there are others (login/provider.ts). */
+export const isRefreshToken = (token: string) => readContent(token) !== undefined
+
 function contentOf(token: string): Content {
+  const content = readContent(token)
+  if (!content) throw refused('it is no refresh token')
+  return content
+}
+
+function readContent(token: string): Content | undefined {
   try {
     const content = token.length <= longest ? JSON.parse(Buffer.from(token, 'base64').toString()) : {}
     const { id, secret } = content as Partial<Content>
-    if (typeof id === 'string' && /^[0-9a-f]{32}$/.test(id) && typeof secret === 'string')
-      return content as Content
+    const isOne = typeof id === 'string' && /^[0-9a-f]{32}$/.test(id) && typeof secret === 'string'
+    return isOne ? (content as Content) : undefined
   } catch {
-    // Told below, like everything else that is no token of ours.
+    return undefined
   }
-  throw refused('it is no refresh token')
 }
 
 function audienceOf(asked: readonly string[], before: string, allowed: readonly string[]): string {

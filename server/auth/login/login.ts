@@ -8,6 +8,7 @@ import type { Exchange } from '../exchange.ts'
 import type { KeyRing } from '../keys.ts'
 import type { Reach } from '../outbound.ts'
 import type { RefreshTokens } from '../refresh.ts'
+import { isRefreshToken } from '../refresh.ts'
 import type { Secret } from '../secret.ts'
 import type { Throttle } from '../throttle.ts'
 import { openThrottle } from '../throttle.ts'
@@ -62,7 +63,7 @@ type Handle = (visit: Visit) => Promise<Answer>
 const failures = { perAccount: 10, perAddress: 50, minutes: 5 }
 
 export function openLogin(options: LoginOptions): Login {
-  const { secret, authUrl, now, note, onError } = options
+  const { secret, authUrl, refreshTokens, now, note, onError } = options
   const period = failures.minutes * 60_000
   const perAddress = openThrottle(failures.perAddress, period, now)
   const perAccount = openThrottle(failures.perAccount, period, now)
@@ -106,18 +107,33 @@ export function openLogin(options: LoginOptions): Login {
   }
   const ours = new Set(Object.keys(routes).map((route) => route.split(' ')[1]))
 
+  /** What the endpoints of the provider are sent and it does not know: the exchange, and our own refresh tokens. */
+  async function answerForm(
+    path: string,
+    form: URLSearchParams,
+    { address }: Visit,
+  ): Promise<Answer | undefined> {
+    if (path === paths.token)
+      return form.get('grant_type') === tokenExchange ? exchangeToken(form, address) : undefined
+    const token = form.get('token') ?? ''
+    if (!isRefreshToken(token)) return undefined
+    await refreshTokens.revoke(token)
+    return { json: {} }
+  }
+
   /** What is none of our pages is answered by the provider. */
-  async function toProvider({ request, response, path, query, address }: Visit): Promise<void> {
+  async function toProvider(visit: Visit): Promise<void> {
+    const { request, response, path, query, address } = visit
     let passed = request
     if (path === paths.device) {
       if (request.method === 'POST') perAddress.require(address)
       // A link that brings the code fills in the form; sending it is the person's part.
       renameParameter(query, 'user_code', 'code')
     }
-    if (path === paths.token && request.method === 'POST') {
+    if (request.method === 'POST' && formPaths.includes(path)) {
       const form = await readForm(request)
-      if (form.get('grant_type') === tokenExchange)
-        return send({ request, response } as Visit, await exchangeToken(form, address))
+      const answer = await answerForm(path, form, visit)
+      if (answer) return send(visit, answer)
       passed = again(request, form)
     }
     const prefix = prefixOf(authUrl)
@@ -163,6 +179,8 @@ const ourFault = () => new StatusError(13, 'something went wrong on our side')
 
 const patternOf = (path: string) =>
   path.replace(/\/$/, '').replace(new RegExp(`^${paths.signIn}/[^/]+`), `${paths.signIn}/:uid`)
+
+const formPaths: string[] = [paths.token, paths.revocation]
 
 const providerPaths: string[] = [
   ...[paths.discovery, paths.serverMetadata, paths.authorization, paths.token, paths.revocation],

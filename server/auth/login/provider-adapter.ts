@@ -24,10 +24,19 @@ export function adapterOf(store: Store, states: States): AdapterFactory {
       find: (id) => find(() => states.find(kind, id)),
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
-      /** Two who redeem the same code at once, perhaps at two servers, both found it unused. */
+      /**
+       * Two who redeem the same at once, perhaps at two servers, both found it unused. One of them has stolen it,
+       * so that nothing that came of it stays good: as for one who comes later.
+       */
       async consume(id) {
-        if (!(await store.write(() => states.use(kind, id))))
-          throw new errors.InvalidGrant('it was used before')
+        const isFirst = await store.write(function* () {
+          const state = yield* states.find(kind, id)
+          if (state && (yield* states.use(kind, id))) return true
+          const grant = state?.payload.grantId
+          if (typeof grant === 'string') yield* states.removeByGrant(grant)
+          return false
+        })
+        if (!isFirst) throw new errors.InvalidGrant('it was used before')
       },
       destroy: (id) => store.write(() => states.remove(kind, id)),
       revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),
