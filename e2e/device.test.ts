@@ -112,3 +112,26 @@ onEachStore('the device flow', (engine) => {
     assert.equal(refused.status, 429, 'a right one would tell that it is right')
   })
 })
+
+onEachStore('a person who enters device codes', (engine) => {
+  test('may be wrong ten times, wherever they come from', async () => {
+    const platform = await startSignIn(engine)
+    try {
+      await addAccount(platform, ada)
+      const { visitor } = await signIn(platform, ada)
+      let page = await visitor.open(`${platform.url}/device`)
+      const statuses: number[] = []
+      for (let count = 0; count < 12; count++) {
+        const next = await visitor.submit(page, { user_code: 'BBBB-BBBB' })
+        statuses.push(next.status)
+        if (next.status === 200) page = next
+      }
+      assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429])
+      const stranger = new Visitor(platform.url)
+      const form = await stranger.open(`${platform.url}/device`)
+      assert.equal((await stranger.submit(form, { user_code: 'BBBB-BBBB' })).status, 200)
+    } finally {
+      await platform.stop()
+    }
+  })
+})

@@ -8,7 +8,9 @@ import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { decodeJwt } from 'jose'
 import type { Configuration } from 'openid-client'
+import * as oidc from 'openid-client'
 import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
 import type { Begun } from './sign-in.ts'
@@ -162,6 +164,40 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     const wrong = await pass('new-at-acme', { idp_id: provider, invite: 'no such code' })
     assert.match(wrong.end.alert ?? '', /is no invite that can be accepted/)
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
+  })
+
+  test('is also an issuer whose tokens are exchanged', async () => {
+    const made = await call('POST', `identities/${organization}`, {
+      name: 'ada as a workload',
+      claimMatch: { issuer: acme.issuer, subject: 'ada-at-acme', audience: clientId },
+    })
+    const options = { execute: [oidc.allowInsecureRequests] }
+    const there = await oidc.discovery(new URL(acme.issuer), clientId, clientSecret, undefined, options)
+    const verifier = oidc.randomPKCECodeVerifier()
+    const url = oidc.buildAuthorizationUrl(there, {
+      redirect_uri: `${platform.url}/oauth/callback`,
+      scope: 'openid',
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    const visitor = new Visitor(acme.issuer)
+    const end = await acme.pass(visitor, await visitor.open(url.href), 'ada-at-acme')
+    const { id_token: token } = await oidc.authorizationCodeGrant(there, new URL(end.url), {
+      pkceCodeVerifier: verifier,
+    })
+    const exchange = (identity: unknown) =>
+      fetch(`${platform.url}/sts/exchange?identity=${identity}`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+    const answer = await exchange(made.uid)
+    assert.equal(answer.status, 200)
+    const { token: ours } = (await answer.json()) as { token: string }
+    assert.equal(decodeJwt(ours).sub, made.uid)
+    assert.equal(
+      (await exchange(userUid(acme.issuer, 'ada-at-acme'))).status,
+      403,
+      'it is for another audience',
+    )
   })
 
   describe('an attacker', () => {

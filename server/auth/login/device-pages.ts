@@ -1,4 +1,5 @@
 // The pages of the device flow: which device is it, and is it really yours?
+import type { IncomingMessage } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { StatusError } from '../../aip/errors.ts'
 import { html, page } from './html.ts'
@@ -6,12 +7,11 @@ import { secretOf } from './provider.ts'
 
 export type DevicePages = ReturnType<typeof devicePagesOf>
 
-/** Told of every code that was wrong, with where it came from and who tried it, if they are signed in. */
-export function devicePagesOf(onWrongCode: (address: string, identity: string | undefined) => void) {
+/** `onWrongCode` is told of every request that brought one. */
+export function devicePagesOf(onWrongCode: (request: IncomingMessage) => void) {
   return {
     userCodeInputSource(ctx: KoaContextWithOIDC, _form: string, _out?: unknown, error?: Error) {
-      if (error?.name === 'NotFoundError')
-        onWrongCode(ctx.req.socket.remoteAddress ?? '', ctx.oidc.session?.accountId)
+      if (error?.name === 'NotFoundError') onWrongCode(ctx.req)
       const problem = problemOf(error)
       // A link may bring the code, to be compared and sent by the person.
       const typed = String(ctx.query.code ?? '').slice(0, 20)

@@ -67,10 +67,8 @@ export function openLogin(options: LoginOptions): Login {
   const period = failures.minutes * 60_000
   const perAddress = openThrottle(failures.perAddress, period, now)
   const perAccount = openThrottle(failures.perAccount, period, now)
-  const devicePages = devicePagesOf((address, identity) => {
-    perAddress.fail(address)
-    if (identity !== undefined) perAccount.fail(identity)
-  })
+  const wrongCodes = new WeakSet<IncomingMessage>()
+  const devicePages = devicePagesOf((request) => wrongCodes.add(request))
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   const provider = openProvider({ ...options, cookieKeys, devicePages, onError })
   const upstream = openUpstream(options)
@@ -125,11 +123,8 @@ export function openLogin(options: LoginOptions): Login {
   async function toProvider(visit: Visit): Promise<void> {
     const { request, response, path, query, address } = visit
     let passed = request
-    if (path === paths.device) {
-      if (request.method === 'POST') perAddress.require(address)
-      // A link that brings the code fills in the form; sending it is the person's part.
-      renameParameter(query, 'user_code', 'code')
-    }
+    // A link that brings the code of a device fills in the form; sending it is the person's part.
+    if (path === paths.device) renameParameter(query, 'user_code', 'code')
     if (request.method === 'POST' && formPaths.includes(path)) {
       const form = await readForm(request)
       const answer = await answerForm(path, form, visit)
@@ -145,7 +140,23 @@ export function openLogin(options: LoginOptions): Login {
       if (name.startsWith('x-forwarded-')) delete passed.headers[name]
     Object.assign(passed.headers, { host, 'x-forwarded-proto': protocol.slice(0, -1) })
     response.setHeader('content-security-policy', contentSecurityPolicy)
-    await provider().callback()(passed, response)
+    const isCode = path === paths.device && request.method === 'POST'
+    await (isCode ? enterCode(passed, response, address) : provider().callback()(passed, response))
+  }
+
+  /** Codes are as few as people can type, so nobody tries many. */
+  async function enterCode(
+    request: IncomingMessage,
+    response: ServerResponse,
+    address: string,
+  ): Promise<void> {
+    const { accountId } = await provider().Session.get(provider().createContext(request, response) as never)
+    perAddress.attempt(address)
+    if (accountId !== undefined) perAccount.attempt(accountId)
+    await provider().callback()(request, response)
+    if (wrongCodes.has(request)) return
+    perAddress.succeed(address)
+    if (accountId !== undefined) perAccount.succeed(accountId)
   }
 
   async function answer(visit: Visit): Promise<void> {
