@@ -88,7 +88,10 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
   return {
     isFor: (path) => path.startsWith(`${prefix}/`) && isSignIn(below(path)),
     async handle(request, response, { path, query }) {
-      opened ??= open()
+      opened ??= open().catch((error: unknown) => {
+        opened = undefined
+        throw error
+      })
       await (await opened)(request, response, { path: below(path), query })
     },
   }

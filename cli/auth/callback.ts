@@ -68,5 +68,13 @@ const headers = {
 function tell(response: ServerResponse, status: number, words: string): void {
   const safe = words.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   response.writeHead(status, headers)
-  response.end(`<!doctype html><html lang="en"><title>Stemma</title><p>${safe}</p></html>\n`)
+  response.end(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Stemma</title>
+<main><h1>${status === 200 ? 'Signed in' : 'Not signed in'}</h1><p>${safe}</p></main>
+</html>
+`)
 }

@@ -47,6 +47,8 @@ h1 { font-size: 1.4rem; line-height: 1.25; margin: 1.25rem 0 0.75rem }
 h2 { font-size: 1rem; margin: 1.75rem 0 0.5rem; padding-top: 1.25rem; border-top: 1px solid #8886 }
 p { margin: 0 0 0.75rem }
 .quiet { color: var(--quiet); font-size: 0.9rem }
+input + .quiet { margin-top: 0.4rem }
+::placeholder { color: var(--quiet); opacity: 1 }
 label { display: block; font-weight: 600; margin: 0.75rem 0 0.25rem }
 input { width: 100%; font: inherit; color: inherit; background: transparent; padding: 0.55rem 0.7rem;
   border: 1px solid var(--line); border-radius: 0.4rem }
@@ -56,6 +58,7 @@ button.plain { background: transparent; color: var(--leaf) }
 :focus-visible { outline: 3px solid var(--leaf); outline-offset: 2px }
 [role=alert] { background: var(--alarm-paper); color: var(--alarm); padding: 0.6rem 0.8rem; border-radius: 0.4rem }
 code, .code { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
+code span { white-space: nowrap }
 .code { font-size: 1.5rem; letter-spacing: 0.1em; text-align: center }
 `
 

@@ -54,6 +54,12 @@ export const findProvider = async (store: Store, uid: string) => (await select(s
 export const findProviderOf = async (store: Store, organization: string) =>
   (await select(store, sql`o.domain = ${organization.toLowerCase()} and p.parent = o.uid`))[0]
 
+export async function isAnyProvider(store: Store): Promise<boolean> {
+  const rows = await store.query(sql`select 1 from identity_providers p
+    join groups o on o.uid = p.parent where o.domain is not null limit 1`)
+  return rows.length > 0
+}
+
 type Claims = { [name: string]: unknown; sub: string }
 
 /** The person whom a verified token names. */

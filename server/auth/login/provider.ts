@@ -77,7 +77,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     clients: [
       {
         client_id: nativeClient,
-        client_name: 'the Stemma client',
+        client_name: 'The Stemma client',
         application_type: 'native',
         token_endpoint_auth_method: 'none',
         grant_types: grantTypes,
@@ -86,7 +86,7 @@ function configurationOf(options: ProviderOptions): Configuration {
       },
       {
         client_id: publishedClient,
-        client_name: 'a client of this API',
+        client_name: 'A client of this API',
         token_endpoint_auth_method: 'none',
         grant_types: ['authorization_code'],
         response_types: ['code'],
@@ -217,7 +217,9 @@ function logoutSource(ctx: KoaContextWithOIDC) {
 }
 
 function postLogoutSuccessSource(ctx: KoaContextWithOIDC) {
-  ctx.body = page('Signed out', html`<p>You are signed out in this browser.</p>`)
+  ctx.body = ctx.oidc.session?.accountId
+    ? page('Still signed in', html`<p>You are still signed in in this browser.</p>`)
+    : page('Signed out', html`<p>You are signed out in this browser.</p>`)
 }
 
 /** What proves that a form was sent from our own page. */

@@ -6,6 +6,8 @@ import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { isEmail, loginOf, passwordLink, setPassword, vouchFor } from './accounts.ts'
+import type { Fault } from './fields.ts'
+import { marksOf, newPassword } from './fields.ts'
 import { html } from './html.ts'
 import { hashPassword, passwordFault } from './passwords.ts'
 import { paths, prefixOf } from './paths.ts'
@@ -24,15 +26,20 @@ export type SetUpOptions = {
   onSetUp(event: { organization?: string; identity: string }): void
 }
 
-const usedUp = () => malformed('this link was used before, or has expired', 410)
+const usedUp = (next: string) => malformed(`this link was used before, or has expired; ${next}`, 410)
+const startAgain = 'start the server again to get another'
+const askAgain = 'ask who runs this server for another'
+
+const organizationRule =
+  'The name of the organization must be made of small letters, digits, spaces, dots, dashes and underscores.'
 
 export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: SetUpOptions) {
   /** Good as long as nobody has made an organization, by whatever way. */
   function* requireSetUp(code: string): Work<void> {
     const state = yield* states.find(setUpLink, code)
-    if (!state || state.useTime !== undefined) throw usedUp()
+    if (!state || state.useTime !== undefined) throw usedUp(startAgain)
     if (yield* first(sql`select uid from groups limit 1`))
-      throw malformed('this server is set up already; sign in in place of it', 410)
+      throw malformed('this server is set up already: sign in with stemma auth login', 410)
   }
 
   async function showSetUp({ query }: Visit): Promise<Answer> {
@@ -48,13 +55,13 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
     const email = typed.trim()
     await store.read(() => requireSetUp(code))
     const fault = faultOf(organization, email, password)
-    if (fault) return setUpPage(code, { organization, email, problem: fault })
+    if (fault) return setUpPage(code, { organization, email, fault })
     const hash = await hashPassword(password)
     const made = await store.write(function* () {
       // Waits for whoever is about to make one by another way.
       yield raw('/*pg lock table groups in share row exclusive mode -- */ select 1')
       yield* requireSetUp(code)
-      if (!(yield* states.use(setUpLink, code))) throw usedUp()
+      if (!(yield* states.use(setUpLink, code))) throw usedUp(startAgain)
       const identity = yield* vouchFor(people, authUrl, email)
       yield* setPassword(identity, hash)
       return { identity, organization: yield* people.found(organization, identity) }
@@ -63,12 +70,11 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
     return readyPage(`${organization} is ready`, email)
   }
 
-  function faultOf(organization: string, email: string, password: string): string | undefined {
-    const name = people.nameFault(organization)
-    if (name) return `The name of the organization ${name}.`
-    if (!isEmail(email)) return 'The e-mail address is not one.'
+  function faultOf(organization: string, email: string, password: string): Fault | undefined {
+    if (people.nameFault(organization)) return { field: 'organization', words: organizationRule }
+    if (!isEmail(email)) return { field: 'email', words: 'The e-mail address is not one.' }
     const weakness = passwordFault(password, email)
-    return weakness && `The password ${weakness}.`
+    return weakness === undefined ? undefined : { field: 'password', words: `The password ${weakness}.` }
   }
 
   async function personOf(code: string): Promise<{ identity: string; email: string }> {
@@ -78,7 +84,7 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
       const email = yield* loginOf(state.identity)
       return email === undefined ? undefined : { identity: state.identity, email }
     })
-    if (!person) throw usedUp()
+    if (!person) throw usedUp(askAgain)
     return person
   }
 
@@ -95,7 +101,7 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
     if (fault) return passwordPage(code, email, `The password ${fault}.`)
     const hash = await hashPassword(password)
     await store.write(function* () {
-      if (!(yield* states.use(passwordLink, code))) throw usedUp()
+      if (!(yield* states.use(passwordLink, code))) throw usedUp(askAgain)
       yield* setPassword(identity, hash)
     })
     onSetUp({ identity })
@@ -104,58 +110,51 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
 
   const pathOf = (path: string) => prefixOf(authUrl) + path
 
-  function setUpPage(
-    code: string,
-    {
-      organization = '',
-      email = '',
-      problem: words,
-    }: { organization?: string; email?: string; problem?: string } = {},
-  ): Answer {
+  type Typed = { organization: string; email: string; fault?: Fault }
+
+  function setUpPage(code: string, typed: Typed = { organization: '', email: '' }): Answer {
+    const { organization, email, fault } = typed
+    const mark = (field: string, rule?: string) => marksOf(field, fault?.field ?? 'organization', fault, rule)
     return {
       title: 'Set up this server',
-      status: words === undefined ? 200 : 400,
-      body: html`${problem(words)}<p>Make the first organization, and the account of its owner.</p>
+      status: fault ? 400 : 200,
+      body: html`${problem(fault?.words)}<p>Make the first organization, and the account of its owner.</p>
 <form method="post" action="${pathOf(paths.setUp)}">
 <input type="hidden" name="code" value="${code}">
 <label for="organization">Name of the organization</label>
-<input id="organization" name="organization" value="${organization}" required autofocus placeholder="acme"
-  autocapitalize="none" spellcheck="false" autocomplete="organization" aria-describedby="name-rule">
+<input id="organization" name="organization" value="${organization}" required placeholder="acme"
+  autocapitalize="none" spellcheck="false" autocomplete="organization" ${mark('organization', 'name-rule')}>
 <p class="quiet" id="name-rule">Small letters, digits, spaces, dots, dashes and underscores.</p>
 <label for="email">Your e-mail address</label>
-<input id="email" name="email" type="email" value="${email}" required autocomplete="username">
-${newPassword}
+<input id="email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('email')}>
+${newPassword(mark('password', 'password-rule'))}
 <button>Set up</button>
 </form>`,
     }
   }
 
   function passwordPage(code: string, email: string, words?: string): Answer {
+    const fault = words === undefined ? undefined : { field: 'password', words }
     return {
       title: 'Choose a password',
-      status: words === undefined ? 200 : 400,
+      status: fault ? 400 : 200,
       body: html`${problem(words)}<p>For <strong>${email}</strong>.</p>
 <form method="post" action="${pathOf(paths.password)}">
 <input type="hidden" name="code" value="${code}">
 <input type="email" name="username" value="${email}" autocomplete="username" hidden readonly>
-${newPassword}
+${newPassword(marksOf('password', 'password', fault, 'password-rule'))}
 <button>Set the password</button>
 </form>`,
     }
   }
 
-  const apiFlag = baseUrl === 'http://localhost:8080' ? '' : ` --api ${baseUrl}`
+  const apiFlag = baseUrl === 'http://localhost:8080' ? undefined : html` <span>--api ${baseUrl}</span>`
 
   const readyPage = (title: string, email: string): Answer => ({
     title,
     body: html`<p>Sign in as <strong>${email}</strong> from a terminal:</p>
-<p><code>npx stemma auth login${apiFlag}</code></p>`,
+<p><code><span>npx stemma auth login</span>${apiFlag}</code></p>`,
   })
 
   return { showSetUp, setUp, showPassword, choosePassword }
 }
-
-const newPassword = html`<label for="password">Choose a password</label>
-<input id="password" name="password" type="password" required minlength="12" autocomplete="new-password"
-  aria-describedby="password-rule">
-<p class="quiet" id="password-rule">At least 12 characters; several words are easy to remember.</p>`

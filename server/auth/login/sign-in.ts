@@ -3,12 +3,14 @@ import { createHash } from 'node:crypto'
 import type { Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import { malformed, StatusError } from '../../aip/errors.ts'
-import { userUid } from '../../aip/uid.ts'
+import { isUid, userUid } from '../../aip/uid.ts'
 import type { Store } from '../../store/db.ts'
 import { StoreError } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { Throttle } from '../throttle.ts'
 import { canonicalEmail, claim, findAccount, isEmail, loginOf } from './accounts.ts'
+import type { Fault } from './fields.ts'
+import { marksOf, newPassword } from './fields.ts'
 import { html } from './html.ts'
 import { hashPassword, isPassword, passwordFault } from './passwords.ts'
 import { paths, prefixOf } from './paths.ts'
@@ -35,7 +37,14 @@ export type SignInOptions = {
 type Guest = { identity: string; email: string | undefined }
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
-type Told = { status?: number; headers?: Record<string, string>; problem?: string; email?: string }
+/** What a page shows again of what was typed, and what was wrong with it. */
+type Told = {
+  status?: number
+  headers?: Record<string, string>
+  fault?: Fault
+  email?: string
+  organization?: string
+}
 
 /** What a client is told that does not want an account to be made. */
 export const notRegistered = 'account_not_registered'
@@ -109,13 +118,13 @@ export function openSignIn(options: SignInOptions) {
       const account = await store.read(() => findAccount(email))
       if (!(await isPassword(form.get('password') ?? '', account?.password)) || !account) {
         onSignIn({ by: 'pwd', address: visit.address, reason: 'wrong address or password' })
-        return loginPage(interaction, { status: 401, problem: wrong, email })
+        return loginPage(interaction, { status: 401, fault: { field: 'password', words: wrong }, email })
       }
       perAddress.succeed(visit.address)
       perAccount.succeed(accountKey)
       return await finish(visit, interaction, 'pwd', { identity: account.identity, email })
     } catch (error) {
-      return told(interaction, error, email)
+      return told(interaction, error, { email })
     }
   }
 
@@ -125,10 +134,12 @@ export function openSignIn(options: SignInOptions) {
     const email = canonicalEmail(form.get('email') ?? '')
     const password = form.get('password') ?? ''
     if (textOf(interaction.params.invite) === '') throw malformed('an account is made with an invite')
-    if (!isEmail(email))
-      return loginPage(interaction, { status: 400, problem: 'The e-mail address is not one.', email })
-    const fault = passwordFault(password, email)
-    if (fault) return loginPage(interaction, { status: 400, problem: `The password ${fault}.`, email })
+    if (!isEmail(email)) return loginPage(interaction, { status: 400, fault: notAnEmail, email })
+    const weakness = passwordFault(password, email)
+    if (weakness !== undefined) {
+      const fault = { field: 'new-password', words: `The password ${weakness}.` }
+      return loginPage(interaction, { status: 400, fault, email })
+    }
     try {
       // What tells whether an address is taken is not told often.
       perAddress.attempt(visit.address)
@@ -141,7 +152,7 @@ export function openSignIn(options: SignInOptions) {
         return { identity, email }
       })
     } catch (error) {
-      return told(interaction, error, email)
+      return told(interaction, error, { email })
     }
   }
 
@@ -156,7 +167,7 @@ export function openSignIn(options: SignInOptions) {
     try {
       return { location: await upstream.start(named, interaction.uid) }
     } catch (error) {
-      return told(interaction, error)
+      return told(interaction, error, { organization: isUid(named) ? '' : named, field: 'organization' })
     }
   }
 
@@ -213,10 +224,15 @@ export function openSignIn(options: SignInOptions) {
     return named !== '' && !isOther ? toProvider(interaction, named) : loginPage(interaction)
   }
 
-  function told(interaction: Interaction, error: unknown, email = ''): Answer {
+  function told(
+    interaction: Interaction,
+    error: unknown,
+    { field = 'email', ...typed }: Pick<Told, 'email' | 'organization'> & { field?: string } = {},
+  ): Promise<Answer> {
     if (!(error instanceof StatusError)) throw error
     const headers = error.headers['retry-after'] ? { 'retry-after': error.headers['retry-after'] } : {}
-    return loginPage(interaction, { status: error.http, headers, problem: sentence(wordsOf(error)), email })
+    const fault = { field, words: sentence(wordsOf(error)) }
+    return loginPage(interaction, { status: error.http, headers, fault, ...typed })
   }
 
   const actionOf = ({ uid }: Interaction, rest = '') => `${prefixOf(authUrl)}${paths.signIn}/${uid}${rest}`
@@ -234,51 +250,57 @@ ${cancelForm(interaction)}`,
   const cancelForm = (interaction: Interaction) =>
     html`<form method="post" action="${actionOf(interaction, '/cancel')}"><button class="plain">Cancel</button></form>`
 
-  function loginPage(interaction: Interaction, { status = 200, headers = {}, ...more }: Told = {}): Answer {
+  async function loginPage(interaction: Interaction, typed: Told = {}): Promise<Answer> {
+    const { status = 200, headers = {}, fault, organization = '' } = typed
     const isInvited = textOf(interaction.params.invite) !== ''
-    const hint = more.email ?? textOf(interaction.params.login_hint)
+    const email = typed.email ?? textOf(interaction.params.login_hint)
+    const mark = (field: string, rule?: string) => marksOf(field, fault?.field ?? 'email', fault, rule)
+    const isOffered = organization !== '' || (await upstream.isAnyOffered())
     return {
       title: 'Sign in',
       ...{ status, headers },
-      body: html`${problem(more.problem)}${noticeOf(interaction)}
+      body: html`${problem(fault?.words)}${noticeOf(interaction)}
 ${isInvited && html`<p>You were invited. Sign in, or make an account below, to accept.</p>`}
 <form method="post" action="${actionOf(interaction)}">
 <label for="email">E-mail address</label>
-<input id="email" name="email" type="email" value="${hint}" required autocomplete="username" autofocus
-  ${more.problem !== undefined && html`aria-describedby="problem"`}>
+<input id="email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('email')}>
 <label for="password">Password</label>
-<input id="password" name="password" type="password" required autocomplete="current-password">
+<input id="password" name="password" type="password" required autocomplete="current-password" ${mark('password')}>
 <button>Sign in</button>
 </form>
-${isInvited && newAccountForm(interaction, hint)}
-<h2>With your organization</h2>
+${
+  isInvited &&
+  html`<h2>New here</h2>
+<form method="post" action="${actionOf(interaction, '/account')}">
+<label for="new-email">E-mail address</label>
+<input id="new-email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('new-email')}>
+${newPassword(mark('new-password', 'password-rule'), 'new-password')}
+<button>Make an account</button>
+</form>`
+}
+${
+  isOffered &&
+  html`<h2>With your organization</h2>
 <form method="post" action="${actionOf(interaction, '/organization')}">
-<label for="organization">Domain of the organization</label>
-<input id="organization" name="organization" required placeholder="example.com" autocomplete="organization"
-  autocapitalize="none" spellcheck="false">
+<label for="organization">Its domain</label>
+<input id="organization" name="organization" value="${organization}" required placeholder="example.com"
+  autocomplete="organization" autocapitalize="none" spellcheck="false" ${mark('organization')}>
 <button class="plain">Go to its sign-in</button>
-</form>
+</form>`
+}
 ${cancelForm(interaction)}`,
     }
   }
 
-  const newAccountForm = (interaction: Interaction, email: string) => html`<h2>New here</h2>
-<form method="post" action="${actionOf(interaction, '/account')}">
-<label for="new-email">E-mail address</label>
-<input id="new-email" name="email" type="email" value="${email}" required autocomplete="username">
-<label for="new-password">Choose a password</label>
-<input id="new-password" name="password" type="password" required minlength="12" autocomplete="new-password"
-  aria-describedby="password-rule">
-<p class="quiet" id="password-rule">At least 12 characters; several words are easy to remember.</p>
-<button>Make an account</button>
-</form>`
-
   return { show, withPassword, withNewAccount, withOrganization, fromProvider, asBefore, cancel }
 }
 
+const notAnEmail = { field: 'new-email', words: 'The e-mail address is not one.' }
+
 /** Where the sign-in goes to another machine, the person must know it. */
-function noticeOf({ params }: Interaction) {
+function noticeOf({ params, deviceCode }: Interaction) {
   const code = textOf(params.headless_code)
+  if (deviceCode !== undefined) return html`<p>This signs in the device whose code you have entered.</p>`
   if (code === '') return undefined
   return html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it shows an
 address with this in it:</p><p class="code">${code.slice(0, 8)}</p>`

@@ -13,7 +13,13 @@ import { openText, sealText } from '../secret.ts'
 import { paths } from './paths.ts'
 import type { Person } from './people.ts'
 import type { KnownProvider } from './provider-claims.ts'
-import { findProvider, findProviderOf, personOf, providerSecretPurpose } from './provider-claims.ts'
+import {
+  findProvider,
+  findProviderOf,
+  isAnyProvider,
+  personOf,
+  providerSecretPurpose,
+} from './provider-claims.ts'
 
 export type UpstreamOptions = {
   store: Store
@@ -31,6 +37,8 @@ export type Upstream = {
   finish(query: URLSearchParams, interaction: string): Promise<{ person: Person; provider: string }>
   /** To which sign-in somebody comes back. */
   interactionOf(state: string): string
+  /** Whether any verified organization has a provider. */
+  isAnyOffered(): Promise<boolean>
   /** Whether a verified organization of this name has a provider. */
   isOffered(organization: string): Promise<boolean>
 }
@@ -176,6 +184,7 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
 
     interactionOf: (state) => journeyOf(state).interaction,
 
+    isAnyOffered: () => isAnyProvider(store),
     isOffered: async (organization) => (await findProviderOf(store, organization)) !== undefined,
   }
 }
