@@ -9,16 +9,14 @@ import { StoreError } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { Throttle } from '../throttle.ts'
 import { canonicalEmail, claim, findAccount, isEmail, loginOf } from './accounts.ts'
-import type { Fault } from './fields.ts'
-import { marksOf, newPassword } from './fields.ts'
-import { html } from './html.ts'
 import { hashPassword, isPassword, passwordFault } from './passwords.ts'
-import { paths, prefixOf } from './paths.ts'
 import type { People } from './people.ts'
 import type { Profile } from './provider.ts'
+import type { Interaction, Told } from './sign-in-pages.ts'
+import { parameterOf, signInPages } from './sign-in-pages.ts'
 import type { Upstream } from './upstream.ts'
 import type { Answer, Visit } from './visit.ts'
-import { problem, sentence, wordsOf } from './visit.ts'
+import { sentence, wordsOf } from './visit.ts'
 
 export type SignInOptions = {
   provider(): Provider
@@ -36,16 +34,6 @@ export type SignInOptions = {
 /** The address is the one that an invite may name. */
 type Guest = { identity: string; email: string | undefined }
 
-type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
-/** What a page shows again of what was typed, and what was wrong with it. */
-type Told = {
-  status?: number
-  headers?: Record<string, string>
-  fault?: Fault
-  email?: string
-  organization?: string
-}
-
 /** What a client is told that does not want an account to be made. */
 export const notRegistered = 'account_not_registered'
 
@@ -55,6 +43,7 @@ const wrong = 'The e-mail address or the password is wrong.'
 export function openSignIn(options: SignInOptions) {
   const { provider, store, people, upstream, authUrl, findPerson, onSeen, onSignIn } = options
   const { perAccount, perAddress } = options
+  const { continuePage, loginPage } = signInPages(authUrl, upstream.isAnyOffered)
 
   async function interactionOf({ request, response, path }: Visit): Promise<Interaction> {
     const interaction = await provider()
@@ -83,7 +72,7 @@ export function openSignIn(options: SignInOptions) {
     by: string,
     arrival: Guest | (() => Work<Guest>),
   ): Promise<Answer> {
-    const invite = textOf(interaction.params.invite)
+    const invite = parameterOf(interaction, 'invite')
     const identity = await write(function* () {
       const guest = typeof arrival === 'function' ? yield* arrival() : arrival
       if (invite !== '') yield* people.acceptInvite(invite, guest)
@@ -133,7 +122,7 @@ export function openSignIn(options: SignInOptions) {
     const form = await visit.form()
     const email = canonicalEmail(form.get('email') ?? '')
     const password = form.get('password') ?? ''
-    if (textOf(interaction.params.invite) === '') throw malformed('an account is made with an invite')
+    if (parameterOf(interaction, 'invite') === '') throw malformed('an account is made with an invite')
     if (!isEmail(email)) return loginPage(interaction, { status: 400, fault: notAnEmail, email })
     const weakness = passwordFault(password, email)
     if (weakness !== undefined) {
@@ -176,7 +165,7 @@ export function openSignIn(options: SignInOptions) {
     try {
       const { person, provider: uid } = await upstream.finish(visit.query, interaction.uid)
       const isKnown = await findPerson(userUid(person.issuer, person.subject))
-      if (!isKnown && textOf(interaction.params.skip_registration) === 'true')
+      if (!isKnown && parameterOf(interaction, 'skip_registration') === 'true')
         return await refuse(visit, notRegistered, 'there is no account yet, and none was to be made')
       return await finish(visit, interaction, 'fed', function* () {
         const identity = yield* people.ensure(person)
@@ -220,7 +209,7 @@ export function openSignIn(options: SignInOptions) {
     const known = isOther ? undefined : interaction.session?.accountId
     const person = known && (await findPerson(known))
     if (person) return continuePage(interaction, person)
-    const named = textOf(interaction.params.idp_id)
+    const named = parameterOf(interaction, 'idp_id')
     return named !== '' && !isOther ? toProvider(interaction, named) : loginPage(interaction)
   }
 
@@ -235,77 +224,9 @@ export function openSignIn(options: SignInOptions) {
     return loginPage(interaction, { status: error.http, headers, fault, ...typed })
   }
 
-  const actionOf = ({ uid }: Interaction, rest = '') => `${prefixOf(authUrl)}${paths.signIn}/${uid}${rest}`
-
-  function continuePage(interaction: Interaction, { name, email }: Profile): Answer {
-    return {
-      title: 'Continue?',
-      body: html`${noticeOf(interaction)}<p>You are signed in as <strong>${email ?? name}</strong>.</p>
-<form method="post" action="${actionOf(interaction, '/continue')}"><button autofocus>Continue</button></form>
-<form method="get" action="${actionOf(interaction)}"><button class="plain" name="other" value="1">Use another account</button></form>
-${cancelForm(interaction)}`,
-    }
-  }
-
-  const cancelForm = (interaction: Interaction) =>
-    html`<form method="post" action="${actionOf(interaction, '/cancel')}"><button class="plain">Cancel</button></form>`
-
-  async function loginPage(interaction: Interaction, typed: Told = {}): Promise<Answer> {
-    const { status = 200, headers = {}, fault, organization = '' } = typed
-    const isInvited = textOf(interaction.params.invite) !== ''
-    const email = typed.email ?? textOf(interaction.params.login_hint)
-    const mark = (field: string, rule?: string) => marksOf(field, fault?.field ?? 'email', fault, rule)
-    const isOffered = organization !== '' || (await upstream.isAnyOffered())
-    return {
-      title: 'Sign in',
-      ...{ status, headers },
-      body: html`${problem(fault?.words)}${noticeOf(interaction)}
-${isInvited && html`<p>You were invited. Sign in, or make an account below, to accept.</p>`}
-<form method="post" action="${actionOf(interaction)}">
-<label for="email">E-mail address</label>
-<input id="email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('email')}>
-<label for="password">Password</label>
-<input id="password" name="password" type="password" required autocomplete="current-password" ${mark('password')}>
-<button>Sign in</button>
-</form>
-${
-  isInvited &&
-  html`<h2>New here</h2>
-<form method="post" action="${actionOf(interaction, '/account')}">
-<label for="new-email">E-mail address</label>
-<input id="new-email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('new-email')}>
-${newPassword(mark('new-password', 'password-rule'), 'new-password')}
-<button>Make an account</button>
-</form>`
-}
-${
-  isOffered &&
-  html`<h2>With your organization</h2>
-<form method="post" action="${actionOf(interaction, '/organization')}">
-<label for="organization">Its domain</label>
-<input id="organization" name="organization" value="${organization}" required placeholder="example.com"
-  autocomplete="organization" autocapitalize="none" spellcheck="false" ${mark('organization')}>
-<button class="plain">Go to its sign-in</button>
-</form>`
-}
-${cancelForm(interaction)}`,
-    }
-  }
-
   return { show, withPassword, withNewAccount, withOrganization, fromProvider, asBefore, cancel }
 }
 
 const notAnEmail = { field: 'new-email', words: 'The e-mail address is not one.' }
-
-/** Where the sign-in goes to another machine, the person must know it. */
-function noticeOf({ params, deviceCode }: Interaction) {
-  const code = textOf(params.headless_code)
-  if (deviceCode !== undefined) return html`<p>This signs in the device whose code you have entered.</p>`
-  if (code === '') return undefined
-  return html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it shows an
-address with this in it:</p><p class="code">${code.slice(0, 8)}</p>`
-}
-
-const textOf = (value: unknown) => (typeof value === 'string' ? value : '')
 
 const expired = () => malformed('this sign-in has expired, or was begun in another browser; start again')
