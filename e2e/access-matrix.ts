@@ -9,6 +9,8 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { newChildUid } from '../server/aip/uid.ts'
 import { builtInRole } from '../server/policy/built-in-roles.ts'
 import { createEntry } from '../server/resources/create.ts'
@@ -42,6 +44,7 @@ export type MatrixRow = {
 }
 
 const readers: Codes = [16, 16, 7, 0, 0, 0, 0]
+const editors: Codes = [16, 16, 7, 7, 0, 0, 0]
 const owners: Codes = [16, 16, 7, 7, 7, 0, 0]
 const anyone: Codes = [16, 16, 0, 0, 0, 0, 0]
 const list = { codes: anyone, visible: [0, 0, 0, 1, 1, 1, 1] }
@@ -56,6 +59,8 @@ const provider = {
   oidc: { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'a secret' },
 }
 const association = { name: 'accounts', amazon: { account: '123456789012' } }
+const repo = { name: 'static-base' }
+const tag = { name: 'latest', digest: `sha256:${'0'.repeat(64)}` }
 const invite = { roleUid: viewerRole, ttl: '3600s' }
 
 async function make({ door, owner }: Scene, method: DescMethod, request: JsonObject): Promise<string> {
@@ -93,6 +98,10 @@ async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
   await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
   return uid
 }
+
+const makeRepo = (scene: Scene) => make(scene, ReposService.method.createRepo, { parent: scene.here, repo })
+const makeTag = async (scene: Scene) =>
+  make(scene, TagsService.method.createTag, { parent: await makeRepo(scene), tag })
 
 type Maker = (scene: Scene) => Promise<string>
 
@@ -232,6 +241,27 @@ export const matrix: Record<string, MatrixRow> = {
     singleUse: true,
   }),
   'platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite': deletes(makeInvite),
+
+  'platform.registry.v2beta1.ReposService.GetRepo': get(makeRepo),
+  'platform.registry.v2beta1.ReposService.ListRepos': lists(makeRepo),
+  'platform.registry.v2beta1.ReposService.CreateRepo': { ...creates('repo', repo), codes: editors },
+  'platform.registry.v2beta1.ReposService.UpdateRepo': {
+    ...updates(makeRepo, 'repo', { description: 'changed' }),
+    codes: editors,
+  },
+  'platform.registry.v2beta1.ReposService.DeleteRepo': { ...deletes(makeRepo), codes: editors },
+  'platform.registry.v2beta1.ReposService.GetRepoReadme': get(makeRepo),
+  'platform.registry.v2beta1.ReposService.UpdateRepoReadme': {
+    ...updates(makeRepo, 'repoReadme', { content: '# changed' }),
+    codes: editors,
+  },
+  'platform.registry.v2beta1.TagsService.GetTag': get(makeTag),
+  'platform.registry.v2beta1.TagsService.ListTags': lists(makeTag),
+  'platform.registry.v2beta1.TagsService.CreateTag': {
+    request: async (scene) => ({ parent: await makeRepo(scene), tag }),
+    codes: owners,
+  },
+  'platform.registry.v2beta1.TagsService.DeleteTag': deletes(makeTag),
 
   // Their bearer need not be an access token: one of ours leads to its own identity, and is no refresh token.
   'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 0, 0, 0, 0, 0] },

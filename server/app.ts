@@ -13,6 +13,8 @@ import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/i
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
 import { issuerRuleOf } from './aip/issuer.ts'
@@ -54,6 +56,10 @@ import { roleBindings } from './resources/iam/role-bindings/table.ts'
 import { seedRoles } from './resources/iam/roles/built-in.ts'
 import { rolesService } from './resources/iam/roles/roles.ts'
 import { roles } from './resources/iam/roles/table.ts'
+import { reposService } from './resources/registry/repos/repos.ts'
+import { repos } from './resources/registry/repos/table.ts'
+import { tags } from './resources/registry/tags/table.ts'
+import { tagsService } from './resources/registry/tags/tags.ts'
 import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/surroundings.ts'
@@ -102,6 +108,8 @@ const kinds = [
   accountAssociations,
   groupInvites,
   groupAccessRequests,
+  repos,
+  tags,
 ]
 
 /** The kinds whose rows are tallied. */
@@ -125,6 +133,8 @@ function endpointsOf(
     serve(IdentityProvidersService, identityProvidersService(surroundings, rule, seal)),
     serve(AccountAssociationsService, accountAssociationsService(surroundings)),
     serve(GroupInvitesService, groupInvitesService(surroundings)),
+    serve(ReposService, reposService(surroundings)),
+    serve(TagsService, tagsService(surroundings)),
     serve(SecurityTokenService, sts),
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()

@@ -4,7 +4,6 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
@@ -31,7 +30,13 @@ type Resource = Message & { uid: string; name?: string } & Times
  * resource does not tell them.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: most only check
-export type Preparation = Work<Value[] | void> | void
+export type Preparation = Work<Value[] | void> | Value[] | void
+
+/** The values that a preparation answers, if any. */
+export function* prepared(preparation: Preparation): Work<Value[] | undefined> {
+  if (!preparation || Array.isArray(preparation)) return preparation || undefined
+  return (yield* preparation) || undefined
+}
 
 /** What the caller holds in the call's group, and the time that the resource will bear. */
 export type Moment = { grants: Grants; time: number }
@@ -57,8 +62,7 @@ export function createResource<D extends DescMessage>(
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, sentIn(kind, call))
     const time = now()
-    const prepared = prepare?.(draft, { grants, time })
-    const columns = prepared && (yield* prepared)
+    const columns = yield* prepared(prepare?.(draft, { grants, time }))
     const created = uid ?? newChildUid(parent, random)
     yield* createIn(
       parent,
@@ -71,7 +75,7 @@ export function createResource<D extends DescMessage>(
   }, call.deadline)
 }
 
-/** Writes a new resource, and says it in words if its group is not there or another is in its way. */
+/** Writes a new resource, and says it in words if what it is to lie in is not there, or another is in its way. */
 export function* createIn<D extends DescMessage>(
   parent: string,
   kind: Kind<D>,
@@ -83,7 +87,7 @@ export function* createIn<D extends DescMessage>(
     yield* createEntry(kind, draft, facts)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    if (error.kind === 'foreign-key') throw notFound(GroupSchema.typeName, parent)
+    if (error.kind === 'foreign-key') throw notFound(kind.liesIn.typeName, parent)
     if (error.kind === 'unique' && conflict) throw alreadyExists(conflict)
     throw error
   }

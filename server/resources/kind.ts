@@ -5,6 +5,7 @@ import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isInputOnly } from '@stemma/api/method.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { shapeOf, writeJson } from '../aip/json-writer.ts'
@@ -17,6 +18,8 @@ import { storedForm } from '../store/table.ts'
 export type Kind<D extends DescMessage> = {
   desc: D
   table: Table
+  /** The kind of what its resources lie in. */
+  liesIn: DescMessage
   /** The stamp of what this program renders. */
   shape: string
   /** The values of the table's own columns; null for what the resource does not tell, and its writer has to. */
@@ -29,6 +32,8 @@ export type Kind<D extends DescMessage> = {
 export type KindOptions<D extends DescMessage> = Partial<Omit<Table, 'columns'>> & {
   /** The table's own columns, each with its value. */
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
+  /** Groups, unless it is said otherwise. */
+  liesIn?: DescMessage
   /** The messages that rows lend to resources of other kinds: their shapes are part of this one's. */
   lends?: DescMessage[]
   /** Further spellings of fields to order by. */
@@ -39,6 +44,7 @@ export type KindOptions<D extends DescMessage> = Partial<Omit<Table, 'columns'>>
 export function kindOf<D extends DescMessage>(desc: D, name: string, options: KindOptions<D> = {}): Kind<D> {
   const {
     columns = {},
+    liesIn = GroupSchema,
     lends = [],
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
@@ -46,7 +52,7 @@ export function kindOf<D extends DescMessage>(desc: D, name: string, options: Ki
   const { isPlace = false, isAtPlaces = isPlace, leaving = storedForm } = options
   const values = Object.values(columns)
   return {
-    desc,
+    ...{ desc, liesIn },
     table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, leaving },
     shape: shapeOf(desc, ...lends),
     columns: (resource) => values.map((tell) => tell(resource)),

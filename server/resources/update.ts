@@ -18,6 +18,7 @@ import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { Preparation, Times } from './create.ts'
+import { prepared } from './create.ts'
 import type { Kind } from './kind.ts'
 import { entryOf, factsOf, messageOf, withoutInput } from './kind.ts'
 import { readReply } from './reply.ts'
@@ -67,8 +68,7 @@ export function updateResource<D extends DescMessage>(
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
     const time = Math.max(now(), updateTime + 1)
-    const revising = revise?.({ current, columns, mask, merged, grants, time })
-    const revised = revising && (yield* revising)
+    const revised = yield* prepared(revise?.({ current, columns, mask, merged, grants, time }))
     const kept = withoutInput(kind.desc, merged)
     const values = revised ?? kind.columns(merged)
     if (equals(kind.desc, current, kept) && isSame(values, columns))

@@ -97,6 +97,12 @@ export function* deleteEntry(table: Table, uid: string, above: readonly string[]
   return true
 }
 
+/** Deletes all that lies directly in a place. `above` leads from the organization down to the place itself. */
+export function* deleteContents(table: Table, place: string, above: readonly string[]): Work<void> {
+  const rows = yield sql`delete from ${raw(table.name)} where parent = ${place} returning uid`
+  if (rows.length > 0) yield* adjustTally(table.name, above, -rows.length)
+}
+
 /** Reads a row to change it: nobody else changes it before this transaction ends. */
 export const selectForUpdate = (table: Table, uid: string): Sql =>
   sql`select ${keptColumns(table)} from ${raw(table.name)} where uid = ${uid} /*pg for no key update */`

@@ -10,8 +10,8 @@ import type { Work } from './work.ts'
  */
 const stripe = raw('/*pg pg_backend_pid() % 16 + */ 0')
 
-/** Counts a resource in or out. `above` leads from the organization down to the resource's parent. */
-export function* adjustTally(kind: string, above: readonly string[], by: 1 | -1): Work<void> {
+/** Counts resources in or out. `above` leads from the organization down to the resource's parent. */
+export function* adjustTally(kind: string, above: readonly string[], by: number): Work<void> {
   if (above.length === 0) return
   const parent = above.at(-1)
   const rows = above.map((place) => sql`(${kind}, ${place}, ${stripe}, ${place === parent ? by : 0}, ${by})`)

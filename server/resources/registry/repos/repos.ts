@@ -1,0 +1,122 @@
+// Repos: places for images, each in a group.
+import type { MessageShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type {
+  CreateRepoRequest,
+  ListReposRequest,
+  UpdateRepoReadmeRequest,
+  UpdateRepoRequest,
+} from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import {
+  CatalogTier,
+  CatalogTierSchema,
+  RepoReadmeSchema,
+  RepoSchema,
+} from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { invalidField, notFound } from '../../../aip/errors.ts'
+import { etagOf, requireMatch } from '../../../aip/etag.ts'
+import { messageReply } from '../../../aip/message-reply.ts'
+import type { Reply } from '../../../aip/passage.ts'
+import { lineage } from '../../../aip/uid.ts'
+import { violationsOf } from '../../../aip/validate.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import { deleteContents, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import { first } from '../../../store/work.ts'
+import { createResource } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { entryOf, factsOf, messageOf } from '../../kind.ts'
+import { equalTo, listResources } from '../../list.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
+import { tags } from '../tags/table.ts'
+import { readmeFault } from './readme.ts'
+import { repos } from './table.ts'
+
+type Repo = MessageShape<typeof RepoSchema>
+
+const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
+
+export function reposService(surroundings: Surroundings) {
+  const { store, now } = surroundings
+
+  return {
+    getRepo: (call: Call) => getResource(store, repos, call),
+
+    listRepos: (call: Call<ListReposRequest>) =>
+      listResources(surroundings, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
+
+    createRepo: (call: Call<CreateRepoRequest>) =>
+      createResource(surroundings, repos, call, {
+        prepare(draft) {
+          settle(draft)
+          return ['']
+        },
+        conflict,
+      }),
+
+    updateRepo: (call: Call<UpdateRepoRequest>) =>
+      updateResource(surroundings, repos, call, {
+        revise({ merged, columns: [readme] }) {
+          settle(merged)
+          return [readme as string]
+        },
+        conflict,
+      }),
+
+    deleteRepo: (call: Call) =>
+      deleteResource(surroundings, repos, call, {
+        before: (uid) => deleteContents(tags.table, uid, lineage(uid)),
+      }),
+
+    getRepoReadme: (call: Call) =>
+      store.read(function* () {
+        yield* admit(call.demand, false)
+        const uid = call.demand.scope
+        const row = yield* first(sql`select readme, update_time from repos where uid = ${uid}`)
+        if (!row) throw notFound(RepoSchema.typeName, uid)
+        return readmeReply(uid, row[0] as string, row[1] as number)
+      }),
+
+    async updateRepoReadme(call: Call<UpdateRepoReadmeRequest>) {
+      const { demand } = call
+      const readme = call.request.repoReadme ?? create(RepoReadmeSchema)
+      // Reading a text costs, so it is read for those alone who may change it.
+      await store.read(() => admit(demand, false))
+      const [violation] = violationsOf(RepoReadmeSchema, readme)
+      const fault = violation?.description ?? (await readmeFault(readme.content))
+      if (fault !== undefined) throw invalidField('content', fault)
+      const { content } = readme
+      return store.write(function* () {
+        yield* admit(demand, true)
+        const uid = demand.scope
+        const row = yield* first(selectForUpdate(repos.table, uid))
+        if (!row) throw notFound(RepoSchema.typeName, uid)
+        const { proto, updateTime: before } = keptOf(row)
+        requireMatch(call.ifMatch, before)
+        const repo = messageOf(repos, proto)
+        const updateTime = Math.max(now(), before + 1)
+        repo.updateTime = timestampFromMs(updateTime)
+        yield* updateEntry(repos.table, entryOf(repos, repo, factsOf(uid, repo, updateTime), [content]))
+        return readmeReply(uid, content, updateTime)
+      }, call.deadline)
+    },
+  }
+}
+
+/** What has no value is not shown. */
+function settle(repo: Repo): void {
+  if (repo.description === '') delete repo.description
+  if (repo.catalogTier === undefined) return
+  if (!CatalogTierSchema.value[repo.catalogTier])
+    throw invalidField('catalog_tier', 'must be one of the catalogue tiers')
+  if (repo.catalogTier === CatalogTier.UNSPECIFIED) delete repo.catalogTier
+}
+
+const readmeReply = (uid: string, content: string, updateTime: number): Reply => ({
+  ...messageReply(RepoReadmeSchema, create(RepoReadmeSchema, { uid, content })),
+  etag: etagOf(updateTime),
+})

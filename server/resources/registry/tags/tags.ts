@@ -1,0 +1,94 @@
+// Tags: names for the images of a repo, which may be moved from one image to another.
+import type { MessageShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { CreateTagRequest, ListTagsRequest } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { aborted } from '../../../aip/errors.ts'
+import { newChildUid } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Sql } from '../../../store/sql.ts'
+import { among, raw, sql } from '../../../store/sql.ts'
+import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import { createIn, draftOf } from '../../create.ts'
+import { deleteResource } from '../../delete.ts'
+import { getResource } from '../../get.ts'
+import { entryOf, factsOf, messageOf } from '../../kind.ts'
+import { equalTo, listResources } from '../../list.ts'
+import { readReply } from '../../reply.ts'
+import { sentIn } from '../../sent.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { sorts, sortsWithin } from './sort.ts'
+import { tags } from './table.ts'
+
+type Tag = MessageShape<typeof TagSchema>
+
+export function tagsService(surroundings: Surroundings) {
+  const { store, now, random } = surroundings
+
+  /** Nobody moves a tag past another who does so at the same time. */
+  function* put(repo: string, draft: Tag): Work<string> {
+    const known = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
+    if (known) return yield* move(known[0] as string, draft)
+    const uid = newChildUid(repo, random)
+    const time = now()
+    yield* createIn(repo, tags, draft, { uid, now: time }, 'another has just created this tag; try again')
+    yield noteMove(uid, time, draft.digest)
+    return uid
+  }
+
+  function* move(uid: string, draft: Tag): Work<string> {
+    const row = yield* first(selectForUpdate(tags.table, uid))
+    if (!row) throw aborted('the tag was deleted meanwhile; try again')
+    const { proto, updateTime: before } = keptOf(row)
+    const { createTime, digest, deprecated, bundles } = messageOf(tags, proto)
+    const isSame =
+      digest === draft.digest && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()
+    if (isSame) return uid
+    const updateTime = Math.max(now(), before + 1)
+    const moved = create(TagSchema, { ...draft, uid, updateTime: timestampFromMs(updateTime) })
+    if (createTime) moved.createTime = createTime
+    yield* updateEntry(tags.table, entryOf(tags, moved, factsOf(uid, moved, updateTime)))
+    if (digest !== draft.digest) yield noteMove(uid, updateTime, draft.digest)
+    return uid
+  }
+
+  return {
+    getTag: (call: Call) => getResource(store, tags, call),
+
+    listTags: (call: Call<ListTagsRequest>) =>
+      listResources(surroundings, tags, call, { filters: filtersOf(call.request) }),
+
+    createTag: (call: Call<CreateTagRequest>) =>
+      store.write(function* () {
+        yield* admit(call.demand, true)
+        const uid = yield* put(call.demand.scope, draftOf(TagSchema, sentIn(tags, call)))
+        return yield* readReply(tags, uid, call.form)
+      }, call.deadline),
+
+    deleteTag: (call: Call) => deleteResource(surroundings, tags, call),
+  }
+}
+
+const noteMove = (tag: string, time: number, digest: string): Sql =>
+  sql`insert into tag_history (tag, update_time, digest) values (${tag}, ${time}, ${digest})`
+
+/** A tag that is named is shown, whatever sort it is of. */
+function filtersOf(request: ListTagsRequest): Sql[] {
+  const { name, digest, updatedSince, includeReferrers, includeDates, includeEpochs } = request
+  const shown = sortsWithin(
+    (includeReferrers ? sorts.referrer : 0) |
+      (includeDates ? sorts.date : 0) |
+      (includeEpochs ? sorts.epoch : 0),
+  )
+  const isAll = includeReferrers && includeDates && includeEpochs
+  return [
+    ...equalTo(raw('name'), name),
+    ...equalTo(raw('digest'), digest),
+    ...(updatedSince ? [sql`update_time > ${timestampMs(updatedSince)}`] : []),
+    ...(name === '' && !isAll ? [sql`sort in ${among(shown)}`] : []),
+  ]
+}
