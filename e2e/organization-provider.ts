@@ -10,7 +10,7 @@ export const clientSecret = 'a secret that only acme and stemma know'
 
 export type OrganizationProvider = {
   issuer: string
-  /** Signs somebody in on its pages; `page` is its sign-in page. */
+  /** Signs somebody in on its pages; `page` is its sign-in page, or ours that leads there. */
   pass(visitor: Visitor, page: Page, login: string): Promise<Page>
   close(): Promise<void>
 }
@@ -47,7 +47,10 @@ export async function startProvider(
   server.on('request', provider.callback())
   return {
     issuer,
-    async pass(visitor, page, login) {
+    async pass(visitor, before, login) {
+      // Ours asks first whether they want to go there.
+      const isOurs = !before.url.startsWith(issuer)
+      const page = isOurs ? await visitor.submitTo(before, '/organization') : before
       const consent = await visitor.submit(page, { login, password: 'whatever it is there' })
       return visitor.submit(consent, {})
     },

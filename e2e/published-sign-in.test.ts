@@ -157,23 +157,10 @@ onEachStore('sign-in of published clients', (engine) => {
   })
 
   test('ends in the browser that began it', async () => {
-    const attacker = new Visitor(`${platform.url}/nowhere`)
+    const attacker = new Visitor(platform.url)
     const page = await attacker.open(address({ exit: 'redirect', redirect }))
-    const answer = await fetch(new URL(page.forms[0]?.action ?? '', page.url), {
-      method: 'POST',
-      body: new URLSearchParams({ email: ada, password }),
-      headers: {
-        cookie: `stemma_sign_in=${attacker.cookie('stemma_sign_in')}; stemma_sign_in.sig=${attacker.cookie('stemma_sign_in.sig')}`,
-      },
-      redirect: 'manual',
-    })
-    const resumed = await fetch(answer.headers.get('location') ?? '', {
-      headers: {
-        cookie: `stemma_resume=${attacker.cookie('stemma_resume')}; stemma_resume.sig=${attacker.cookie('stemma_resume.sig')}`,
-      },
-      redirect: 'manual',
-    })
-    const finish = resumed.headers.get('location') ?? ''
+    const onward = await attacker.leave(page, page.forms[0]?.action ?? '', { email: ada, password })
+    const finish = await attacker.step(onward)
     assert.match(finish, /\/oauth\/finish\?code=/)
     const victim = await new Visitor(platform.url).open(finish)
     assert.equal(victim.status, 400)

@@ -34,7 +34,8 @@ onEachStore('sign-in', (engine) => {
     await prepareStore(config, store)
     const hash = await hashPassword(password)
     await store.write(function* () {
-      yield* setPassword(yield* vouchFor(peopleOf(Date.now), config.authUrl, ada), hash)
+      const uid = yield* vouchFor(peopleOf(Date.now), config.authUrl, ada, Date.now())
+      yield* setPassword(uid, hash, Date.now())
     })
     await store.close()
   })

@@ -12,14 +12,7 @@ import { addAccount, begin, freePort, password, redeem, relyingParty } from './s
 import { Visitor } from './visitor.ts'
 
 const ada = 'ada@example.com'
-const tables = [
-  'accounts',
-  'sign_in_states',
-  'refresh_tokens',
-  'provider_people',
-  'identities',
-  'group_invites',
-]
+const tables = ['accounts', 'sign_in_states', 'refresh_tokens', 'arrivals', 'identities', 'group_invites']
 
 onEachStore('sign-in keeps to itself', (engine) => {
   let platform: Platform

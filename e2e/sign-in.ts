@@ -36,8 +36,8 @@ export async function startSignIn(
 export async function addAccount(platform: Platform, email: string): Promise<string> {
   const hash = await hashPassword(password)
   return platform.store.write(function* () {
-    const identity = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, email)
-    yield* setPassword(identity, hash)
+    const identity = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, email, Date.now())
+    yield* setPassword(identity, hash, Date.now())
     return identity
   })
 }

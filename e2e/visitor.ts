@@ -53,6 +53,21 @@ export class Visitor {
     return this.submit(page, values, which)
   }
 
+  /** Sends a form, and stops where it leads to. */
+  async leave(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
+    const form = page.forms.find(({ action }) => action.endsWith(ending))
+    const body = new URLSearchParams({ ...form?.fields, ...values })
+    return this.step(new URL(form?.action ?? '', page.url).href, { method: 'POST', body })
+  }
+
+  /** One request; answers where it leads to. */
+  async step(url: string, init: RequestInit = {}): Promise<string> {
+    const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url) })
+    this.#keep(answer.headers)
+    await answer.text()
+    return answer.headers.get('location') ?? ''
+  }
+
   cookie(name: string): string | undefined {
     return this.#cookies.find((one) => one.name === name)?.value
   }

@@ -29,6 +29,7 @@ import type { Secret } from './auth/secret.ts'
 import { makeSecret, sealText, secretFile } from './auth/secret.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
+import { clientAddress } from './http/client-address.ts'
 import type { PlainPaths } from './http/dispatch.ts'
 import { dispatch } from './http/dispatch.ts'
 import type { OnStray } from './http/door.ts'
@@ -182,9 +183,10 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   let isDraining = false
 
   const { errorDomain, baseUrl, corsOrigins, port, hosts, tls } = config
-  const grpc = openGrpc({ endpoints, corridor, errorDomain, onStray })
+  const addressOf = clientAddress(config.trustedProxies)
+  const grpc = openGrpc({ endpoints, corridor, errorDomain, addressOf, onStray })
   const rest = openRest({
-    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins, onStray },
+    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins, addressOf, onStray },
     isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
@@ -193,7 +195,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     log.warn({ err }, 'keys could not be read again'),
   )
   const stopForgetting = tendStates(store, now, log)
-  const onRequest = dispatch(plain, identification.login, rest)
+  const onRequest = dispatch(plain, identification.login, rest, addressOf)
   const listener = await listen({
     port,
     hosts,

@@ -47,6 +47,7 @@ describe('settings', () => {
       organizationCreation: 'people',
       trustedIssuers: [],
       corsOrigins: [],
+      trustedProxies: [],
       tls: undefined,
       logLevel: 'info',
       drainDelay: 5000,
@@ -67,6 +68,7 @@ describe('settings', () => {
       STEMMA_ORG_CREATION: 'nobody',
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
+      STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
       STEMMA_LOG_LEVEL: 'debug',
       STEMMA_DRAIN_DELAY: '0',
     })
@@ -83,6 +85,7 @@ describe('settings', () => {
       organizationCreation: 'nobody',
       trustedIssuers: ['http://dex.internal:5556/dex', 'https://idp.internal/'],
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
+      trustedProxies: ['10.0.0.0/8', 'fd00::1'],
       tls: undefined,
       logLevel: 'debug',
       drainDelay: 0,
@@ -270,6 +273,19 @@ describe('each setting', () => {
   test('takes words from its list', () => {
     assertRefused('STEMMA_ORG_CREATION', 'everybody', /must be one of people, nobody, not "everybody"$/)
     assertRefused('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
+  })
+
+  test('takes addresses and networks of proxies', () => {
+    for (const network of [
+      'proxy.test',
+      '10.0.0.0/33',
+      'fd00::/129',
+      '10.0.0.0/8/8',
+      '10.0.0/8',
+      '*',
+      '10.0.0.1:80',
+    ])
+      assertRefused('STEMMA_TRUSTED_PROXIES', `10.0.0.0/8,${network}`, /must be addresses or networks/)
   })
 
   test('takes origins as browsers send them', () => {

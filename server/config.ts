@@ -1,6 +1,7 @@
 // The only reader of the environment. Every setting is an environment variable and a flag; whatever is wrong
 // with them is told in one message.
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { parseArgs } from 'node:util'
 
@@ -20,6 +21,8 @@ export type Config = {
   /** Issuers that are trusted although they are not public https. */
   trustedIssuers: string[]
   corsOrigins: string[]
+  /** Whose word is taken for where a call comes from. */
+  trustedProxies: string[]
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server still takes calls, so that load balancers can turn away. */
@@ -61,6 +64,11 @@ export const settings = {
     'token issuers to trust although they are not public https, separated by commas',
   ),
   corsOrigins: setting('STEMMA_CORS_ORIGINS', '', 'web origins that may call, separated by commas'),
+  trustedProxies: setting(
+    'STEMMA_TRUSTED_PROXIES',
+    '',
+    'addresses or networks whose X-Forwarded-For is believed, separated by commas',
+  ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the key of the certificate'),
   logLevel: setting('STEMMA_LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
@@ -145,6 +153,7 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
     organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
     trustedIssuers: read('trustedIssuers', issuers, []),
     corsOrigins: read('corsOrigins', origins, []),
+    trustedProxies: read('trustedProxies', networks, []),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
@@ -231,6 +240,17 @@ function origins(text: string): string[] {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
       throw new Error(`must be origins such as https://console.example.com, not ${quote(origin)}`)
     }
+  }
+  return list
+}
+
+function networks(text: string): string[] {
+  const list = listOf(text)
+  for (const network of list) {
+    const [address = '', bits = '0', ...more] = network.split('/')
+    const most = { 4: 32, 6: 128 }[isIP(address)]
+    if (most === undefined || more.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most)
+      throw new Error(`must be addresses or networks such as 10.0.0.0/8, not ${quote(network)}`)
   }
   return list
 }

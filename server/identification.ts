@@ -7,7 +7,7 @@ import type { AskAws } from './auth/aws.ts'
 import { openExchange } from './auth/exchange.ts'
 import { openIssuerKeys } from './auth/issuer-keys.ts'
 import type { KeyRing } from './auth/keys.ts'
-import { isSignIn, prefixOf } from './auth/login/paths.ts'
+import { isSignIn, paths, prefixOf } from './auth/login/paths.ts'
 import type { People } from './auth/login/people.ts'
 import type { Profile } from './auth/login/provider.ts'
 import { registrationCalls } from './auth/login/registration.ts'
@@ -23,7 +23,7 @@ import type { Config } from './config.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
-import { acceptInvite } from './resources/iam/group-invites/accept.ts'
+import { acceptInvite, requireInvite } from './resources/iam/group-invites/accept.ts'
 import { foundOrganization, makeOwner, nameFault } from './resources/iam/groups/organization.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
@@ -83,16 +83,19 @@ export function openIdentification(
 /** Paths of sign-in below the auth URL. What answers them is opened when it is first asked for. */
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
-  const below = (path: string) => path.slice(prefix.length)
+  // An issuer with a path has its metadata also where RFC 8414 puts it: before the path.
+  const below = (path: string) =>
+    path === paths.serverMetadata + prefix ? paths.serverMetadata : path.slice(prefix.length)
   let opened: Promise<Mount['handle']> | undefined
   return {
-    isFor: (path) => path.startsWith(`${prefix}/`) && isSignIn(below(path)),
-    async handle(request, response, { path, query }) {
+    isFor: (path) =>
+      (path.startsWith(`${prefix}/`) && isSignIn(below(path))) || path === paths.serverMetadata + prefix,
+    async handle(request, response, { path, ...rest }) {
       opened ??= open().catch((error: unknown) => {
         opened = undefined
         throw error
       })
-      await (await opened)(request, response, { path: below(path), query })
+      await (await opened)(request, response, { path: below(path), ...rest })
     },
   }
 }
@@ -103,6 +106,7 @@ export function peopleOf(now: () => number): People {
   return {
     ensure: (person) => ensurePerson(setting, person),
     comeBy: (provider, identity) => comeByProvider(setting, provider, identity),
+    requireInvite: (code, email) => requireInvite(setting, code, email),
     acceptInvite: (code, guest) => acceptInvite(setting, code, guest),
     *found(name, owner) {
       const organization = yield* foundOrganization(setting, name)
@@ -122,7 +126,9 @@ async function findPerson(store: Store, uid: string): Promise<Profile | undefine
 
 /** Forgets what has expired, now and then. Answers what stops it. */
 export function tendStates(store: Store, now: () => number, log: Log): () => void {
-  const tend = () => store.write(() => forgetExpired(now()))
+  const tend = async () => {
+    while (await store.write(() => forgetExpired(now())));
+  }
   const timer = setInterval(() => {
     tend().catch((err) => log.warn({ err }, 'what has expired could not be removed'))
   }, 60_000).unref()

@@ -8,6 +8,7 @@ import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { KeyRing } from './keys.ts'
+import { signInSecond } from './login/states.ts'
 import { givenAudiences, mintToken, tokenLifetime } from './tokens.ts'
 
 export type Issued = { token: string; expiry: number }
@@ -53,12 +54,14 @@ export function openRefreshTokens({ store, keys, authUrl, baseUrl, now }: Refres
   }
 
   return {
-    async issue(identity, audience) {
-      const row = { identity, audience, expires: now() + lifetime }
-      const { id, digest, token } = make(identity, audience, row.expires)
-      await store.write(() => insert(id, digest, id, row))
-      return { token, expiry: row.expires }
-    },
+    issue: (identity, audience) =>
+      store.write(function* () {
+        const start = yield* signInSecond(identity, now())
+        const expires = start * 1000 + lifetime
+        const { id, digest, token } = make(identity, audience, expires)
+        yield* insert(id, digest, id, { identity, audience, expires })
+        return { token, expiry: expires }
+      }),
 
     async use(token, audiences, narrowing) {
       const content = contentOf(token)
@@ -67,9 +70,10 @@ export function openRefreshTokens({ store, keys, authUrl, baseUrl, now }: Refres
         if (typeof found === 'string') return found
         const { family, identity, expires } = found
         // It ends the family for good, so this is answered, not thrown.
-        if (found.isUsed || expires <= now()) {
+        const isSignedOut = (expires - lifetime) / 1000 <= found.signedOut
+        if (found.isUsed || expires <= now() || isSignedOut) {
           yield sql`delete from refresh_tokens where family = ${family}`
-          return found.isUsed ? 'it was used before' : 'it has expired'
+          return found.isUsed ? 'it was used before' : 'it has expired, or its bearer was signed out'
         }
         const audience = audienceOf(audiences, found.audience, givenAudiences(baseUrl, authUrl))
         const next = make(identity, audience, expires)
@@ -99,7 +103,8 @@ export function openRefreshTokens({ store, keys, authUrl, baseUrl, now }: Refres
 
 type Row = { identity: string; audience: string; expires: number }
 type Used = Row & { token: string }
-type Found = Row & { family: string; isUsed: boolean }
+/** `signedOut` is the second of the last sign-out everywhere. */
+type Found = Row & { family: string; isUsed: boolean; signedOut: number }
 
 /** A family is handled by one at a time: its first token, which bears its name, is the lock. */
 function* findRow({ id, secret }: Content): Work<Found | string> {
@@ -107,12 +112,13 @@ function* findRow({ id, secret }: Content): Work<Found | string> {
   if (!member) return 'there is no such token'
   const family = member[0] as string
   yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
-  const row = yield* first(sql`select identity, audience, digest, expire_time, is_used
-    from refresh_tokens where id = ${id}`)
+  const row = yield* first(sql`select t.identity, t.audience, t.digest, t.expire_time, t.is_used, o.second
+    from refresh_tokens t left join sign_outs o on o.identity = t.identity where t.id = ${id}`)
   if (!row) return 'its family was ended'
-  const [identity, audience, digest, expires, isUsed] = row as [string, string, string, number, number]
+  const [identity, audience, digest, ...rest] = row as [string, string, string, number, number, number | null]
+  const [expires, isUsed, signedOut] = rest
   if (!isSame(digest, digestOf(secret))) return 'its secret is another'
-  return { family, identity, audience, expires, isUsed: isUsed !== 0 }
+  return { family, identity, audience, expires, isUsed: isUsed !== 0, signedOut: signedOut ?? 0 }
 }
 
 const digestOf = (secret: string) => createHash('sha256').update(secret).digest('base64url')

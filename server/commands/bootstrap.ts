@@ -76,7 +76,7 @@ export function makeOrganization(
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
-        : yield* vouchFor(peopleOf(now), config.authUrl, email)
+        : yield* vouchFor(peopleOf(now), config.authUrl, email, now())
     yield* makeOwner(surroundings, organization, identity)
     return { organization, identity }
   })
@@ -86,7 +86,7 @@ function firstPasswordLink(store: Store, states: States, { authUrl }: Config, em
   return store.write(function* () {
     const account = yield* findAccount(email)
     if (account?.password !== '') return undefined
-    return yield* makePasswordLink(states, authUrl, account.identity)
+    return yield* makePasswordLink(states, authUrl, account.identity, Date.now())
   })
 }
 

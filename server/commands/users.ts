@@ -39,12 +39,12 @@ export const users: Command = {
         const identity =
           action === 'reset' && known
             ? known.identity
-            : yield* vouchFor(peopleOf(Date.now), config.authUrl, email)
+            : yield* vouchFor(peopleOf(Date.now), config.authUrl, email, Date.now())
         const hasPassword = action === 'add' && known?.identity === identity && known.password !== ''
         if (hasPassword) throw new UsageError(`${email} is there already; stemmad users reset ${email}`)
         if (hash === undefined)
-          return { identity, link: yield* makePasswordLink(states, config.authUrl, identity) }
-        yield* setPassword(identity, hash)
+          return { identity, link: yield* makePasswordLink(states, config.authUrl, identity, Date.now()) }
+        yield* setPassword(identity, hash, Date.now())
         return { identity, link: undefined }
       })
       process.stdout.write(`${email} is ${identity}\n`)

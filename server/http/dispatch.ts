@@ -1,7 +1,8 @@
 // What HTTP/1.1 serves besides the API: whether the process lives, whether it should get traffic, its figures,
 // and what is mounted beside it.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { requestIdOf } from './door.ts'
+import type { ClientAddress } from './client-address.ts'
+import { forwardedFor, requestIdOf } from './door.ts'
 import { isTls, safeHeaders } from './headers.ts'
 import { invite, isHeldBack } from './rest/body.ts'
 import { splitTarget } from './target.ts'
@@ -19,11 +20,11 @@ export type Mount = {
   handle(
     request: IncomingMessage,
     response: ServerResponse,
-    target: { path: string; query: string },
+    target: { path: string; query: string; address: string },
   ): Promise<void>
 }
 
-export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle): Handle {
+export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle, addressOf: ClientAddress): Handle {
   const plain = new Map(Object.entries(paths))
   return (request, response) => {
     const target = splitTarget(request.url ?? '')
@@ -31,7 +32,8 @@ export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle): Handle 
     if (answer) return answerPlainly(answer, request, response)
     if (!mount.isFor(target.path)) return rest(request, response)
     prepare(request, response)
-    return mount.handle(request, response, target).catch(() => response.destroy())
+    const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
+    return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())
   }
 }
 

@@ -1,5 +1,6 @@
 // What both doors share. They know the contract, and nothing of the rooms behind the corridor.
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { malformed } from '../aip/errors.ts'
@@ -9,6 +10,9 @@ export type Endpoint = { method: Method }
 
 /** Told of what met no endpoint, and so walks through no corridor. */
 export type OnStray = (requestId: string, error: StatusError) => void
+
+/** What proxies say of whom they speak for; several headers are one list to node. */
+export const forwardedFor = (headers: IncomingHttpHeaders) => headers['x-forwarded-for'] as string | undefined
 
 const longestCall = 60_000
 

@@ -9,6 +9,7 @@ import type { Method } from '@stemma/api/method.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
+import type { ClientAddress } from './client-address.ts'
 import type { Endpoint, OnStray } from './door.ts'
 import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
@@ -18,6 +19,7 @@ export type GrpcOptions<E extends Endpoint> = {
   endpoints: readonly E[]
   corridor: Corridor<E>
   errorDomain: string
+  addressOf: ClientAddress
   onStray: OnStray
 }
 
@@ -42,6 +44,7 @@ export function openGrpc<E extends Endpoint>({
   endpoints,
   corridor,
   errorDomain,
+  addressOf,
   onStray,
 }: GrpcOptions<E>): GrpcDoor {
   const server = new Server(options)
@@ -51,7 +54,9 @@ export function openGrpc<E extends Endpoint>({
 
   async function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Promise<void> {
     try {
-      const reply = await corridor(endpoint, envelopeOf(call), () => decode(endpoint.method, call.request))
+      const reply = await corridor(endpoint, envelopeOf(call, addressOf), () =>
+        decode(endpoint.method, call.request),
+      )
       callback(null, reply.bytes(), trailerOf(reply))
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
@@ -127,10 +132,10 @@ function trailerOf({ etag }: Reply): Metadata | undefined {
 }
 
 /** The gate has set both the deadline and the id. */
-function envelopeOf(call: BytesCall): Envelope {
+function envelopeOf(call: BytesCall, addressOf: ClientAddress): Envelope {
   return {
     door: 'grpc',
-    address: call.getPeer().replace(/:\d+$/, ''),
+    address: addressOf(call.getPeer().replace(/:\d+$/, ''), call.metadata.get('x-forwarded-for').join(',')),
     requestId: String(call.metadata.get('x-request-id')[0]),
     authorization: call.metadata.get('authorization')[0]?.toString(),
     timeout: Math.max(0, Number(call.getDeadline()) - Date.now()),

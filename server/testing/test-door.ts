@@ -7,6 +7,7 @@ import { describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Envelope, Reply } from '../aip/passage.ts'
+import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
 import type { GrpcDoor } from '../http/grpc.ts'
@@ -57,7 +58,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     return replyOf(method.desc.name)
   }
 
-  const shared = { endpoints, corridor, errorDomain, onStray }
+  const addressOf = clientAddress([])
+  const shared = { endpoints, corridor, errorDomain, addressOf, onStray }
   const grpc = openGrpc(shared)
   const rest = openRest({
     ...shared,
@@ -70,7 +72,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   }
   const listener = await listen({
     ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, onStray, limits },
-    onRequest: dispatch(plain, { isFor: () => false, handle: async () => {} }, rest),
+    onRequest: dispatch(plain, { isFor: () => false, handle: async () => {} }, rest, addressOf),
     onHttp2: grpc.takeSocket,
   })
   return {

@@ -4,11 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
+import { paths } from './paths.ts'
 import type { People } from './people.ts'
 import type { States } from './states.ts'
 import { signOutEverywhere } from './states.ts'
 
-export type Account = { identity: string; password: string }
+export type Account = { identity: string; password: string; isVouched: boolean }
 
 const linkLife = { hours: 72, seconds: 72 * 60 * 60 }
 
@@ -18,10 +19,13 @@ export const isEmail = (text: string) => /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$
 export const canonicalEmail = (text: string) => text.trim().toLowerCase()
 
 export function* findAccount(email: string): Work<Account | undefined> {
-  const row = yield* first(
-    sql`select identity, password from accounts where email = ${canonicalEmail(email)}`,
-  )
-  return row && { identity: row[0] as string, password: row[1] as string }
+  const address = canonicalEmail(email)
+  // What is no address is nobody's, and perhaps nothing that the store can compare.
+  const row =
+    isEmail(address) &&
+    (yield* first(sql`select identity, password, is_vouched from accounts where email = ${address}`))
+  if (!row) return undefined
+  return { identity: row[0] as string, password: row[1] as string, isVouched: row[2] === 1 }
 }
 
 /** The address that somebody signs in with. */
@@ -34,14 +38,14 @@ export function* loginOf(identity: string): Work<string | undefined> {
  * The account of somebody whom the operator vouches for, made if there is none. Whoever only claimed the address
  * before loses it, and keeps what they hold.
  */
-export function* vouchFor(people: People, issuer: string, address: string): Work<string> {
+export function* vouchFor(people: People, issuer: string, address: string, now: number): Work<string> {
   const email = canonicalEmail(address)
-  const identity = yield* people.ensure({ issuer, subject: email, name: email, email })
   const before = yield* findAccount(email)
-  if (before?.identity === identity) return identity
-  if (before) yield* signOutEverywhere(before.identity)
-  yield sql`insert into accounts (email, identity, password) values (${email}, ${identity}, '')
-    on conflict (email) do update set identity = excluded.identity, password = ''`
+  if (before?.isVouched) return before.identity
+  const identity = yield* people.ensure({ issuer, subject: email, name: email, email })
+  if (before) yield* signOutEverywhere(before.identity, now)
+  yield sql`insert into accounts (email, identity, password, is_vouched) values (${email}, ${identity}, '', 1)
+    on conflict (email) do update set identity = excluded.identity, password = '', is_vouched = 1`
   return identity
 }
 
@@ -56,22 +60,28 @@ export function* claim(
   if (yield* findAccount(email)) return undefined
   const subject = `invited/${randomBytes(16).toString('hex')}`
   const identity = yield* people.ensure({ issuer, subject, name: email, emailUnverified: email })
-  yield sql`insert into accounts (email, identity, password) values (${email}, ${identity}, ${password})`
+  yield sql`insert into accounts (email, identity, password, is_vouched)
+    values (${email}, ${identity}, ${password}, 0)`
   return identity
 }
 
 /** Whoever was signed in with the password before has to sign in anew. */
-export function* setPassword(identity: string, password: string): Work<void> {
+export function* setPassword(identity: string, password: string, now: number): Work<void> {
   yield sql`update accounts set password = ${password} where identity = ${identity}`
-  yield* signOutEverywhere(identity)
+  yield* signOutEverywhere(identity, now)
 }
 
-/** A link at which a person chooses a password, once. Those given out before are void. */
-export function* makePasswordLink(states: States, authUrl: string, identity: string): Work<string> {
-  yield* signOutEverywhere(identity)
+/** A link at which a person chooses a password, once. The one before works no longer, nor do other links. */
+export function* makePasswordLink(
+  states: States,
+  authUrl: string,
+  identity: string,
+  now: number,
+): Work<string> {
+  yield* setPassword(identity, '', now)
   const code = randomBytes(24).toString('base64url')
   yield* states.put(passwordLink, code, {}, linkLife.seconds, { identity })
-  return `${authUrl}/password?code=${code}`
+  return `${authUrl}${paths.password}?code=${code}`
 }
 
 export const passwordLink = 'PasswordLink'

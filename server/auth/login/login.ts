@@ -22,9 +22,9 @@ import { openPublished } from './published.ts'
 import { openSetUp } from './set-up.ts'
 import { openSignIn } from './sign-in.ts'
 import type { States } from './states.ts'
-import { openTokenExchange, tokenExchange } from './token-exchange.ts'
+import { oauthError, openTokenExchange, tokenExchange } from './token-exchange.ts'
 import { openUpstream } from './upstream.ts'
-import type { Answer, Visit } from './visit.ts'
+import type { Answer, Target, Visit } from './visit.ts'
 import { problemPage, readForm, send, visitOf } from './visit.ts'
 
 export type LoginOptions = {
@@ -50,39 +50,38 @@ export type LoginOptions = {
   onError(error: unknown): void
 }
 
-/** `path` is below the auth URL. */
-export type Login = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: { path: string; query: string },
-) => Promise<void>
+export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
 
 type Handle = (visit: Visit) => Promise<Answer>
 
 /** Of wrong passwords and device codes, before one has to wait. */
-const failures = { perAccount: 10, perAddress: 50, minutes: 5 }
+const failures = { perAccountAndAddress: 10, perAddress: 50, perAccount: 100, minutes: 5 }
 
 export function openLogin(options: LoginOptions): Login {
   const { secret, authUrl, refreshTokens, now, note, onError } = options
   const period = failures.minutes * 60_000
   const perAddress = openThrottle(failures.perAddress, period, now)
   const perAccount = openThrottle(failures.perAccount, period, now)
+  const perAccountAndAddress = openThrottle(failures.perAccountAndAddress, period, now)
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   const provider = openProvider({ ...options, cookieKeys, devicePages, onError })
   const upstream = openUpstream(options)
   const signIn = openSignIn({
-    ...{ ...options, provider, upstream, perAccount, perAddress },
+    ...{ ...options, provider, upstream, perAccount, perAccountAndAddress, perAddress },
     onSignIn: (event) => note(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),
   })
   const published = openPublished({ ...options, provider, upstream })
   const setUp = openSetUp({ ...options, onSetUp: (event) => note(event, 'set up') })
-  const exchangeToken = openTokenExchange(options)
+  const exchangeToken = openTokenExchange({
+    ...options,
+    onRefusal: (address, reason) => note({ address, reason }, 'exchange refused'),
+  })
 
   /** Browsers come back from a provider here; their sign-in knows them by a cookie of its own path. */
-  async function comeBack({ query }: Visit): Promise<Answer> {
-    const interaction = upstream.interactionOf(query.get('state') ?? '')
+  async function comeBack({ path, query }: Visit): Promise<Answer> {
+    const interaction = upstream.interactionOf(query.get('state') ?? '', authUrl + path)
     return { location: `${authUrl}${paths.signIn}/${interaction}/callback?${query}` }
   }
 
@@ -95,6 +94,7 @@ export function openLogin(options: LoginOptions): Login {
     [`POST ${paths.signIn}/:uid/cancel`]: signIn.cancel,
     [`GET ${paths.signIn}/:uid/callback`]: signIn.fromProvider,
     [`GET ${paths.callback}`]: comeBack,
+    [`GET ${paths.callback}/:provider`]: comeBack,
     [`GET ${paths.setUp}`]: setUp.showSetUp,
     [`POST ${paths.setUp}`]: setUp.setUp,
     [`GET ${paths.password}`]: setUp.showPassword,
@@ -151,12 +151,13 @@ export function openLogin(options: LoginOptions): Login {
     address: string,
   ): Promise<void> {
     const { accountId } = await provider().Session.get(provider().createContext(request, response) as never)
-    perAddress.attempt(address)
-    if (accountId !== undefined) perAccount.attempt(accountId)
+    const counted: [Throttle, string][] = [
+      [perAddress, address],
+      ...(accountId === undefined ? [] : ([[perAccountAndAddress, accountId]] as [Throttle, string][])),
+    ]
+    for (const [throttle, who] of counted) throttle.attempt(who)
     await provider().callback()(request, response)
-    if (wrongCodes.has(request)) return
-    perAddress.succeed(address)
-    if (accountId !== undefined) perAccount.succeed(accountId)
+    if (!wrongCodes.has(request)) for (const [throttle, who] of counted) throttle.succeed(who)
   }
 
   async function answer(visit: Visit): Promise<void> {
@@ -174,14 +175,17 @@ export function openLogin(options: LoginOptions): Login {
       .flatMap((route) => (route.endsWith(` ${pattern}`) ? [route.split(' ')[0]] : []))
       .join(', ')
 
-  return async (request, response, { path, query }) => {
-    const visit = visitOf(request, response, path, query)
+  return async (request, response, target) => {
+    const visit = visitOf(request, response, target)
     try {
       await answer(visit)
-    } catch (error) {
-      if (!(error instanceof StatusError)) onError(error)
+    } catch (thrown) {
+      // Whoever went away while they still spoke is told nothing.
+      if (request.destroyed && !request.complete) return
+      if (!(thrown instanceof StatusError)) onError(thrown)
+      const error = thrown instanceof StatusError ? thrown : ourFault()
       if (response.headersSent) response.destroy()
-      else send(visit, problemPage(error instanceof StatusError ? error : ourFault()))
+      else send(visit, formPaths.includes(target.path) ? oauthError(error) : problemPage(error))
     }
   }
 }
@@ -189,7 +193,10 @@ export function openLogin(options: LoginOptions): Login {
 const ourFault = () => new StatusError(13, 'something went wrong on our side')
 
 const patternOf = (path: string) =>
-  path.replace(/\/$/, '').replace(new RegExp(`^${paths.signIn}/[^/]+`), `${paths.signIn}/:uid`)
+  path
+    .replace(/\/$/, '')
+    .replace(new RegExp(`^${paths.signIn}/[^/]+`), `${paths.signIn}/:uid`)
+    .replace(new RegExp(`^${paths.callback}/.+`), `${paths.callback}/:provider`)
 
 const formPaths: string[] = [paths.token, paths.revocation]
 

@@ -2,6 +2,7 @@
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { Store } from '../../store/db.ts'
+import { StoreError } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
 import type { Payload, State, States } from './states.ts'
 
@@ -12,15 +13,20 @@ export function adapterOf(store: Store, states: States): AdapterFactory {
   return (kind): Adapter => {
     const find = async (work: () => Work<State | undefined>) => asPayload(await store.read(work))
     return {
-      upsert: (id, payload, seconds = longest) =>
-        store.write(() =>
-          states.put(kind, id, payload as Payload, seconds, {
-            grant: payload.grantId ?? (kind === 'Grant' ? id : undefined),
-            userCode: payload.userCode,
-            sessionUid: payload.uid,
-            identity: payload.accountId,
-          }),
-        ),
+      async upsert(id, payload, seconds = longest) {
+        const handles = {
+          grant: payload.grantId ?? (kind === 'Grant' ? id : undefined),
+          userCode: payload.userCode,
+          sessionUid: payload.uid,
+          identity: payload.accountId ?? loginOf(payload)?.accountId ?? payload.session?.accountId,
+        }
+        try {
+          await store.write(() => states.put(kind, id, payload as Payload, seconds, handles))
+        } catch (error) {
+          const isGone = error instanceof StoreError && error.kind === 'foreign-key'
+          throw isGone ? new errors.SessionNotFound('whoever signed in is gone') : error
+        }
+      },
       find: (id) => find(() => states.find(kind, id)),
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
@@ -44,11 +50,17 @@ export function adapterOf(store: Store, states: States): AdapterFactory {
   }
 }
 
+type Login = { accountId: string; ts?: number }
+
+/** Who has signed in at the page, before the provider has heard of it. */
+const loginOf = ({ result }: AdapterPayload) => (result as { login?: Login } | undefined)?.login
+
+/** Nothing that comes of a sign-in is good any more once its person was signed out everywhere. */
 function asPayload(state: State | undefined): AdapterPayload | undefined {
   if (!state) return undefined
-  const { payload, useTime } = state
-  return {
-    ...payload,
-    ...(useTime !== undefined && { consumed: Math.floor(useTime / 1000) }),
-  } as AdapterPayload
+  const { useTime, signedOut } = state
+  const payload = state.payload as AdapterPayload
+  const since = payload.loginTs ?? payload.authTime ?? loginOf(payload)?.ts
+  if (signedOut !== undefined && typeof since === 'number' && since <= signedOut) return undefined
+  return { ...payload, ...(useTime !== undefined && { consumed: Math.floor(useTime / 1000) }) }
 }

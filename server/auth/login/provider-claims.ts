@@ -15,6 +15,8 @@ export type KnownProvider = {
   configuration: IdentityProvider_OIDC
   sealedSecret: string
   updateTime: number
+  /** What its organization is called. */
+  organization: string
   /** The domain that its organization is verified to own. */
   domain: string | undefined
 }
@@ -22,27 +24,29 @@ export type KnownProvider = {
 /** What their client secrets are sealed for. */
 export const providerSecretPurpose = 'identity provider'
 
-const mostWithOneIssuer = 100
+const mostWithOneIssuer = 1000
 
 /** Those that a condition finds, in the order in which they were made. `p` is the provider, `o` its organization. */
 async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
-  const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.domain
+  const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name, o.domain
     from identity_providers p join groups o on o.uid = p.root
     where ${condition} order by p.create_time, p.uid limit ${mostWithOneIssuer}`)
   return rows.flatMap(providerOf)
 }
 
 function providerOf(row: Row): KnownProvider[] {
-  const [uid, proto, sealedSecret, updateTime, domain] = row as [
+  const [uid, proto, sealedSecret, updateTime, ...about] = row as [
     string,
     Uint8Array,
     string,
     number,
-    string | null,
+    ...string[],
   ]
+  const [organization = '', domain] = about
   const { configuration } = fromBinary(IdentityProviderSchema, proto)
   if (configuration.case !== 'oidc') return []
-  return [{ uid, configuration: configuration.value, sealedSecret, updateTime, domain: domain ?? undefined }]
+  const known = { uid, configuration: configuration.value, sealedSecret, updateTime, organization }
+  return [{ ...known, domain: domain ?? undefined }]
 }
 
 export const findProviders = (store: Store, issuer: string) => select(store, sql`p.issuer = ${issuer}`)
@@ -62,30 +66,38 @@ export async function isAnyProvider(store: Store): Promise<boolean> {
 
 type Claims = { [name: string]: unknown; sub: string }
 
-/** The person whom a verified token names. */
+/** The person whom a verified token of this provider names. */
 export function personOf({ configuration, domain }: KnownProvider, claims: Claims): Person {
   const { issuer, correlationRule } = configuration
-  const emails = emailsOf(claims, domain)
-  const name = nameOf(claims) ?? emails.email ?? emails.emailUnverified ?? claims.sub
-  return { issuer, subject: subjectOf(claims, correlationRule), name, ...emails }
+  if (correlationRule !== CorrelationRule.OID_EQUALS_EXTERNAL_ID) return personBy(issuer, claims, domain)
+  // Not mistaken for a subject.
+  return { ...personBy(issuer, claims, domain), subject: `oid:${plain('oid', claims.oid)}` }
 }
+
+/** The person whom a token names, by its subject. `domain` is what its issuer speaks for. */
+export function personBy(issuer: string, claims: Claims, domain: string | undefined): Person {
+  const subject = plain('sub', claims.sub)
+  const emails = emailsOf(claims, domain)
+  const name = nameOf(claims) ?? emails.email ?? emails.emailUnverified ?? subject
+  return { issuer, subject, name, ...emails, speaksFor: domain }
+}
+
+/** Refused in words for the log; what it becomes for people is up to who asks. */
+function plain(name: string, value: unknown): string {
+  if (typeof value === 'string' && /^[^\p{C}]{1,255}$/u.test(value)) return value
+  throw new Error(`the provider says no ${name} that can be kept`)
+}
+
+/** The domain of an address that an issuer says is its bearer's. */
+export const domainOf = ({ email }: Claims) =>
+  typeof email === 'string' ? email.slice(email.lastIndexOf('@') + 1).toLowerCase() : undefined
 
 /** An organization speaks for addresses of the domain that it is verified to own, and for no others. */
-function emailsOf(
-  { email, email_verified: isVerified }: Claims,
-  domain: string | undefined,
-): Partial<Person> {
-  if (typeof email !== 'string' || email.length > 255 || /[\s\p{C}]/u.test(email)) return {}
-  const isOwn = domain !== undefined && email.toLowerCase().endsWith(`@${domain}`)
-  return isOwn && isVerified !== false ? { email } : { emailUnverified: email }
-}
-
-/** Told apart by the subject, or by another claim, which is not mistaken for a subject. */
-function subjectOf({ sub, oid }: Claims, rule: CorrelationRule): string {
-  if (rule !== CorrelationRule.OID_EQUALS_EXTERNAL_ID) return sub
-  if (typeof oid !== 'string' || oid === '' || oid.length > 255)
-    throw new Error('the provider does not say the oid')
-  return `oid:${oid}`
+function emailsOf(claims: Claims, domain: string | undefined): Partial<Person> {
+  const { email, email_verified: isVerified } = claims
+  if (typeof email !== 'string' || !/^[^\s\p{C}]{1,255}$/u.test(email)) return {}
+  const isOwn = domain !== undefined && domainOf(claims) === domain
+  return isOwn && (isVerified === true || isVerified === 'true') ? { email } : { emailUnverified: email }
 }
 
 function nameOf({ name }: Claims): string | undefined {

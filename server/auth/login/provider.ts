@@ -1,7 +1,8 @@
 // The OpenID Provider: authorization code with PKCE, device flow, refresh, revocation and logout, by
 // oidc-provider. Its access tokens are ours (auth/tokens.ts reads them), its state lies in our store.
+import type { EventEmitter } from 'node:events'
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
-import { Provider } from 'oidc-provider'
+import { errors, Provider } from 'oidc-provider'
 import type { Store } from '../../store/db.ts'
 import type { KeyRing } from '../keys.ts'
 import { idTokenAlgorithm, signingAlgorithm } from '../keys.ts'
@@ -64,6 +65,8 @@ function makeProvider(options: ProviderOptions): Provider {
     body?.grant_types_supported?.push(tokenExchange)
   })
   provider.on('server_error', (_, error) => options.onError(error))
+  // Of Koa below it, which would write to standard error.
+  ;(provider as EventEmitter).on('error', options.onError)
   return provider
 }
 
@@ -164,13 +167,16 @@ function configurationOf(options: ProviderOptions): Configuration {
         enabled: true,
         defaultResource: () => baseUrl,
         useGrantedResource: () => true,
-        getResourceServerInfo: () => ({
-          scope: '',
-          audience: baseUrl,
-          accessTokenTTL: tokenLifetime,
-          accessTokenFormat: 'jwt',
-          jwt: { sign: { alg: signingAlgorithm, kid: signing.kid } },
-        }),
+        getResourceServerInfo(_, resource) {
+          if (resource !== baseUrl) throw new errors.InvalidTarget()
+          return {
+            scope: '',
+            audience: baseUrl,
+            accessTokenTTL: tokenLifetime,
+            accessTokenFormat: 'jwt',
+            jwt: { sign: { alg: signingAlgorithm, kid: signing.kid } },
+          }
+        },
       },
     },
     renderError,

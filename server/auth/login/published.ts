@@ -48,6 +48,8 @@ type Asked = {
   scopes: string[]
   isRefreshed: boolean
   browser: string
+  /** Proves that a code is of this very sign-in. */
+  verifier: string
   expires: number
 }
 
@@ -67,14 +69,14 @@ export function openPublished(options: PublishedOptions) {
     if (headlessCode !== '') requireCode(headlessCode)
     else requireLoopback(query.get('exit'), redirect)
     const browser = cookieOf(request.headers.cookie) ?? randomBytes(16).toString('base64url')
+    const verifier = oidc.randomPKCECodeVerifier()
     const asked: Asked = {
-      ...{ redirect, headlessCode, browser: digestOf(browser), expires: now() + patience },
+      ...{ redirect, headlessCode, verifier, browser: digestOf(browser), expires: now() + patience },
       identity: query.get('identity') ?? '',
       audiences: (query.get('audience') ?? '').split(',').filter(Boolean),
       scopes: query.getAll('scope').map(unescapeOnce),
       isRefreshed: query.get('create_refresh_token') === 'true',
     }
-    const verifier = oidc.randomPKCECodeVerifier()
     const passedOn = ['idp_id', 'invite', 'headless_code', 'skip_registration', 'login_hint'].flatMap(
       (name) => {
         const value = query.get(name)
@@ -87,7 +89,7 @@ export function openPublished(options: PublishedOptions) {
       ['scope', 'openid'],
       ['redirect_uri', authUrl + paths.publishedReturn],
       ['state', sealText(secret, purpose, JSON.stringify(asked))],
-      ['code_challenge', await oidc.calculatePKCECodeChallenge(verifier)],
+      ['code_challenge', digestOf(verifier)],
       ['code_challenge_method', 'S256'],
       // Whoever is signed in already is asked whether they want this.
       ['prompt', 'consent'],
@@ -105,7 +107,7 @@ export function openPublished(options: PublishedOptions) {
   async function finish({ query, request }: Visit): Promise<Answer> {
     const asked = askedOf(query.get('state') ?? '', cookieOf(request.headers.cookie))
     try {
-      const identity = await whoCameBack(query)
+      const identity = await whoCameBack(query, asked)
       return await (asked.headlessCode === '' ? hand(asked, identity) : leave(asked, identity))
     } catch (error) {
       if (!(error instanceof StatusError) || asked.headlessCode !== '') throw error
@@ -116,14 +118,15 @@ export function openPublished(options: PublishedOptions) {
   }
 
   /** The code is redeemed here and now; it never leaves this server but in the browser that brings it. */
-  async function whoCameBack(query: URLSearchParams): Promise<string> {
+  async function whoCameBack(query: URLSearchParams, { verifier }: Asked): Promise<string> {
     const error = query.get('error')
     if (error !== null) {
       const code = error === notRegistered ? Code.NOT_FOUND : Code.PERMISSION_DENIED
       throw new StatusError(code, query.get('error_description') ?? error)
     }
     const code = await provider().AuthorizationCode.find(query.get('code') ?? '')
-    if (!code?.accountId || code.clientId !== publishedClient || !code.isValid) throw stale()
+    const isOurs = code?.clientId === publishedClient && code.codeChallenge === digestOf(verifier)
+    if (!code?.accountId || !isOurs || !code.isValid) throw stale()
     await code.consume().catch(() => {
       throw stale()
     })
@@ -182,7 +185,7 @@ export function openPublished(options: PublishedOptions) {
 
   async function check({ query }: Visit): Promise<Answer> {
     const name = query.get('name') ?? ''
-    if (name === '') throw invalidField('name', 'is required')
+    if (!/^[^\p{C}]{1,255}$/u.test(name)) throw invalidField('name', 'must be the name of an organization')
     return { json: await upstream.isOffered(name) }
   }
 

@@ -23,7 +23,7 @@ import { guarded } from '../throttle.ts'
 import { findFor, requireCode } from './headless.ts'
 import type { People, Person } from './people.ts'
 import type { KnownProvider } from './provider-claims.ts'
-import { findProviders, personOf } from './provider-claims.ts'
+import { domainOf, findProviders, personBy, personOf } from './provider-claims.ts'
 import type { States } from './states.ts'
 
 export type RegistrationOptions = {
@@ -67,12 +67,20 @@ export function registrationCalls(options: RegistrationOptions) {
     if (providers.length === 0) throw refused(`no provider has the issuer ${issuer.slice(0, 200)}`)
     const claims = await verifyByDiscovery(bearer, issuer, issuerKeys, now())
     const audiences = [claims.aud].flat()
-    const isFor = ({ configuration }: KnownProvider) => audiences.includes(configuration.clientId)
-    const provider =
-      providers.find(isFor) ??
-      (audiences.some((one) => ownAudiences.includes(one)) ? providers[0] : undefined)
-    if (!provider) throw refused('it is for somebody else')
-    return personOf(provider, claims)
+    const domain = domainOf(claims)
+    const isTheirs = (one: KnownProvider) => one.domain !== undefined && one.domain === domain
+    const named = providers.filter(({ configuration }) => audiences.includes(configuration.clientId))
+    const isForUs = audiences.some((one) => ownAudiences.includes(one))
+    if (named.length === 0 && !isForUs) throw refused('it is for somebody else')
+    try {
+      const provider = named.find(isTheirs) ?? named[0]
+      // A token for us is by nobody's rule but its issuer's.
+      return provider
+        ? personOf(provider, claims)
+        : personBy(issuer, claims, providers.find(isTheirs)?.domain)
+    } catch (error) {
+      throw refused((error as Error).message)
+    }
   }
 
   return {

@@ -23,6 +23,7 @@ export type SetUpOptions = {
   people: People
   authUrl: string
   baseUrl: string
+  now(): number
   onSetUp(event: { organization?: string; identity: string }): void
 }
 
@@ -33,7 +34,7 @@ const askAgain = 'ask who runs this server for another'
 const organizationRule =
   'The name of the organization must be made of small letters, digits, spaces, dots, dashes and underscores.'
 
-export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: SetUpOptions) {
+export function openSetUp({ store, states, people, authUrl, baseUrl, now, onSetUp }: SetUpOptions) {
   /** Good as long as nobody has made an organization, by whatever way. */
   function* requireSetUp(code: string): Work<void> {
     const state = yield* states.find(setUpLink, code)
@@ -62,8 +63,8 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
       yield raw('/*pg lock table groups in share row exclusive mode -- */ select 1')
       yield* requireSetUp(code)
       if (!(yield* states.use(setUpLink, code))) throw usedUp(startAgain)
-      const identity = yield* vouchFor(people, authUrl, email)
-      yield* setPassword(identity, hash)
+      const identity = yield* vouchFor(people, authUrl, email, now())
+      yield* setPassword(identity, hash, now())
       return { identity, organization: yield* people.found(organization, identity) }
     })
     onSetUp(made)
@@ -102,7 +103,7 @@ export function openSetUp({ store, states, people, authUrl, baseUrl, onSetUp }: 
     const hash = await hashPassword(password)
     await store.write(function* () {
       if (!(yield* states.use(passwordLink, code))) throw usedUp(askAgain)
-      yield* setPassword(identity, hash)
+      yield* setPassword(identity, hash, now())
     })
     onSetUp({ identity })
     return readyPage('Your password is set', email)

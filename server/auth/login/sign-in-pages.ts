@@ -2,6 +2,7 @@
 import type { Provider } from 'oidc-provider'
 import type { Fault } from './fields.ts'
 import { marksOf, newPassword } from './fields.ts'
+import type { Html } from './html.ts'
 import { html } from './html.ts'
 import { paths, prefixOf } from './paths.ts'
 import type { Profile } from './provider.ts'
@@ -23,6 +24,8 @@ export type Told = {
 export const parameterOf = ({ params }: Interaction, name: string) =>
   typeof params[name] === 'string' ? params[name] : ''
 
+type Organization = { organization: string; isVerified: boolean }
+
 /** `isAnyOffered` tells whether any organization signs in here by a provider of its own. */
 export function signInPages(authUrl: string, isAnyOffered: () => Promise<boolean>) {
   const actionOf = ({ uid }: Interaction, rest = '') => `${prefixOf(authUrl)}${paths.signIn}/${uid}${rest}`
@@ -33,6 +36,22 @@ export function signInPages(authUrl: string, isAnyOffered: () => Promise<boolean
       body: html`${noticeOf(interaction)}<p>You are signed in as <strong>${email ?? name}</strong>.</p>
 <form method="post" action="${actionOf(interaction, '/continue')}"><button autofocus>Continue</button></form>
 <form method="get" action="${actionOf(interaction)}"><button class="plain" name="other" value="1">Use another account</button></form>
+${cancelForm(interaction)}`,
+    }
+  }
+
+  /** Nobody is sent to a provider without being asked: whoever is signed in there would not notice. */
+  function providerPage(interaction: Interaction, named: string, about: Organization): Answer {
+    return {
+      title: `Sign in with ${about.organization}`,
+      body: html`${noticeOf(interaction)}${
+        !about.isVerified && html`<p>Nobody has verified who this organization is.</p>`
+      }
+<form method="post" action="${actionOf(interaction, '/organization')}">
+<input type="hidden" name="organization" value="${named}">
+<button autofocus>Continue to its sign-in</button>
+</form>
+<form method="get" action="${actionOf(interaction)}"><button class="plain" name="other" value="1">Sign in another way</button></form>
 ${cancelForm(interaction)}`,
     }
   }
@@ -50,7 +69,6 @@ ${cancelForm(interaction)}`,
       title: 'Sign in',
       ...{ status, headers },
       body: html`${problem(fault?.words)}${noticeOf(interaction)}
-${isInvited && html`<p>You were invited. Sign in, or make an account below, to accept.</p>`}
 <form method="post" action="${actionOf(interaction)}">
 <label for="email">E-mail address</label>
 <input id="email" name="email" type="email" value="${email}" required autocomplete="username" ${mark('email')}>
@@ -82,15 +100,22 @@ ${cancelForm(interaction)}`,
     }
   }
 
-  return { continuePage, loginPage }
+  return { continuePage, providerPage, loginPage }
 }
 
-/** Where the sign-in goes to another machine, the person must know it. */
-function noticeOf(interaction: Interaction) {
+/** Where a sign-in does more than it seems, the person must know it. */
+function noticeOf(interaction: Interaction): Html[] {
   const code = parameterOf(interaction, 'headless_code')
-  if (interaction.deviceCode !== undefined)
-    return html`<p>This signs in the device whose code you have entered.</p>`
-  if (code === '') return undefined
-  return html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it shows an
-address with this in it:</p><p class="code">${code.slice(0, 8)}</p>`
+  return [
+    ...(interaction.deviceCode !== undefined
+      ? [html`<p>This signs in the device whose code you have entered.</p>`]
+      : []),
+    ...(code !== ''
+      ? [
+          html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it
+shows an address with this in it:</p><p class="code">${code.slice(0, 8)}</p>`,
+        ]
+      : []),
+    ...(parameterOf(interaction, 'invite') !== '' ? [html`<p>This also accepts an invite.</p>`] : []),
+  ]
 }

@@ -14,6 +14,7 @@ import type { People } from './people.ts'
 import type { Profile } from './provider.ts'
 import type { Interaction, Told } from './sign-in-pages.ts'
 import { parameterOf, signInPages } from './sign-in-pages.ts'
+import { signInSecond } from './states.ts'
 import type { Upstream } from './upstream.ts'
 import type { Answer, Visit } from './visit.ts'
 import { sentence, wordsOf } from './visit.ts'
@@ -25,9 +26,11 @@ export type SignInOptions = {
   upstream: Upstream
   authUrl: string
   findPerson(identity: string): Promise<Profile | undefined>
+  now(): number
   onSeen(identity: string): void
   onSignIn(event: { identity?: string; by: string; address: string; reason?: string }): void
   perAccount: Throttle
+  perAccountAndAddress: Throttle
   perAddress: Throttle
 }
 
@@ -41,9 +44,9 @@ export const notRegistered = 'account_not_registered'
 const wrong = 'The e-mail address or the password is wrong.'
 
 export function openSignIn(options: SignInOptions) {
-  const { provider, store, people, upstream, authUrl, findPerson, onSeen, onSignIn } = options
-  const { perAccount, perAddress } = options
-  const { continuePage, loginPage } = signInPages(authUrl, upstream.isAnyOffered)
+  const { provider, store, people, upstream, authUrl, findPerson, now, onSeen, onSignIn } = options
+  const { perAccount, perAccountAndAddress, perAddress } = options
+  const { continuePage, providerPage, loginPage } = signInPages(authUrl, upstream.isAnyOffered)
 
   async function interactionOf({ request, response, path }: Visit): Promise<Interaction> {
     const interaction = await provider()
@@ -73,12 +76,12 @@ export function openSignIn(options: SignInOptions) {
     arrival: Guest | (() => Work<Guest>),
   ): Promise<Answer> {
     const invite = parameterOf(interaction, 'invite')
-    const identity = await write(function* () {
+    const { identity, second } = await write(function* () {
       const guest = typeof arrival === 'function' ? yield* arrival() : arrival
       if (invite !== '') yield* people.acceptInvite(invite, guest)
-      return guest.identity
+      return { identity: guest.identity, second: yield* signInSecond(guest.identity, now()) }
     })
-    const result = { login: { accountId: identity, amr: [by] }, consent: {} }
+    const result = { login: { accountId: identity, amr: [by], ts: second }, consent: {} }
     const location = await provider().interactionResult(visit.request, visit.response, result)
     await leaveOther(interaction, identity)
     onSeen(identity)
@@ -100,18 +103,22 @@ export function openSignIn(options: SignInOptions) {
     const interaction = await interactionOf(visit)
     const form = await visit.form()
     const email = canonicalEmail(form.get('email') ?? '')
-    const accountKey = createHash('sha256').update(email).digest('base64url')
+    const account = createHash('sha256').update(email).digest('base64url')
+    // Whoever guesses keeps away themselves long before the person whose account it is.
+    const counted: [Throttle, string][] = [
+      [perAddress, visit.address],
+      [perAccountAndAddress, `${account} ${visit.address}`],
+      [perAccount, account],
+    ]
     try {
-      perAddress.attempt(visit.address)
-      perAccount.attempt(accountKey)
-      const account = await store.read(() => findAccount(email))
-      if (!(await isPassword(form.get('password') ?? '', account?.password)) || !account) {
+      for (const [throttle, who] of counted) throttle.attempt(who)
+      const found = await store.read(() => findAccount(email))
+      if (!(await isPassword(form.get('password') ?? '', found?.password)) || !found) {
         onSignIn({ by: 'pwd', address: visit.address, reason: 'wrong address or password' })
         return loginPage(interaction, { status: 401, fault: { field: 'password', words: wrong }, email })
       }
-      perAddress.succeed(visit.address)
-      perAccount.succeed(accountKey)
-      return await finish(visit, interaction, 'pwd', { identity: account.identity, email })
+      for (const [throttle, who] of counted) throttle.succeed(who)
+      return await finish(visit, interaction, 'pwd', { identity: found.identity, email })
     } catch (error) {
       return told(interaction, error, { email })
     }
@@ -134,6 +141,8 @@ export function openSignIn(options: SignInOptions) {
       perAddress.attempt(visit.address)
       const hash = await hashPassword(password)
       return await finish(visit, interaction, 'pwd', function* () {
+        // Before it is told whether the address is free, which is for guests alone.
+        yield* people.requireInvite(parameterOf(interaction, 'invite'), email)
         const identity = yield* claim(people, authUrl, email, hash)
         if (identity === undefined)
           throw malformed('no account can be made with this address; if you have one, sign in with it')
@@ -155,6 +164,14 @@ export function openSignIn(options: SignInOptions) {
   async function toProvider(interaction: Interaction, named: string): Promise<Answer> {
     try {
       return { location: await upstream.start(named, interaction.uid) }
+    } catch (error) {
+      return told(interaction, error, { organization: isUid(named) ? '' : named, field: 'organization' })
+    }
+  }
+
+  async function beforeProvider(interaction: Interaction, named: string): Promise<Answer> {
+    try {
+      return providerPage(interaction, named, await upstream.describe(named))
     } catch (error) {
       return told(interaction, error, { organization: isUid(named) ? '' : named, field: 'organization' })
     }
@@ -210,7 +227,7 @@ export function openSignIn(options: SignInOptions) {
     const person = known && (await findPerson(known))
     if (person) return continuePage(interaction, person)
     const named = parameterOf(interaction, 'idp_id')
-    return named !== '' && !isOther ? toProvider(interaction, named) : loginPage(interaction)
+    return named !== '' && !isOther ? beforeProvider(interaction, named) : loginPage(interaction)
   }
 
   function told(

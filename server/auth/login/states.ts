@@ -14,6 +14,8 @@ export type State = {
   identity: string | undefined
   /** When it was used up, in milliseconds. */
   useTime: number | undefined
+  /** The second in which whose it is was last signed out everywhere. */
+  signedOut: number | undefined
 }
 
 /** How else a state can be found or ended. */
@@ -46,12 +48,20 @@ export function openStates(secret: Secret, now: () => number): States {
   const purposeOf = (digest: string) => `sign-in state ${digest}`
 
   function* findWhere(condition: Sql): Work<State | undefined> {
-    const row = yield* first(sql`select id, sealed, identity, use_time from sign_in_states
-      where ${condition} and expire_time > ${now()}`)
+    const row = yield* first(sql`select s.id, s.sealed, s.identity, s.use_time, o.second
+      from sign_in_states s left join sign_outs o on o.identity = s.identity
+      where ${condition} and s.expire_time > ${now()}`)
     if (!row) return undefined
-    const [digest, sealed, identity, useTime] = row as [string, Uint8Array, string | null, number | null]
-    const payload = JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload
-    return { payload, identity: identity ?? undefined, useTime: useTime ?? undefined }
+    const [digest, sealed, ...rest] = row as [string, Uint8Array, string | null, number | null, number | null]
+    const [identity, useTime, signedOut] = rest
+    return {
+      payload: JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload,
+      ...{
+        identity: identity ?? undefined,
+        useTime: useTime ?? undefined,
+        signedOut: signedOut ?? undefined,
+      },
+    }
   }
 
   return {
@@ -69,11 +79,11 @@ export function openStates(secret: Secret, now: () => number): States {
           user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
           expire_time = excluded.expire_time`
     },
-    find: (kind, id) => findWhere(sql`id = ${digestOf(kind, id)}`),
-    findByUserCode: (kind, code) => findWhere(sql`user_code = ${digestOf(`${kind} user code`, code)}`),
-    findBySessionUid: (kind, uid) => findWhere(sql`session_uid = ${digestOf(`${kind} uid`, uid)}`),
+    find: (kind, id) => findWhere(sql`s.id = ${digestOf(kind, id)}`),
+    findByUserCode: (kind, code) => findWhere(sql`s.user_code = ${digestOf(`${kind} user code`, code)}`),
+    findBySessionUid: (kind, uid) => findWhere(sql`s.session_uid = ${digestOf(`${kind} uid`, uid)}`),
     *use(kind, id) {
-      const state = yield* findWhere(sql`id = ${digestOf(kind, id)}`)
+      const state = yield* findWhere(sql`s.id = ${digestOf(kind, id)}`)
       const rows = yield sql`update sign_in_states set use_time = ${now()}
         where id = ${digestOf(kind, id)} and use_time is null returning id`
       return rows.length > 0 ? state : undefined
@@ -88,13 +98,31 @@ export function openStates(secret: Secret, now: () => number): States {
 }
 
 /** Ends every session and code of somebody, and the refresh tokens that came of them. */
-export function* signOutEverywhere(identity: string): Work<void> {
+export function* signOutEverywhere(identity: string, now: number): Work<void> {
+  yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
+    on conflict (identity) do update set second =
+      case when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
   yield sql`delete from sign_in_states where identity = ${identity}`
   yield sql`delete from refresh_tokens where identity = ${identity}`
 }
 
-/** What has expired is forgotten. */
-export function* forgetExpired(now: number): Work<void> {
-  for (const table of ['sign_in_states', 'refresh_tokens'])
-    yield sql`delete from ${raw(table)} where expire_time < ${now}`
+const secondOf = (time: number) => Math.floor(time / 1000)
+
+/** The second that a sign-in of this moment bears: later than the last sign-out, which ends all that bear its own. */
+export function* signInSecond(identity: string, now: number): Work<number> {
+  const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
+  return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
+}
+
+const forgottenAtOnce = 1000
+
+/** What has expired is forgotten, some at a time; answers whether there may be more. */
+export function* forgetExpired(now: number): Work<boolean> {
+  let isMore = false
+  for (const table of ['sign_in_states', 'refresh_tokens']) {
+    const rows = yield sql`delete from ${raw(table)} where id in
+      (select id from ${raw(table)} where expire_time < ${now} limit ${forgottenAtOnce}) returning id`
+    isMore ||= rows.length === forgottenAtOnce
+  }
+  return isMore
 }

@@ -15,13 +15,21 @@ export type TokenExchangeOptions = {
   throttle: Throttle
   isCapability(name: string): boolean
   now(): number
+  /** Told why, which the caller is not. */
+  onRefusal(address: string, reason: string): void
 }
 
 const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
 const accessToken = typeOf('access_token')
 const subjectTypes = ['jwt', 'id_token', 'access_token'].map(typeOf)
 
-export function openTokenExchange({ exchange, throttle, isCapability, now }: TokenExchangeOptions) {
+export function openTokenExchange({
+  exchange,
+  throttle,
+  isCapability,
+  now,
+  onRefusal,
+}: TokenExchangeOptions) {
   async function issue(form: URLSearchParams, address: string): Promise<Answer> {
     requireKnown(form)
     const audiences = [...form.getAll('audience'), ...form.getAll('resource')]
@@ -44,6 +52,7 @@ export function openTokenExchange({ exchange, throttle, isCapability, now }: Tok
   return (form: URLSearchParams, address: string): Promise<Answer> =>
     issue(form, address).catch((error: unknown) => {
       if (!(error instanceof StatusError)) throw error
+      onRefusal(address, String(error.cause ?? error.message))
       return oauthError(error)
     })
 }
@@ -64,12 +73,13 @@ const errorOf: Partial<Record<string, string>> = {
   cap: 'invalid_scope',
 }
 
-function oauthError(error: StatusError): Answer {
+/** In the words of RFC 6749. */
+export function oauthError(error: StatusError): Answer {
   const [violation] = error.violations
   const wait = error.headers['retry-after']
   const isOurs = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
   return {
-    status: isOurs ? error.http : 400,
+    status: isOurs || error.http >= 405 ? error.http : 400,
     json: {
       error: isOurs ? 'temporarily_unavailable' : (errorOf[violation?.field ?? ''] ?? 'invalid_request'),
       error_description: wordsOf(error),

@@ -35,8 +35,10 @@ export type Upstream = {
   start(named: string, interaction: string): Promise<string>
   /** Who came back. */
   finish(query: URLSearchParams, interaction: string): Promise<{ person: Person; provider: string }>
-  /** To which sign-in somebody comes back. */
-  interactionOf(state: string): string
+  /** To which sign-in somebody comes back at this address. */
+  interactionOf(state: string, address: string): string
+  /** Whose provider it is. */
+  describe(named: string): Promise<{ organization: string; isVerified: boolean }>
   /** Whether any verified organization has a provider. */
   isAnyOffered(): Promise<boolean>
   /** Whether a verified organization of this name has a provider. */
@@ -44,12 +46,26 @@ export type Upstream = {
 }
 
 /** What travels with the browser. */
-type Journey = { interaction: string; provider: string; nonce: string; verifier: string; expires: number }
+type Journey = {
+  interaction: string
+  provider: string
+  /** Whom it was begun with: one who was put in their place meanwhile gets nothing of it. */
+  issuer: string
+  clientId: string
+  redirectUri: string
+  nonce: string
+  verifier: string
+  expires: number
+}
 
 const journeyPurpose = 'journey to a provider'
 const journeyTime = 15 * 60_000
 const patience = 10
+
+type Known = { made: number; life: number; configuration: Promise<oidc.Configuration> }
 const fresh = 10 * 60_000
+/** How long a provider that could not be asked is left alone. */
+const sulk = 60_000
 const mostKnown = 200
 
 const unknown = () =>
@@ -59,10 +75,17 @@ const failed = (cause: unknown) =>
   new StatusError(Code.UNAUTHENTICATED, 'the sign-in at your organization did not work; try again', { cause })
 
 export function openUpstream({ store, secret, reach, rule, authUrl, now }: UpstreamOptions): Upstream {
-  const known = new Map<string, { made: number; configuration: Promise<oidc.Configuration> }>()
-  const redirectUri = authUrl + paths.callback
+  const known = new Map<string, Known>()
+
+  /**
+   * Where a provider sends people back to. Those that nobody has verified have a place of their own each: a code
+   * of another provider that they make people bring would come to the wrong place (RFC 9700, 4.4).
+   */
+  const redirectUriOf = ({ uid, domain }: KnownProvider) =>
+    authUrl + paths.callback + (domain === undefined ? `/${uid}` : '')
 
   async function find(named: string): Promise<KnownProvider> {
+    if (!/^[^\p{C}]{1,1000}$/u.test(named)) throw unknown()
     const found = await (isUid(named) ? findProvider(store, named) : findProviderOf(store, named))
     // Who signs in here by us would be who they are already.
     if (!found || found.configuration.issuer === authUrl) throw unknown()
@@ -73,12 +96,14 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
   function configure(found: KnownProvider): Promise<oidc.Configuration> {
     const key = `${found.uid} ${found.updateTime}`
     const before = known.get(key)
-    if (before && now() - before.made < fresh) return before.configuration
-    const configuration = discover(found)
-    configuration.catch(() => known.delete(key))
+    if (before && now() - before.made < before.life) return before.configuration
+    const made: Known = { made: now(), life: fresh, configuration: discover(found) }
+    made.configuration.catch(() => {
+      made.life = sulk
+    })
     if (known.size >= mostKnown) known.delete(known.keys().next().value as string) // not empty
-    known.set(key, { made: now(), configuration })
-    return configuration
+    known.set(key, made)
+    return made.configuration
   }
 
   async function discover({ configuration, sealedSecret }: KnownProvider): Promise<oidc.Configuration> {
@@ -91,6 +116,8 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
       timeout: patience,
       ...(isTrusted && { execute: [oidc.allowInsecureRequests] }),
     })
+    // Byte by byte, as tokens name it; the library is more lenient with some.
+    if (made.serverMetadata().issuer !== issuer) throw new Error('it calls itself by another name')
     // What the provider says of a person is believed for its signature, not for the line it came by.
     oidc.enableNonRepudiationChecks(made)
     return made
@@ -143,8 +170,11 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
       })
       const [nonce, verifier] = [oidc.randomNonce(), oidc.randomPKCECodeVerifier()]
       const expires = now() + journeyTime
-      const journey: Journey = { interaction, provider: found.uid, nonce, verifier, expires }
-      const { additionalScopes, pkceEnabled } = found.configuration
+      const { additionalScopes, pkceEnabled, issuer, clientId } = found.configuration
+      const redirectUri = redirectUriOf(found)
+      const journey: Journey = {
+        ...{ interaction, provider: found.uid, issuer, clientId, redirectUri, nonce, verifier, expires },
+      }
       const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
         scope: [...new Set(['openid', 'email', 'profile', ...additionalScopes])].join(' '),
@@ -163,11 +193,13 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
       const journey = journeyOf(state)
       if (journey.interaction !== interaction) throw failed(new Error('another sign-in comes back'))
       const found = await find(journey.provider)
-      const { pkceEnabled } = found.configuration
+      const { pkceEnabled, issuer, clientId } = found.configuration
+      if (journey.issuer !== issuer || journey.clientId !== clientId)
+        throw failed(new Error('the provider was changed meanwhile'))
       try {
         const answer = await oidc.authorizationCodeGrant(
           await configure(found),
-          new URL(`${redirectUri}?${query}`),
+          new URL(`${journey.redirectUri}?${query}`),
           {
             expectedState: state,
             expectedNonce: journey.nonce,
@@ -182,7 +214,16 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
       }
     },
 
-    interactionOf: (state) => journeyOf(state).interaction,
+    interactionOf(state, address) {
+      const { interaction, redirectUri } = journeyOf(state)
+      if (redirectUri !== address) throw failed(new Error('it comes back to the place of another provider'))
+      return interaction
+    },
+
+    async describe(named) {
+      const { organization, domain } = await find(named)
+      return { organization, isVerified: domain !== undefined }
+    },
 
     isAnyOffered: () => isAnyProvider(store),
     isOffered: async (organization) => (await findProviderOf(store, organization)) !== undefined,

@@ -23,16 +23,13 @@ export type Answer =
 
 const largestForm = 16 * 1024
 
-export function visitOf(
-  request: IncomingMessage,
-  response: ServerResponse,
-  path: string,
-  query: string,
-): Visit {
+/** Where somebody goes, below the auth URL, and where they come from. */
+export type Target = { path: string; query: string; address: string }
+
+export function visitOf(request: IncomingMessage, response: ServerResponse, target: Target): Visit {
   return {
-    ...{ request, response, path, method: request.method ?? 'GET' },
-    query: new URLSearchParams(query),
-    address: request.socket.remoteAddress ?? '',
+    ...{ request, response, method: request.method ?? 'GET', path: target.path, address: target.address },
+    query: new URLSearchParams(target.query),
     form: () => readForm(request),
   }
 }
@@ -43,7 +40,8 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
     throw malformed('a form must be sent as application/x-www-form-urlencoded', 415)
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of request) {
+  // What is not read to its end can still be answered.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length
     if (size > largestForm) throw tooLarge(`a form must be at most ${largestForm} bytes`, 413)
     chunks.push(chunk)

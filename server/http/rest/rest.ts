@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { Corridor, Envelope } from '../../aip/passage.ts'
+import type { ClientAddress } from '../client-address.ts'
 import type { Endpoint, OnStray } from '../door.ts'
-import { requestIdOf, timeoutOf } from '../door.ts'
+import { forwardedFor, requestIdOf, timeoutOf } from '../door.ts'
 import { safeHeaders } from '../headers.ts'
 import { splitTarget } from '../target.ts'
 import { bindRequest } from './bind.ts'
@@ -22,6 +23,7 @@ export type RestOptions<E extends Endpoint> = {
   baseUrl: string
   corsOrigins: readonly string[]
   isTls: boolean
+  addressOf: ClientAddress
   onStray: OnStray
   isDraining(): boolean
   /** How long a client may go on sending a body that was refused, in milliseconds. */
@@ -37,6 +39,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
     errorDomain,
     baseUrl,
     corsOrigins,
+    addressOf,
     onStray,
     isDraining,
     linger = 5000,
@@ -54,7 +57,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
       const match = findRoute(request, segments)
       hasBody = match.route.binding.body !== ''
-      const envelope = envelopeOf(request, requestId)
+      const envelope = envelopeOf(request, requestId, addressOf)
       isStray = false
       const reply = await corridor(match.route.endpoint as E, envelope, () =>
         readRequest(request, response, match, target.query),
@@ -173,11 +176,11 @@ function readRequest(
   )
 }
 
-function envelopeOf(request: IncomingMessage, requestId: string): Envelope {
+function envelopeOf(request: IncomingMessage, requestId: string, addressOf: ClientAddress): Envelope {
   return {
     door: 'rest',
     requestId,
-    address: request.socket.remoteAddress ?? '',
+    address: addressOf(request.socket.remoteAddress, forwardedFor(request.headers)),
     authorization: request.headers.authorization,
     timeout: timeoutOf(request.headers['grpc-timeout']),
     ifMatch: request.headers['if-match'],

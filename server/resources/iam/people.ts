@@ -6,6 +6,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { parentOf, userUid } from '../../aip/uid.ts'
 import { sql } from '../../store/sql.ts'
+import type { Kept } from '../../store/table.ts'
 import { keptOf, selectForUpdate, updateEntry } from '../../store/table.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -23,27 +24,35 @@ export type Person = {
   /** An address that somebody vouches for whom this server believes. */
   email?: string | undefined
   emailUnverified?: string | undefined
+  /** The domain whose addresses this issuer speaks for: one of them that it no longer names is no longer theirs. */
+  speaksFor?: string | undefined
 }
 
 type Setting = Pick<Surroundings, 'now' | 'random'>
 
 /** The person's uid. Whoever comes for the first time is written down. */
 export function* ensurePerson({ now }: Setting, person: Person): Work<string> {
-  const { issuer, subject, email } = person
+  const { issuer, subject } = person
   const uid = userUid(issuer, subject)
   const row = yield* first(selectForUpdate(identities.table, uid))
   if (!row) yield* createEntry(identities, identityOf(person, now()), { uid, now: now() })
-  else if (email !== undefined) yield* noteEmail(uid, email, keptOf(row), now())
+  else yield* noteEmail(uid, person, keptOf(row), now())
   return uid
 }
 
-/** Addresses change, and some are vouched for only later. */
-function* noteEmail(uid: string, email: string, kept: ReturnType<typeof keptOf>, now: number): Work<void> {
-  const identity = messageOf(identities, kept.proto)
-  if (identity.email === email) return
+/** Addresses change; some are vouched for only later, and some no longer. */
+function* noteEmail(uid: string, person: Person, kept: Kept, now: number): Work<void> {
+  const { emailUnverified, email: known, ...rest } = messageOf(identities, kept.proto)
+  const isDisowned = person.speaksFor !== undefined && known?.toLowerCase().endsWith(`@${person.speaksFor}`)
+  const email = person.email ?? (isDisowned ? undefined : known)
+  if (email === known) return
   const updateTime = Math.max(now, kept.updateTime + 1)
-  const { emailUnverified: _, ...rest } = identity
-  const changed = create(IdentitySchema, { ...rest, email, updateTime: timestampFromMs(updateTime) })
+  const addresses = email === undefined ? { emailUnverified: known ?? emailUnverified } : { email }
+  const changed = create(IdentitySchema, {
+    ...rest,
+    ...(addresses as { email: string }), // one of the two is there
+    updateTime: timestampFromMs(updateTime),
+  })
   yield* updateEntry(identities.table, entryOf(identities, changed, factsOf(uid, changed, updateTime)))
 }
 
@@ -63,17 +72,17 @@ export function identityOf({ issuer, subject, name, email, emailUnverified }: Pe
 }
 
 /**
- * Somebody has come by an organization's provider. At the first time they get its default role; whoever lost
- * that role later does not get it back by signing in again.
+ * Somebody has come by a provider of a group. At the first time they get its default role; whoever lost that
+ * role later does not get it back by signing in again, nor by another provider of the group.
  */
 export function* comeByProvider(setting: Setting, provider: string, identity: string): Work<void> {
   const row = yield* first(
     sql`select proto from identity_providers where uid = ${provider} /*pg for key share */`,
   )
   if (!row) return
-  const [arrival] =
-    yield sql`insert into provider_people (provider, identity) values (${provider}, ${identity})
+  const group = parentOf(provider)
+  const [arrival] = yield sql`insert into arrivals (place, identity) values (${group}, ${identity})
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)
-  if (arrival) yield* bindRole(setting, identity, defaultRole, parentOf(provider))
+  if (arrival) yield* bindRole(setting, identity, defaultRole, group)
 }

@@ -1,10 +1,12 @@
 -- Sign-in for people.
 
 -- Who signs in with a password. One who has chosen none yet has an empty one, which nothing matches.
+-- The operator vouches for the addresses of some; others only claim theirs.
 create table accounts (
   email text primary key,
   identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
-  password text not null
+  password text not null,
+  is_vouched bigint not null
 );
 create index accounts_by_identity on accounts (identity);
 
@@ -26,13 +28,20 @@ create index sign_in_states_by_session_uid on sign_in_states (session_uid) where
 create index sign_in_states_by_identity on sign_in_states (identity) where identity is not null;
 create index sign_in_states_by_expire_time on sign_in_states (expire_time);
 
--- Who has come by an organization's provider before, and so has been given its default role.
-create table provider_people (
-  provider text /*pg collate "C" */ not null references identity_providers (uid) on delete cascade,
-  identity text /*pg collate "C" */ not null references identities (uid) on delete cascade,
-  primary key (provider, identity)
+-- Who was signed out everywhere, and in which second: no sign-in of before is good any more, whatever was under
+-- way just then.
+create table sign_outs (
+  identity text /*pg collate "C" */ primary key references identities (uid) on delete cascade,
+  second bigint not null
 );
-create index provider_people_by_identity on provider_people (identity);
+
+-- Who has come by a provider of a group before, and so has been given its default role. It outlives the person:
+-- whoever deletes themselves and comes again comes not for the first time.
+create table arrivals (
+  place text /*pg collate "C" */ not null references groups (uid) on delete cascade,
+  identity text /*pg collate "C" */ not null,
+  primary key (place, identity)
+);
 
 -- By whose tokens people can be registered.
 alter table identity_providers add column issuer text /*pg collate "C" */ not null default '';

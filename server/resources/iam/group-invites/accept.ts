@@ -23,12 +23,11 @@ export type Accepted = { group: string; role: string }
 /** One answer for every code that does not work, so that nobody learns anything by trying. */
 const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
 
-/** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
-export function* acceptInvite(
-  surroundings: Pick<Surroundings, 'now' | 'random'>,
-  code: string,
-  guest: Guest,
-): Work<Accepted> {
+type Setting = Pick<Surroundings, 'now' | 'random'>
+type Usable = { uid: string; roleUid: string; singleUse: boolean }
+
+/** An invite that somebody with this address can accept. */
+function* findInvite({ now }: Setting, code: string, address: string | undefined): Work<Usable> {
   const keyId = keyIdOf(code)
   const row =
     keyId !== undefined &&
@@ -38,13 +37,23 @@ export function* acceptInvite(
   if (!row) throw unusable()
   const [uid, proto, digest] = row as [string, Uint8Array, string]
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
-  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= surroundings.now())
-    throw unusable()
-  if (email !== '' && email.toLowerCase() !== guest.email?.toLowerCase()) throw unusable()
+  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= now()) throw unusable()
+  if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
+  return { uid, roleUid, singleUse }
+}
+
+/** Refuses a code that somebody with this address could not accept. */
+export function* requireInvite(setting: Setting, code: string, address: string): Work<void> {
+  yield* findInvite(setting, code, address)
+}
+
+/** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
+export function* acceptInvite(setting: Setting, code: string, guest: Guest): Work<Accepted> {
+  const { uid, roleUid, singleUse } = yield* findInvite(setting, code, guest.email)
   const group = parentOf(uid)
   const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
   if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
-  yield* bindRole(surroundings, guest.identity, roleUid, group)
+  yield* bindRole(setting, guest.identity, roleUid, group)
   if (singleUse) yield* removeEntry(groupInvites, uid)
   return { group, role: roleUid }
 }

@@ -1,0 +1,87 @@
+// An OpenID Provider whose one person is signed in already, so that it asks nothing; it does not say who it is when
+// it sends people back (RFC 9207), as many do not. It may also be told to send them elsewhere.
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { clientId, clientSecret } from './organization-provider.ts'
+
+export type SilentProvider = {
+  issuer: string
+  /** What was sent to its token endpoint. */
+  redeemed: URLSearchParams[]
+  /** Sends whoever comes to sign in somewhere else. */
+  divert(where: ((query: URLSearchParams) => string) | undefined): void
+  close(): void
+}
+
+type Request = { nonce: string; challenge: string; redirectUri: string }
+
+export async function startSilentProvider(sub: string): Promise<SilentProvider> {
+  const { publicKey, privateKey } = await generateKeyPair('RS256')
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
+  const requests = new Map<string, Request>()
+  const redeemed: URLSearchParams[] = []
+  let diverted: ((query: URLSearchParams) => string) | undefined
+
+  function authorize(query: URLSearchParams): string {
+    if (diverted) return diverted(query)
+    const [code, back] = [randomUUID(), new URL(query.get('redirect_uri') ?? '')]
+    const [nonce, challenge] = [query.get('nonce') ?? '', query.get('code_challenge') ?? '']
+    requests.set(code, { nonce, challenge, redirectUri: back.href })
+    back.search = new URLSearchParams({ code, state: query.get('state') ?? '' }).toString()
+    return back.href
+  }
+
+  async function redeem(form: URLSearchParams, authorization: string) {
+    redeemed.push(form)
+    const request = requests.get(form.get('code') ?? '')
+    const verifier = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isRight =
+      request?.redirectUri === form.get('redirect_uri') &&
+      (request.challenge === '' || request.challenge === verifier) &&
+      decodeURIComponent(Buffer.from(authorization.slice(6), 'base64').toString().replaceAll('+', ' ')) ===
+        `${clientId}:${clientSecret}`
+    if (!request || !isRight) return { error: 'invalid_grant' }
+    const token = new SignJWT({ nonce: request.nonce, sub })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setIssuer(issuer)
+      .setAudience(clientId)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+    return { access_token: 'x', token_type: 'Bearer', id_token: await token.sign(privateKey) }
+  }
+
+  const server = createServer(async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', issuer)
+    const json = (value: object) =>
+      response
+        .writeHead('error' in value ? 400 : 200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(value))
+    if (pathname === '/authorize') response.writeHead(303, { location: authorize(searchParams) }).end()
+    else if (pathname === '/keys') json({ keys: [jwk] })
+    else if (pathname === '/token')
+      json(await redeem(new URLSearchParams(await text(request)), request.headers.authorization ?? ''))
+    else
+      json({
+        ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
+        ...{ jwks_uri: `${issuer}/keys`, id_token_signing_alg_values_supported: ['RS256'] },
+      })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+  return {
+    ...{ issuer, redeemed },
+    divert(where) {
+      diverted = where
+    },
+    close() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

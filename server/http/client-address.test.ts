@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { clientAddress } from './client-address.ts'
+
+test('without trusted proxies the connection alone tells where a call comes from', () => {
+  const addressOf = clientAddress([])
+  assert.equal(addressOf('192.0.2.1', '198.51.100.1'), '192.0.2.1')
+  assert.equal(addressOf(undefined, undefined), '')
+})
+
+test('a trusted proxy is believed, and whatever its client made up is not', () => {
+  const addressOf = clientAddress(['10.0.0.0/8', '192.0.2.1', 'fd00::/8'])
+  for (const [peer, header, expected] of [
+    ['10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['10.1.2.3', '203.0.113.7, 198.51.100.1', '198.51.100.1'],
+    ['10.1.2.3', '198.51.100.1, 192.0.2.1', '198.51.100.1'],
+    ['198.51.100.9', '203.0.113.7', '198.51.100.9'],
+    ['10.1.2.3', undefined, '10.1.2.3'],
+    ['10.1.2.3', 'nonsense, , 198.51.100.1:8080', '198.51.100.1'],
+    ['10.1.2.3', '[2001:db8::1]:443', '2001:db8::1'],
+    ['::ffff:10.1.2.3', '198.51.100.1', '198.51.100.1'],
+    ['fd00::1', '2001:db8::5', '2001:db8::5'],
+    ['10.1.2.3', '10.9.9.9', '10.9.9.9'],
+  ] as const)
+    assert.equal(addressOf(peer, header), expected, `${peer} ${header}`)
+})
