@@ -15,6 +15,7 @@ import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
 import { issuerRuleOf } from './aip/issuer.ts'
@@ -64,6 +65,8 @@ import { tagsService } from './resources/registry/tags/tags.ts'
 import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/surroundings.ts'
+import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
+import { advisories, withdrawnAdvisories } from './resources/vulnerabilities/advisories/table.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
@@ -111,6 +114,8 @@ const kinds = [
   groupAccessRequests,
   repos,
   tags,
+  advisories,
+  withdrawnAdvisories,
 ]
 
 /** The kinds whose rows are tallied. */
@@ -136,6 +141,7 @@ function endpointsOf(
     serve(GroupInvitesService, groupInvitesService(surroundings)),
     serve(ReposService, reposService(surroundings)),
     serve(TagsService, tagsService(surroundings)),
+    serve(AdvisoriesService, advisoriesService(surroundings)),
     serve(SecurityTokenService, sts),
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()

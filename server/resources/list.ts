@@ -5,7 +5,7 @@ import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.t
 import type { Reply } from '../aip/passage.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
-import { lineage, parentOf } from '../aip/uid.ts'
+import { lineage, parentOf, rootOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import { reach } from '../policy/grants.ts'
@@ -13,6 +13,7 @@ import type { Call } from '../rpc/call.ts'
 import { readPage } from '../store/list.ts'
 import type { Sql } from '../store/sql.ts'
 import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
 import type { Kind } from './kind.ts'
 import { formOf } from './kind.ts'
 import { listReply } from './reply.ts'
@@ -34,15 +35,20 @@ export type Listing = {
   filters?: Sql[]
   /** Only what lies directly in this group, if it is named. */
   group?: string
+  /** Looks further, among what lies in these organizations. */
+  find?(roots: readonly string[]): Work<Found>
   /** What the caller may see although it lies in no group of theirs. */
   shared?(grants: Grants, reached: readonly Region[]): Region[]
 }
+
+/** Which they are, if that is known; and what else must hold. */
+export type Found = { only?: string[]; filters: Sql[] }
 
 export async function listResources(
   { store, pageKeys, now, random }: Surroundings,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
-  { filters = [], group = '', shared }: Listing = {},
+  { filters = [], group = '', shared, find }: Listing = {},
 ): Promise<Reply> {
   const { request, method } = call
   return store.read(function* () {
@@ -54,9 +60,11 @@ export async function listResources(
     const reached = reach(grants, call.demand.capabilities)
     const more = shared?.(grants, reached) ?? []
     const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
+    const regions = askedFor(visible, request.uidp, group)
+    const found = find ? yield* find(rootsOf(regions)) : { filters: [] }
     const page = yield* readPage(kind.table, {
-      regions: askedFor(visible, request.uidp, group),
-      filters,
+      regions: found.only ? intersectAll(regions, disjoint(points(found.only))) : regions,
+      filters: [...filters, ...found.filters],
       order,
       after,
       skip: request.skip,
@@ -70,6 +78,10 @@ export async function listResources(
     return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
   })
 }
+
+/** The organizations that regions lie in. */
+const rootsOf = (regions: readonly Region[]) =>
+  [...new Set(regions.map(({ uid }) => rootOf(uid)))].filter((root) => root !== '')
 
 /** A condition on a column, where the request names a value for it. */
 export const equalTo = (column: Sql, value: string): Sql[] =>

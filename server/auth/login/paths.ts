@@ -26,8 +26,9 @@ export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/
 
 /** Whether a path, of which the prefix of the auth URL is taken, belongs to sign-in. */
 export function isSignIn(path: string): boolean {
-  const [, first = ''] = path.split('/', 2)
-  return rooms.has(`/${first}`) || path === paths.discovery || path === paths.serverMetadata
+  const end = path.indexOf('/', 1)
+  const first = end < 0 ? path : path.slice(0, end)
+  return rooms.has(first) || path === paths.discovery || path === paths.serverMetadata
 }
 
 const rooms = new Set<string>([

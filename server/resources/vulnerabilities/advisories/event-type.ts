@@ -1,0 +1,23 @@
+// The types of events, as lists are asked for them.
+import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { EventTypeFilter, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+
+type Case = NonNullable<AdvisoryEvent['type']['case']>
+
+const types: Record<Case, EventTypeFilter> = {
+  detection: EventTypeFilter.DETECTION,
+  truePositiveDetermination: EventTypeFilter.TRUE_POSITIVE_DETERMINATION,
+  fixed: EventTypeFilter.FIXED,
+  falsePositiveDetermination: EventTypeFilter.FALSE_POSITIVE_DETERMINATION,
+  analysisNotPlanned: EventTypeFilter.ANALYSIS_NOT_PLANNED,
+  fixNotPlanned: EventTypeFilter.FIX_NOT_PLANNED,
+  pendingUpstreamFix: EventTypeFilter.PENDING_UPSTREAM_FIX,
+  patched: EventTypeFilter.PATCHED,
+}
+
+export const typeOf = ({ type }: AdvisoryEvent): EventTypeFilter =>
+  type.case ? types[type.case] : EventTypeFilter.UNSPECIFIED
+
+/** The one that tells how things stand; events are in order of time. */
+export const latestApproved = ({ events }: Advisory): AdvisoryEvent | undefined =>
+  events.findLast(({ reviewState }) => reviewState === ReviewState.APPROVED)

@@ -1,0 +1,22 @@
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { kindOf } from '../../kind.ts'
+
+export const advisories = kindOf(AdvisorySchema, 'advisories', {
+  columns: {
+    advisory_id: ({ advisoryId }) => advisoryId,
+    artifact_name: ({ artifactName }) => artifactName,
+    /** What the artifact is built from, which the resource does not show; and with it the rest. */
+    origin: () => null,
+    terms: () => null,
+    texts: () => null,
+  },
+  sortable: {
+    advisory_id: 'advisory_id',
+    advisoryId: 'advisory_id',
+    artifact_name: 'artifact_name',
+    artifactName: 'artifact_name',
+  },
+})
+
+/** Found by nobody, and read by whoever knows one. */
+export const withdrawnAdvisories = kindOf(AdvisorySchema, 'withdrawn_advisories')

@@ -1,0 +1,141 @@
+// Writing advisories: for the calls of v1 and for imports alike.
+import { create, toBinary } from '@bufbuild/protobuf'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { alreadyExists, invalidArgument, invalidField, notFound } from '../../../aip/errors.ts'
+import { newChildUid, rootOf } from '../../../aip/uid.ts'
+import { violationsOf } from '../../../aip/validate.ts'
+import { sql } from '../../../store/sql.ts'
+import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import { createEntry, createIn } from '../../create.ts'
+import { removeEntry } from '../../delete.ts'
+import { entryOf, factsOf, messageOf } from '../../kind.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { isAdvisoryId, newAdvisoryId } from './advisory-id.ts'
+import { addTerms, addTexts, removeTerms } from './index-terms.ts'
+import { advisories, withdrawnAdvisories } from './table.ts'
+import { listed, termsOf, textsOf } from './terms.ts'
+
+type Setting = Pick<Surroundings, 'now' | 'random'>
+
+/** Rows stay small enough to be read many at a time. */
+const largest = 512 * 1024
+
+/** A new advisory, with its events; answers its uid. Its id is made unless it has one. */
+export function* createAdvisory(
+  { now, random }: Setting,
+  group: string,
+  draft: Advisory,
+  origin = '',
+): Work<string> {
+  const uid = newChildUid(group, random)
+  const advisory = create(AdvisorySchema, {
+    ...draft,
+    uid,
+    advisoryId: draft.advisoryId || newAdvisoryId(random),
+  })
+  if (!isAdvisoryId(advisory.advisoryId))
+    throw invalidField('advisory_id', 'must be CGA and three times four of 23456789cfghjmpqrvwx')
+  settleEvents(advisory, now(), random)
+  requireValid(advisory)
+  const columns = columnsOf(advisory, origin)
+  const taken = `there is an advisory ${advisory.advisoryId} already`
+  const gone = yield* first(sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`)
+  if (gone) throw alreadyExists(taken)
+  yield* createIn(group, advisories, advisory, { uid, now: now(), columns: columns.values }, taken)
+  yield* addTerms(rootOf(uid), uid, columns.terms)
+  yield* addTexts(rootOf(uid), columns.texts)
+  return uid
+}
+
+/** Changes an advisory; what has not changed is not written. */
+export function* reviseAdvisory(
+  { now, random }: Setting,
+  uid: string,
+  revise: (advisory: Advisory) => void,
+  newOrigin?: string,
+): Work<Advisory> {
+  const row = yield* first(selectForUpdate(advisories.table, uid))
+  if (!row) throw notFound(AdvisorySchema.typeName, uid)
+  const { proto, updateTime: before, columns } = keptOf(row)
+  const [, , origin, oldTerms] = columns as string[]
+  const advisory = messageOf(advisories, proto)
+  revise(advisory)
+  settleEvents(advisory, now(), random)
+  requireValid(advisory)
+  const isSame = Buffer.compare(toBinary(AdvisorySchema, advisory), proto) === 0
+  if (isSame && (newOrigin === undefined || newOrigin === origin)) return advisory
+  const updateTime = Math.max(now(), before + 1)
+  advisory.updateTime = timestampFromMs(updateTime)
+  const { values, terms, texts } = columnsOf(advisory, newOrigin ?? origin ?? '')
+  yield* updateEntry(
+    advisories.table,
+    entryOf(advisories, advisory, factsOf(uid, advisory, updateTime), values),
+  )
+  const [had, has] = [new Set((oldTerms ?? '').split('\n').filter(Boolean)), new Set(terms)]
+  yield* removeTerms(rootOf(uid), uid, [...had.difference(has)])
+  yield* addTerms(rootOf(uid), uid, [...has.difference(had)])
+  yield* addTexts(rootOf(uid), texts)
+  return advisory
+}
+
+/** Nobody finds it any more; whoever knows it reads when it was withdrawn. */
+export function* withdrawAdvisory({ now }: Setting, uid: string): Work<void> {
+  const row = yield* first(selectForUpdate(advisories.table, uid))
+  if (!row) throw notFound(AdvisorySchema.typeName, uid)
+  const { proto, updateTime: before, columns } = keptOf(row)
+  const advisory = messageOf(advisories, proto)
+  const time = Math.max(now(), before + 1)
+  advisory.deleteTime = timestampFromMs(time)
+  advisory.updateTime = timestampFromMs(time)
+  const { createTime } = advisory
+  yield* removeTerms(rootOf(uid), uid, String(columns[3]).split('\n').filter(Boolean))
+  yield* removeEntry(advisories, uid)
+  yield* createEntry(withdrawnAdvisories, advisory, { uid, now: time })
+  const kept = create(AdvisorySchema, { ...advisory, ...(createTime && { createTime }) })
+  const facts = { ...factsOf(uid, kept, time), name: advisory.advisoryId }
+  yield* updateEntry(withdrawnAdvisories.table, entryOf(withdrawnAdvisories, kept, facts))
+}
+
+/** Events lie below their advisory, in order of time. */
+function settleEvents(advisory: Advisory, now: number, random: Setting['random']): void {
+  for (const event of advisory.events) {
+    event.uid ||= newChildUid(advisory.uid, random)
+    event.createTime ??= timestampFromMs(now)
+  }
+  advisory.events.sort((a, b) => timeOf(a) - timeOf(b))
+}
+
+const timeOf = ({ createTime }: AdvisoryEvent) => (createTime ? timestampMs(createTime) : 0)
+
+function requireValid(advisory: Advisory): void {
+  const [violation, ...others] = violationsOf(AdvisorySchema, advisory)
+  if (violation) throw invalidArgument(violation, ...others)
+  const broken = plainFields.find((field) => /\p{C}/u.test(advisory[field]))
+  if (broken)
+    throw invalidField(AdvisorySchema.field[broken].name, 'must hold no line breaks or control characters')
+  for (const [at, event] of advisory.events.entries()) {
+    if (/\p{C}/u.test(event.author + event.reviewer))
+      throw invalidField(
+        `events[${at}].author`,
+        'and reviewer must hold no line breaks or control characters',
+      )
+    if (!event.type.case) throw invalidField(`events[${at}].type`, 'is required: what has happened')
+  }
+  if (toBinary(AdvisorySchema, advisory).length > largest)
+    throw invalidField('events', `must be at most ${largest} bytes together with the rest`)
+}
+
+const plainFields = [
+  ...(['author', 'artifactName', 'artifactType', 'artifactArchitecture'] as const),
+  ...(['componentName', 'componentType', 'componentLocation'] as const),
+]
+
+function columnsOf(advisory: Advisory, origin: string) {
+  const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
+  const values = [advisory.advisoryId, advisory.artifactName, origin, listed(terms), listed(texts)]
+  return { terms, texts, values }
+}
