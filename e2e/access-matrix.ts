@@ -11,6 +11,7 @@ import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_b
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { newChildUid } from '../server/aip/uid.ts'
 import { builtInRole } from '../server/policy/built-in-roles.ts'
 import { createEntry } from '../server/resources/create.ts'
@@ -61,6 +62,8 @@ const provider = {
 const association = { name: 'accounts', amazon: { account: '123456789012' } }
 const repo = { name: 'static-base' }
 const tag = { name: 'latest', digest: `sha256:${'0'.repeat(64)}` }
+const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
+const event = { pendingUpstreamFix: { note: 'reported' } }
 const invite = { roleUid: viewerRole, ttl: '3600s' }
 
 async function make({ door, owner }: Scene, method: DescMethod, request: JsonObject): Promise<string> {
@@ -102,6 +105,16 @@ async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
 const makeRepo = (scene: Scene) => make(scene, ReposService.method.createRepo, { parent: scene.here, repo })
 const makeTag = async (scene: Scene) =>
   make(scene, TagsService.method.createTag, { parent: await makeRepo(scene), tag })
+
+/** An advisory with its uid and that of its event, as v1 answers them. */
+async function makeAdvisory({ door, owner, here }: Scene): Promise<{ id: string; event: string }> {
+  const request = { parentId: here, advisory: { ...advisory, events: [event] } }
+  const { body, error } = await door.call(Advisories.method.create, request, owner.token)
+  if (!body) throw new Error(`Create failed: ${error?.message}`)
+  const [first] = body.events as { id: string }[]
+  return { id: body.id as string, event: first?.id ?? '' }
+}
+const makeAdvisoryUid = async (scene: Scene) => (await makeAdvisory(scene)).id
 
 type Maker = (scene: Scene) => Promise<string>
 
@@ -262,6 +275,35 @@ export const matrix: Record<string, MatrixRow> = {
     codes: owners,
   },
   'platform.registry.v2beta1.TagsService.DeleteTag': deletes(makeTag),
+
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisory': get(makeAdvisoryUid),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOsv': get(makeAdvisoryUid),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOpenVex': get(makeAdvisoryUid),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.ListAdvisories': lists(makeAdvisoryUid),
+  'platform.vulnerabilities.v1.Advisories.Create': {
+    request: ({ here }) => ({ parentId: here, advisory }),
+    codes: owners,
+  },
+  'platform.vulnerabilities.v1.Advisories.Update': {
+    request: async (scene) => ({ id: await makeAdvisoryUid(scene), ...advisory, aliases: [] }),
+    codes: owners,
+  },
+  'platform.vulnerabilities.v1.Advisories.Delete': {
+    request: async (scene) => ({ id: await makeAdvisoryUid(scene) }),
+    codes: owners,
+  },
+  'platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent': {
+    request: async (scene) => ({ parentId: await makeAdvisoryUid(scene), advisoryEvent: event }),
+    codes: owners,
+  },
+  'platform.vulnerabilities.v1.Advisories.ListAdvisoryEvents': {
+    request: async (scene) => ({ parentId: await makeAdvisoryUid(scene) }),
+    codes: readers,
+  },
+  'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': {
+    request: async (scene) => ({ id: (await makeAdvisory(scene)).event, ...event, status: 'APPROVED' }),
+    codes: owners,
+  },
 
   // Their bearer need not be an access token: one of ours leads to its own identity, and is no refresh token.
   'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 0, 0, 0, 0, 0] },

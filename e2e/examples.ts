@@ -99,7 +99,7 @@ function counting(): (size: number) => Buffer {
   }
 }
 
-/** Leaves out what differs from run to run: uids become numbers in order of appearance, times and tokens words. */
+/** Leaves out what differs from run to run: uids and names of advisories become numbers in order of appearance, times and tokens words. */
 function plain(): (answer: Answer) => Answer {
   const segments = new Map<string, string>()
   const number = (hex: string) => {
@@ -112,7 +112,7 @@ function plain(): (answer: Answer) => Answer {
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
-      .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b/g, number)
+      .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, number)
       .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
     return JSON.parse(text) as Answer
   }

@@ -42,6 +42,24 @@ export async function runStemmad(folder: string, args: string[], env?: NodeJS.Pr
   return watch(start(folder, args, env)).exited
 }
 
+/** Runs it until something is so, and then no longer, whatever it was doing. */
+export async function runAndKill(
+  folder: string,
+  args: string[],
+  isEnough: () => Promise<boolean>,
+): Promise<void> {
+  const child = start(folder, args)
+  const { exited } = watch(child)
+  let isOver = false
+  void exited.then(() => {
+    isOver = true
+  })
+  while (!isOver && !(await isEnough())) await pause(5)
+  // The launcher and what it has launched.
+  if (!isOver && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  await exited
+}
+
 function watch(child: ChildProcess) {
   let [stdout, stderr] = ['', '']
   child.stdout?.on('data', (chunk) => (stdout += chunk))

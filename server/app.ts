@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DescService } from '@bufbuild/protobuf'
+import type { DescService, JsonObject } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
@@ -15,6 +16,7 @@ import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
@@ -65,8 +67,17 @@ import { tagsService } from './resources/registry/tags/tags.ts'
 import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/surroundings.ts'
+import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
+import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
 import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
-import { advisories, withdrawnAdvisories } from './resources/vulnerabilities/advisories/table.ts'
+import { advisories } from './resources/vulnerabilities/advisories/table.ts'
+import {
+  createAdvisory,
+  reviseAdvisory,
+  withdrawAdvisory,
+} from './resources/vulnerabilities/advisories/write.ts'
+import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
+import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
@@ -115,7 +126,6 @@ const kinds = [
   repos,
   tags,
   advisories,
-  withdrawnAdvisories,
 ]
 
 /** The kinds whose rows are tallied. */
@@ -141,11 +151,35 @@ function endpointsOf(
     serve(GroupInvitesService, groupInvitesService(surroundings)),
     serve(ReposService, reposService(surroundings)),
     serve(TagsService, tagsService(surroundings)),
-    serve(AdvisoriesService, advisoriesService(surroundings)),
+    serve(AdvisoriesService, advisoriesService(surroundings, advisoryWriters(config))),
+    serve(
+      Advisories,
+      advisoriesOfV1(surroundings, {
+        create: (group, draft) => createAdvisory(surroundings, group, draft),
+        revise: (uid, change) => reviseAdvisory(surroundings, uid, change),
+        withdraw: (uid) => withdrawAdvisory(surroundings, uid),
+      }),
+    ),
     serve(SecurityTokenService, sts),
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()
 }
+
+/** Advisories as others read them. */
+const advisoryWriters = ({ baseUrl }: Config): Writers => ({
+  osv: (advisory, source) => writeOsv(advisory, source, source?.importTime) as JsonObject,
+  openVex(advisory) {
+    const { uid, author, events, updateTime } = advisory
+    const id = `${baseUrl}/vulnerabilities/v2beta1/advisories/${uid}:openvex`
+    const timestamp = updateTime ? timestampMs(updateTime) : 0
+    return writeOpenVex([advisory], {
+      id,
+      author,
+      timestamp,
+      version: Math.max(1, events.length),
+    }) as JsonObject
+  },
+})
 
 type Methods<S extends DescService> = { [name in keyof S['method']]: Handler }
 

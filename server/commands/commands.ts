@@ -4,6 +4,7 @@ import { bootstrap } from './bootstrap.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
+import { importRecords } from './import.ts'
 import { keys } from './keys.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
@@ -11,7 +12,17 @@ import { token } from './token.ts'
 import { users } from './users.ts'
 import { verify } from './verify.ts'
 
-const commands: Record<string, Command> = { serve, bootstrap, users, token, verify, keys, migrate, check }
+const commands: Record<string, Command> = {
+  serve,
+  bootstrap,
+  users,
+  token,
+  verify,
+  keys,
+  import: importRecords,
+  migrate,
+  check,
+}
 
 export async function runCommand([name = 'help', ...args]: string[]): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined

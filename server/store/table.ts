@@ -61,26 +61,45 @@ export const keptOf = ([proto, updateTime, ...columns]: Row): Kept => ({ proto, 
 const keptColumns = (table: Table) => raw(['proto', 'update_time', ...table.columns].join(', '))
 
 /** `above` leads from the organization down to the parent. */
-export function* insertEntry(table: Table, entry: Entry, above: readonly string[]): Work<void> {
-  const columns = [
-    'uid',
-    'parent',
-    'root',
-    'name',
-    'create_time',
-    'update_time',
-    'proto',
-    'json',
-    'shape',
-    ...table.columns,
-  ]
-  const values = [
-    ...[entry.uid, entry.parent, entry.root, entry.name, entry.createTime, entry.updateTime],
-    ...[entry.proto, entry.json, entry.shape, ...entry.columns],
-  ]
-  yield sql`insert into ${raw(table.name)} (${raw(columns.join(', '))}) values ${tuple(values)}`
-  yield* adjustTally(table.name, above, 1)
+export function insertEntry(table: Table, entry: Entry, above: readonly string[]): Work<void> {
+  return insertEntries(table, [entry], above)
 }
+
+const everyColumn = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
+/** As many as a statement may have that is prepared once and kept. */
+const valuesAtOnce = 200
+
+/** Several that lie in the same place. */
+export function* insertEntries(
+  table: Table,
+  entries: readonly Entry[],
+  above: readonly string[],
+): Work<void> {
+  yield* insertUncounted(table, entries)
+  if (entries.length > 0) yield* adjustTally(table.name, above, entries.length)
+}
+
+/** Rows that are in no total. */
+export const insertUncounted = (table: Table, entries: readonly Entry[]): Work<void> =>
+  insertRows(table.name, [...everyColumn, ...table.columns], entries.map(valuesOf))
+
+/** Rows of any table, several with a statement. */
+export function* insertRows(
+  name: string,
+  columns: readonly string[],
+  rows: readonly (readonly Value[])[],
+): Work<void> {
+  const atOnce = Math.max(1, Math.floor(valuesAtOnce / columns.length))
+  for (let at = 0; at < rows.length; at += atOnce) {
+    const some = rows.slice(at, at + atOnce).map(tuple)
+    yield sql`insert into ${raw(name)} (${raw(columns.join(', '))}) values ${join(some, ', ')}`
+  }
+}
+
+const valuesOf = (entry: Entry): Value[] => [
+  ...[entry.uid, entry.parent, entry.root, entry.name, entry.createTime, entry.updateTime],
+  ...[entry.proto, entry.json, entry.shape, ...entry.columns],
+]
 
 export function* updateEntry(table: Table, entry: Entry): Work<void> {
   const own = table.columns.map((column, at) => sql`, ${raw(column)} = ${entry.columns[at] ?? null}`)

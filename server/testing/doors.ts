@@ -1,7 +1,7 @@
 // The same call through either door, described once: a method and its request as JSON.
-import type { DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
+import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
-import { anyUnpack } from '@bufbuild/protobuf/wkt'
+import { anyUnpack, StructSchema } from '@bufbuild/protobuf/wkt'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import * as details from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
@@ -87,17 +87,19 @@ export function grpcDoor(url: string): Door {
         const asIs = (value: Buffer) => value
         client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
           if (error) resolve({ error: errorOf(error.code, error.details, error.metadata) })
-          else
-            resolve({
-              body: JSON.parse(
-                writeJson(method.output, fromBinary(method.output, reply ?? new Uint8Array())),
-              ),
-            })
+          else resolve({ body: bodyOf(method.output, reply ?? Buffer.alloc(0)) })
         })
       })
     },
     close: () => client.close(),
   }
+}
+
+/** As our own writer has it; documents of others are what they are. */
+function bodyOf(desc: DescMessage, bytes: Buffer): JsonObject {
+  const message = fromBinary(desc, bytes)
+  const isDocument = desc.typeName === StructSchema.typeName
+  return isDocument ? (toJson(desc, message) as JsonObject) : JSON.parse(writeJson(desc, message))
 }
 
 const schemas = Object.values(details).filter(

@@ -1,35 +1,55 @@
 // Writes what advisories are found by.
 import type { Sql } from '../../../store/sql.ts'
-import { sql } from '../../../store/sql.ts'
+import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { trigramsOf } from './terms.ts'
+import { hashOf, numberOf, termHash, trigramsOf } from './terms.ts'
 
 /** The elements of a JSON array as rows of one column, `value`. */
-const each = (items: readonly string[]): Sql => sql`/*pg json_array_elements_text( -- */ json_each(
+const each = (items: readonly unknown[]): Sql => sql`/*pg json_array_elements( -- */ json_each(
   ${JSON.stringify(items)} /*pg ::json) as t(value) -- */ )
   `
 
-export function* addTerms(root: string, uid: string, terms: readonly string[]): Work<void> {
-  if (terms.length === 0) return
-  yield sql`insert into advisory_terms (root, term, uid) select ${root}, value, ${uid} from ${each(terms)}
+/** One of the two things that stand together in an element. */
+const element = (at: 0 | 1, type: 'bigint' | 'text'): Sql =>
+  raw(`/*pg (value->>${at})::${type} -- */ json_extract(value, '$[${at}]')
+    `)
+
+type Pair = [number, number]
+
+/** In the order of the index, so that neighbours are written together. */
+const sorted = (pairs: readonly Pair[]) => pairs.toSorted(([a, b], [c, d]) => a - c || b - d)
+
+/** A term of an advisory. */
+export type Indexed = { term: string; uid: string }
+
+export function* addTerms(root: string, indexed: readonly Indexed[]): Work<void> {
+  if (indexed.length === 0) return
+  const pairs = indexed.map(({ term, uid }): Pair => [termHash(root, term), numberOf(uid)])
+  yield sql`insert into advisory_terms (term, advisory)
+    select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(sorted(pairs))}
     where true on conflict do nothing`
 }
 
 export function* removeTerms(root: string, uid: string, terms: readonly string[]): Work<void> {
   if (terms.length === 0) return
-  yield sql`delete from advisory_terms where root = ${root} and uid = ${uid}
-    and term in (select value from ${each(terms)})`
+  const pairs = terms.map((term): Pair => [termHash(root, term), numberOf(uid)])
+  yield sql`delete from advisory_terms where advisory = ${numberOf(uid)}
+    and term in (select ${element(0, 'bigint')} from ${each(pairs)})`
 }
 
 /** Texts that are new to the organization are taken apart. */
 export function* addTexts(root: string, texts: readonly string[]): Work<void> {
   if (texts.length === 0) return
-  const added = yield sql`insert into advisory_texts (root, content) select ${root}, value from ${each(texts)}
-    where true on conflict do nothing returning content`
-  for (const [content] of added) {
-    const trigrams = trigramsOf(content as string)
-    if (trigrams.length > 0)
-      yield sql`insert into advisory_trigrams (root, trigram, content)
-        select ${root}, value, ${content as string} from ${each(trigrams)} where true on conflict do nothing`
-  }
+  const numbered = [...new Set(texts)].map((text): [number, string] => [hashOf(`${root}\n${text}`), text])
+  const added = yield sql`insert into advisory_texts (number, content)
+    select ${element(0, 'bigint')}, ${element(1, 'text')}
+    from ${each(numbered.sort(([a], [b]) => a - b))} where true on conflict do nothing
+    returning number, content`
+  const pairs = added.flatMap(([number, content]) =>
+    trigramsOf(content as string).map((trigram): Pair => [hashOf(`${root}\n${trigram}`), number as number]),
+  )
+  if (pairs.length > 0)
+    yield sql`insert into advisory_trigrams (trigram, content)
+      select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(sorted(pairs))}
+      where true on conflict do nothing`
 }

@@ -8,11 +8,13 @@ import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import type { Found } from '../../list.ts'
 import type { Field } from './terms.ts'
-import { folded, listed, termOf, trigramsOf } from './terms.ts'
+import { folded, hashOf, listed, termHash, termOf, trigramsOf } from './terms.ts'
 
 /** More than these are many. */
-const few = 2000
+const fewEnough = 2000
 const rarest = 3
+const mostHashes = 5000
+const numbersAtOnce = 512
 
 /** The terms of which an advisory must have one. */
 type Wish = string[]
@@ -40,66 +42,91 @@ export function wishesOf(request: ListAdvisoriesRequest): Wish[] {
   ].filter((terms) => terms.length > 0)
 }
 
-/** What a request asks for, in these organizations. */
-export function* search(request: ListAdvisoriesRequest, roots: readonly string[]): Work<Found> {
+/** What a request asks for, in these organizations. What an index finds is looked at as well, for it may err. */
+export function* search(
+  request: ListAdvisoriesRequest,
+  roots: readonly string[],
+  few = fewEnough,
+): Work<Found> {
   const filters: Sql[] = request.excludeEventAuthors.map(
     (author) => sql`not ${has(termOf('eventAuthor', author))}`,
   )
-  let only: Set<string> | undefined
-  const keep = (uids: readonly string[]) => {
-    only = only ? only.intersection(new Set(uids)) : new Set(uids)
+  let only: Set<number> | undefined
+  const keep = (numbers: readonly number[] | undefined) => {
+    if (numbers) only = only ? only.intersection(new Set(numbers)) : new Set(numbers)
   }
   for (const wish of wishesOf(request)) {
-    const uids = yield* findFew(roots, wish)
-    if (uids) keep(uids)
-    else filters.push(sql`(${join(wish.map(has), ' or ')})`)
+    keep(yield* findFew(roots, wish, few))
+    filters.push(sql`(${join(wish.map(has), ' or ')})`)
   }
   const query = folded(request.query)
   if (query !== '') {
-    const texts = yield* findTexts(roots, query)
-    const uids =
-      texts &&
-      (yield* findFew(
-        roots,
-        texts.map((text) => termOf('text', text)),
-      ))
-    if (uids) keep(uids)
-    else filters.push(contains('texts', query))
+    const texts = yield* findTexts(roots, query, few)
+    if (texts)
+      keep(
+        yield* findFew(
+          roots,
+          texts.map((text) => termOf('text', text)),
+          few,
+        ),
+      )
+    filters.push(contains('texts', query))
   }
-  return { filters, ...(only && { only: [...only] }) }
+  return only ? { filters, only: yield* uidsOf([...only]) } : { filters }
 }
 
-/** The uids, unless they are many. */
-function* findFew(roots: readonly string[], terms: readonly string[]): Work<string[] | undefined> {
-  if (terms.length === 0 || roots.length === 0) return []
-  const rows = yield* all(sql`select distinct uid from advisory_terms
-    where root in ${among(roots)} and term in ${among(terms)} limit ${few + 1}`)
-  return rows.length > few ? undefined : rows.map(([uid]) => uid as string)
+/** The numbers of advisories that have one of these terms, unless they are many. */
+function* findFew(
+  roots: readonly string[],
+  terms: readonly string[],
+  few: number,
+): Work<number[] | undefined> {
+  const hashes = roots.flatMap((root) => terms.map((term) => termHash(root, term)))
+  if (hashes.length > mostHashes) return undefined
+  if (hashes.length === 0) return []
+  const rows = yield* all(sql`select distinct advisory from advisory_terms
+    where term in ${among(hashes)} limit ${few + 1}`)
+  return rows.length > few ? undefined : rows.map(([number]) => number as number)
+}
+
+function* uidsOf(numbers: readonly number[]): Work<string[]> {
+  const uids: string[] = []
+  for (let at = 0; at < numbers.length; at += numbersAtOnce) {
+    const some = among(numbers.slice(at, at + numbersAtOnce))
+    for (const [uid] of yield sql`select uid from advisories where number in ${some}`)
+      uids.push(uid as string)
+  }
+  return uids
 }
 
 /** The texts that hold a query, unless they are many. */
-function* findTexts(roots: readonly string[], query: string): Work<string[] | undefined> {
-  if (roots.length === 0) return []
-  const trigrams = yield* rarestOf(roots, trigramsOf(query))
-  const [first, ...others] = trigrams
-  // Of less than three characters there are many, or soon will be.
-  if (first === undefined) return undefined
-  const further = others.map(
-    (trigram) => sql` and exists (select 1 from advisory_trigrams o
-      where o.root = t.root and o.trigram = ${trigram} and o.content = t.content)`,
-  )
-  const rows = yield* all(sql`select distinct content from advisory_trigrams t
-    where root in ${among(roots)} and trigram = ${first}${join(further, '')}
-    and ${contains('content', query)} limit ${few + 1}`)
-  return rows.length > few ? undefined : rows.map(([content]) => content as string)
+function* findTexts(roots: readonly string[], query: string, few: number): Work<string[] | undefined> {
+  const found: string[] = []
+  for (const root of roots) {
+    const [first, ...others] = yield* rarestOf(
+      trigramsOf(query).map((trigram) => hashOf(`${root}\n${trigram}`)),
+    )
+    // Of less than three characters there are many, or soon will be.
+    if (first === undefined) return undefined
+    const further = others.map(
+      (trigram) => sql` and exists (select 1 from advisory_trigrams o
+        where o.trigram = ${trigram} and o.content = t.content)`,
+    )
+    const rows = yield* all(sql`select x.content from advisory_trigrams t
+      join advisory_texts x on x.number = t.content where t.trigram = ${first}${join(further, '')}
+      and ${contains('x.content', query)} limit ${few + 1}`)
+    for (const [content] of rows) found.push(content as string)
+    if (found.length > few) return undefined
+  }
+  return found
 }
 
 /** The few that stand in the fewest texts: the others tell little. */
-function* rarestOf(roots: readonly string[], trigrams: readonly string[]): Work<string[]> {
-  const counted: { trigram: string; count: number }[] = []
+function* rarestOf(trigrams: readonly number[]): Work<number[]> {
+  const counted: { trigram: number; count: number }[] = []
   for (const trigram of trigrams.slice(0, 32)) {
     const rows = yield* all(sql`select count(*) from (select 1 from advisory_trigrams
-      where root in ${among(roots)} and trigram = ${trigram} limit ${few}) some`)
+      where trigram = ${trigram} limit ${fewEnough}) t`)
     counted.push({ trigram, count: rows[0]?.[0] as number })
   }
   const sorted = counted.sort((a, b) => a.count - b.count)
@@ -108,5 +135,6 @@ function* rarestOf(roots: readonly string[], trigrams: readonly string[]): Work<
 
 const has = (term: string): Sql => contains('terms', listed([term]))
 
-const contains = (column: 'terms' | 'texts' | 'content', part: string): Sql => sql`/*pg strpos( -- */ instr(
+const contains = (column: 'terms' | 'texts' | 'x.content', part: string): Sql =>
+  sql`/*pg strpos( -- */ instr(
   ${raw(column)}, ${part}) > 0`

@@ -1,10 +1,13 @@
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { kindOf } from '../../kind.ts'
+import { numberOf } from './terms.ts'
 
 export const advisories = kindOf(AdvisorySchema, 'advisories', {
   columns: {
     advisory_id: ({ advisoryId }) => advisoryId,
     artifact_name: ({ artifactName }) => artifactName,
+    /** By which its terms lead to it. */
+    number: ({ uid }) => numberOf(uid),
     /** What the artifact is built from, which the resource does not show; and with it the rest. */
     origin: () => null,
     terms: () => null,

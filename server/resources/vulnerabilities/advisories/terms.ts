@@ -1,6 +1,6 @@
 // What advisories are found by: terms, which must be met exactly, and texts, of which a part is enough.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { latestApproved, typeOf } from './event-type.ts'
+import { latestApproved, typeOf } from '../event-type.ts'
 
 /** One letter for each field, so that a term says which it is of. */
 export const fields = {
@@ -70,3 +70,19 @@ export function trigramsOf(text: string): string[] {
 
 /** Many in one column, each of which can be looked for. */
 export const listed = (items: readonly string[]) => `\n${items.join('\n')}\n`
+
+/** Of 52 bits, which every number here holds: far and near texts have different ones, hardly ever the same. */
+export function hashOf(text: string): number {
+  let [low, high] = [0x811c9dc5, 0x9747b28c]
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    low = Math.imul(low ^ unit, 0x01000193)
+    high = Math.imul(high ^ unit, 0x85ebca6b) ^ (low >>> 15)
+  }
+  return (low >>> 0) + ((high ^ (high >>> 13)) & 0xfffff) * 2 ** 32
+}
+
+/** The number of an advisory: the last segment of a uid is random enough. */
+export const numberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
+
+export const termHash = (root: string, term: string) => hashOf(`${root}\n${term}`)

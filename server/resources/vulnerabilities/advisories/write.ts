@@ -2,22 +2,27 @@
 import { create, toBinary } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import {
+  AdvisorySchema,
+  AdvisoryEvent_FalsePositiveDetermination_TypeSchema as ReasonSchema,
+  ReviewStateSchema,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, invalidArgument, invalidField, notFound } from '../../../aip/errors.ts'
 import { newChildUid, rootOf } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 import { sql } from '../../../store/sql.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import { insertUncounted, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
-import { createEntry, createIn } from '../../create.ts'
+import { createIn } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { isAdvisoryId, newAdvisoryId } from './advisory-id.ts'
 import { addTerms, addTexts, removeTerms } from './index-terms.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
-import { listed, termsOf, textsOf } from './terms.ts'
+import { listed, numberOf, termsOf, textsOf } from './terms.ts'
 
 type Setting = Pick<Surroundings, 'now' | 'random'>
 
@@ -32,6 +37,7 @@ export function* createAdvisory(
   origin = '',
 ): Work<string> {
   const uid = newChildUid(group, random)
+  const time = now()
   const advisory = create(AdvisorySchema, {
     ...draft,
     uid,
@@ -39,14 +45,18 @@ export function* createAdvisory(
   })
   if (!isAdvisoryId(advisory.advisoryId))
     throw invalidField('advisory_id', 'must be CGA and three times four of 23456789cfghjmpqrvwx')
-  settleEvents(advisory, now(), random)
+  settleEvents(advisory, time, random)
   requireValid(advisory)
+  sortEvents(advisory)
   const columns = columnsOf(advisory, origin)
   const taken = `there is an advisory ${advisory.advisoryId} already`
   const gone = yield* first(sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`)
   if (gone) throw alreadyExists(taken)
-  yield* createIn(group, advisories, advisory, { uid, now: now(), columns: columns.values }, taken)
-  yield* addTerms(rootOf(uid), uid, columns.terms)
+  yield* createIn(group, advisories, advisory, { uid, now: time, columns: columns.values }, taken)
+  yield* addTerms(
+    rootOf(uid),
+    columns.terms.map((term) => ({ term, uid })),
+  )
   yield* addTexts(rootOf(uid), columns.texts)
   return uid
 }
@@ -61,11 +71,12 @@ export function* reviseAdvisory(
   const row = yield* first(selectForUpdate(advisories.table, uid))
   if (!row) throw notFound(AdvisorySchema.typeName, uid)
   const { proto, updateTime: before, columns } = keptOf(row)
-  const [, , origin, oldTerms] = columns as string[]
+  const [, , , origin, oldTerms] = columns as string[]
   const advisory = messageOf(advisories, proto)
   revise(advisory)
   settleEvents(advisory, now(), random)
   requireValid(advisory)
+  sortEvents(advisory)
   const isSame = Buffer.compare(toBinary(AdvisorySchema, advisory), proto) === 0
   if (isSame && (newOrigin === undefined || newOrigin === origin)) return advisory
   const updateTime = Math.max(now(), before + 1)
@@ -77,7 +88,10 @@ export function* reviseAdvisory(
   )
   const [had, has] = [new Set((oldTerms ?? '').split('\n').filter(Boolean)), new Set(terms)]
   yield* removeTerms(rootOf(uid), uid, [...had.difference(has)])
-  yield* addTerms(rootOf(uid), uid, [...has.difference(had)])
+  yield* addTerms(
+    rootOf(uid),
+    [...has.difference(had)].map((term) => ({ term, uid })),
+  )
   yield* addTexts(rootOf(uid), texts)
   return advisory
 }
@@ -91,30 +105,36 @@ export function* withdrawAdvisory({ now }: Setting, uid: string): Work<void> {
   const time = Math.max(now(), before + 1)
   advisory.deleteTime = timestampFromMs(time)
   advisory.updateTime = timestampFromMs(time)
-  const { createTime } = advisory
-  yield* removeTerms(rootOf(uid), uid, String(columns[3]).split('\n').filter(Boolean))
+  yield* removeTerms(rootOf(uid), uid, String(columns[4]).split('\n').filter(Boolean))
   yield* removeEntry(advisories, uid)
-  yield* createEntry(withdrawnAdvisories, advisory, { uid, now: time })
-  const kept = create(AdvisorySchema, { ...advisory, ...(createTime && { createTime }) })
-  const facts = { ...factsOf(uid, kept, time), name: advisory.advisoryId }
-  yield* updateEntry(withdrawnAdvisories.table, entryOf(withdrawnAdvisories, kept, facts))
+  const facts = { ...factsOf(uid, advisory, time), name: advisory.advisoryId }
+  yield* insertUncounted(withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, facts)])
 }
 
-/** Events lie below their advisory, in order of time. */
+/** Events lie below their advisory. */
 function settleEvents(advisory: Advisory, now: number, random: Setting['random']): void {
   for (const event of advisory.events) {
     event.uid ||= newChildUid(advisory.uid, random)
     event.createTime ??= timestampFromMs(now)
   }
-  advisory.events.sort((a, b) => timeOf(a) - timeOf(b))
+}
+
+/** In order of time; once they hold, since what is wrong with one is told by its number in what was sent. */
+function sortEvents({ events }: Advisory): void {
+  events.sort((a, b) => timeOf(a) - timeOf(b))
 }
 
 const timeOf = ({ createTime }: AdvisoryEvent) => (createTime ? timestampMs(createTime) : 0)
 
-function requireValid(advisory: Advisory): void {
+export function requireValid(advisory: Advisory): void {
   const [violation, ...others] = violationsOf(AdvisorySchema, advisory)
   if (violation) throw invalidArgument(violation, ...others)
-  const broken = plainFields.find((field) => /\p{C}/u.test(advisory[field]))
+  // Only the service shows it, so the rules of the contract pass over it; but here somebody says it.
+  const { legacyAdvisoryId = '' } = advisory
+  const { maxLength } = rulesOf(AdvisorySchema.field.legacyAdvisoryId)
+  if (legacyAdvisoryId.length > maxLength)
+    throw invalidField('legacy_advisory_id', `must be at most ${maxLength} characters long`)
+  const broken = plainFields.find((field) => /\p{C}/u.test(advisory[field] ?? ''))
   if (broken)
     throw invalidField(AdvisorySchema.field[broken].name, 'must hold no line breaks or control characters')
   for (const [at, event] of advisory.events.entries()) {
@@ -124,6 +144,10 @@ function requireValid(advisory: Advisory): void {
         'and reviewer must hold no line breaks or control characters',
       )
     if (!event.type.case) throw invalidField(`events[${at}].type`, 'is required: what has happened')
+    if (!ReviewStateSchema.value[event.reviewState])
+      throw invalidField(`events[${at}].review_state`, 'must be one of the review states')
+    if (event.type.case === 'falsePositiveDetermination' && !ReasonSchema.value[event.type.value.type])
+      throw invalidField(`events[${at}].false_positive_determination.type`, 'must be one of the reasons')
   }
   if (toBinary(AdvisorySchema, advisory).length > largest)
     throw invalidField('events', `must be at most ${largest} bytes together with the rest`)
@@ -131,11 +155,13 @@ function requireValid(advisory: Advisory): void {
 
 const plainFields = [
   ...(['author', 'artifactName', 'artifactType', 'artifactArchitecture'] as const),
-  ...(['componentName', 'componentType', 'componentLocation'] as const),
+  ...(['componentName', 'componentType', 'componentLocation', 'legacyAdvisoryId'] as const),
 ]
 
-function columnsOf(advisory: Advisory, origin: string) {
+/** The values of the table's own columns, and what lies in tables beside it. */
+export function columnsOf(advisory: Advisory, origin: string) {
   const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
-  const values = [advisory.advisoryId, advisory.artifactName, origin, listed(terms), listed(texts)]
+  const { uid, advisoryId, artifactName } = advisory
+  const values = [advisoryId, artifactName, numberOf(uid), origin, listed(terms), listed(texts)]
   return { terms, texts, values }
 }

@@ -1,0 +1,54 @@
+// Severities: the vectors that both an advisory and an OSV record can hold.
+import type { Severity } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { Severity_Type as Type } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+
+export type Vector = { type: Type; score: string }
+
+const types = new Map<string, Type>([
+  ['CVSS_V2', Type.CVSS_V2],
+  ['CVSS_V3', Type.CVSS_V3],
+  ['CVSS_V4', Type.CVSS_V4],
+])
+const names = new Map([...types].map(([name, type]) => [type, name]))
+
+const v2 = [
+  ...['AV:[NAL]', 'AC:[LMH]', 'Au:[MSN]', '[CIA]:[NPC]', 'E:(?:U|POC|F|H|ND)', 'RL:(?:OF|TF|W|U|ND)'],
+  ...['RC:(?:UC|UR|C|ND)', 'CDP:(?:N|L|LM|MH|H|ND)', 'TD:(?:N|L|M|H|ND)', '[CIA]R:(?:L|M|H|ND)'],
+]
+const v3 = [
+  ...['AV:[NALP]', 'AC:[LH]', 'PR:[NLH]', 'UI:[NR]', 'S:[UC]', '[CIA]:[NLH]', 'E:[XUPFH]', 'RL:[XOTWU]'],
+  ...['RC:[XURC]', '[CIA]R:[XLMH]', 'MAV:[XNALP]', 'MAC:[XLH]', 'MPR:[XNLH]', 'MUI:[XNR]', 'MS:[XUC]'],
+  'M[CIA]:[XNLH]',
+]
+const v4 = [
+  ...['AV:[NALP]', 'AC:[LH]', 'AT:[NP]', 'PR:[NLH]', 'UI:[NPA]', '[VS][CIA]:[NLH]', 'E:[XAPU]'],
+  ...['[CIA]R:[XLMH]', 'MAV:[XNALP]', 'MAC:[XLH]', 'MAT:[XNP]', 'MPR:[XNLH]', 'MUI:[XNPA]', 'MV[CIA]:[XNLH]'],
+  ...['MSC:[XNLH]', 'MS[IA]:[XNLHS]', 'S:[XNP]', 'AU:[XNY]', 'R:[XAUI]', 'V:[XDC]', 'RE:[XLMH]'],
+  'U:(?:X|Clear|Green|Amber|Red)',
+]
+
+const vectorOf = (start: string, metrics: readonly string[]) =>
+  new RegExp(`^${start}(?:${metrics.join('|')})(?:/(?:${metrics.join('|')}))*$`)
+
+const forms = new Map<Type, RegExp>([
+  [Type.CVSS_V2, vectorOf('', v2)],
+  [Type.CVSS_V3, vectorOf('CVSS:3\\.[01]/', v3)],
+  [Type.CVSS_V4, vectorOf('CVSS:4\\.0/', v4)],
+])
+
+/** Longer than a vector with every metric there is. */
+const mostLength = 500
+
+/** Severities of other types, such as Ubuntu's words, and scores that are no vectors have no place here. */
+export function vectorFrom(name: string, score: string): Vector | undefined {
+  const type = types.get(name)
+  return type !== undefined && isVector(type, score) ? { type, score } : undefined
+}
+
+const isVector = (type: Type, score: string) =>
+  score.length <= mostLength && forms.get(type)?.test(score) === true
+
+export const osvSeverities = (severities: readonly Severity[]) =>
+  severities
+    .filter(({ type, score }) => isVector(type, score))
+    .map(({ type, score }) => ({ type: names.get(type), score }))

@@ -1,0 +1,16 @@
+// Names of vulnerabilities, as records of others give them.
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { rulesOf } from '@stemma/api/method.ts'
+
+const { pattern, maxItems } = rulesOf(AdvisorySchema.field.aliases)
+const aliasForm = new RegExp(pattern, 'u')
+const ownForm = /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/
+
+/** Whether an advisory can be published under it. */
+export const isOwnName = (text: string) => ownForm.test(text)
+
+export const isAlias = (text: string) => aliasForm.test(text)
+
+/** Each once, without what no alias may look like, and no more than an advisory can hold. */
+export const aliasesOf = (names: readonly string[]): string[] =>
+  [...new Set(names)].filter(isAlias).slice(0, maxItems)

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { parsePurl, purlOf } from './purl.ts'
+
+describe('a purl', () => {
+  test('names packages as their ecosystems do', () => {
+    const named: [string, string, string][] = [
+      ['npm', '@scope/name', 'pkg:npm/%40scope/name'],
+      ['go', 'example.com/a/b', 'pkg:golang/example.com/a/b'],
+      ['maven', 'org.example:core', 'pkg:maven/org.example/core'],
+      ['debian', 'libstdc++6', 'pkg:deb/debian/libstdc%2B%2B6'],
+      ['cargo', 'serde', 'pkg:cargo/serde'],
+    ]
+    for (const [type, name, purl] of named) {
+      assert.equal(purlOf(type, name), purl)
+      assert.deepEqual(parsePurl(purl), { type, name, version: '', origin: '' })
+    }
+    assert.equal(purlOf('pypi', 'Some_Package'), 'pkg:pypi/some-package')
+    assert.equal(purlOf('oci', 'nginx'), undefined)
+    assert.equal(purlOf('npm', '/'), undefined)
+  })
+
+  test('says the version and what the package is built from', () => {
+    assert.deepEqual(parsePurl('pkg:apk/alpine/libcrypto3@3.1.4-r0?arch=x86_64&upstream=openssl%403.1#sub'), {
+      ...{ type: 'alpine', name: 'libcrypto3', version: '3.1.4-r0', origin: 'openssl' },
+    })
+    assert.equal(parsePurl('pkg:npm/@scope/name@1.0')?.name, '@scope/name')
+  })
+
+  test('that is none is told from one', () => {
+    for (const text of ['', 'npm/a', 'pkg:', 'pkg:npm', 'pkg:npm/', 'pkg:npm/%zz', 'pkg:npm/a@%'])
+      assert.equal(parsePurl(text), undefined, text)
+  })
+
+  test('is read back as it was meant', () => {
+    const name = fc.stringMatching(/^[^/]+$/).filter((text) => text.isWellFormed())
+    fc.assert(
+      fc.property(fc.constantFrom('npm', 'go', 'alpine', 'cargo'), name, name, (type, text, version) => {
+        const found = parsePurl(purlOf(type, text, version) ?? '')
+        assert.deepEqual(found, { type, name: text, version, origin: '' })
+      }),
+    )
+  })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { violationsOf } from '../../../aip/validate.ts'
+import { RecordError } from './imported.ts'
+import { readSecdb } from './secdb.ts'
+
+const database = JSON.parse(readFileSync(join(import.meta.dirname, 'samples/secdb.json'), 'utf8'))
+const time = Date.parse('2024-01-01T00:00:00Z')
+
+describe('a security database', () => {
+  const imported = new Map(readSecdb(database, 'security.json', time).map((one) => [one.source, one]))
+
+  const historyOf = (source: string) =>
+    imported
+      .get(source)
+      ?.draft.events.map(({ type }) => (type.case === 'fixed' ? type.value.fixedVersion : type.case))
+
+  test('becomes an advisory for each package and vulnerability', () => {
+    assert.deepEqual([...imported.keys()].sort(), [
+      'secdb:os:curl:CVE-2023-90005',
+      'secdb:os:curl:CVE-2023-90006',
+      'secdb:os:curl:CVE-2023-90007',
+      'secdb:os:curl:GHSA-cccc-3333-dddd',
+      'secdb:os:util-linux:CGA-2345-6789-cfgh',
+      'secdb:os:util-linux:CVE-2017-90008',
+    ])
+    for (const { draft, createTime, updateTime } of imported.values()) {
+      assert.deepEqual(violationsOf(AdvisorySchema, draft), [])
+      assert.deepEqual([draft.author, draft.artifactType], ['packages.wolfi.dev', 'apk'])
+      assert.deepEqual([createTime, updateTime], [time, time])
+    }
+  })
+
+  test('tells which versions fix it', () => {
+    assert.deepEqual(historyOf('secdb:os:curl:CVE-2023-90005'), ['8.4.0-r0', '8.5.0-r0'])
+  })
+
+  test('tells by version 0 that nothing is affected', () => {
+    assert.deepEqual(historyOf('secdb:os:curl:CVE-2023-90007'), ['falsePositiveDetermination'])
+  })
+
+  test('may hold names of ours', () => {
+    const draft = imported.get('secdb:os:util-linux:CGA-2345-6789-cfgh')?.draft
+    assert.deepEqual([draft?.advisoryId, draft?.aliases], ['CGA-2345-6789-cfgh', []])
+  })
+
+  test('of a branch is told from those of others', () => {
+    const [one] = readSecdb({ ...database, distroversion: 'v3.20', reponame: 'main' }, 'main.json', time)
+    assert.match(one?.source ?? '', /^secdb:v3\.20\/main:curl:/)
+    assert.match(
+      readSecdb({ packages: database.packages }, 'a.json', time)[0]?.source ?? '',
+      /^secdb:a\.json:curl:/,
+    )
+  })
+
+  const malformed: [string, unknown, RegExp][] = [
+    ['without a name', { pkg: {} }, /^packages\[0\]\.pkg\.name must be a string$/],
+    ['that is null', null, /^packages\[0\] must be an object$/],
+    [
+      'with a list of fixes',
+      { pkg: { name: 'a', secfixes: ['1'] } },
+      /^packages\[0\]\.pkg\.secfixes must be an object$/,
+    ],
+    [
+      'with a number for a name',
+      { pkg: { name: 'a', secfixes: { '1-r0': [1] } } },
+      /^packages\[0\]\.pkg\.secfixes\.1-r0\[0\] must be a string$/,
+    ],
+  ]
+  for (const [what, item, message] of malformed)
+    test(`with a package ${what} is refused`, () => {
+      assert.throws(
+        () => readSecdb({ packages: [item] }, 'a.json', time),
+        (error) => error instanceof RecordError && message.test(error.message),
+      )
+    })
+})

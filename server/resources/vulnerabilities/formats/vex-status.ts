@@ -1,0 +1,77 @@
+// What VEX calls what has happened, and the other way round.
+import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { Happening } from './imported.ts'
+import { foundByPeople } from './imported.ts'
+
+export const statuses = ['under_investigation', 'affected', 'fixed', 'not_affected'] as const
+
+export type Status = (typeof statuses)[number]
+
+/** For a reading back, the last of those that are called alike counts. */
+const justifications = new Map<FalsePositive, string>([
+  [FalsePositive.VULNERABILITY_RECORD_ANALYSIS_CONTESTED, 'vulnerable_code_not_present'],
+  [FalsePositive.VULNERABLE_CODE_VERSION_NOT_USED, 'vulnerable_code_not_present'],
+  [FalsePositive.VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE, 'vulnerable_code_not_present'],
+  [FalsePositive.COMPONENT_VULNERABILITY_MISMATCH, 'component_not_present'],
+  [FalsePositive.VULNERABLE_CODE_NOT_IN_EXECUTION_PATH, 'vulnerable_code_not_in_execute_path'],
+  [
+    FalsePositive.VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY,
+    'vulnerable_code_cannot_be_controlled_by_adversary',
+  ],
+  [FalsePositive.INLINE_MITIGATIONS_EXIST, 'inline_mitigations_already_exist'],
+])
+
+export const reasons = new Map([...justifications].map(([type, name]) => [name, type]))
+
+/** The versions that a statement is about; none for all. */
+type Said = { status: Status; versions: string[]; text: Record<string, string> }
+
+/** What the latest approved event says; without one, nobody has come to a conclusion yet. */
+export function saidBy(event: AdvisoryEvent | undefined): Said {
+  const type = event?.type ?? { case: undefined }
+  switch (type.case) {
+    case undefined:
+    case 'detection':
+      return { status: 'under_investigation', versions: [], text: {} }
+    case 'fixed':
+      return { status: 'fixed', versions: [type.value.fixedVersion], text: notes(type.value.note) }
+    case 'patched':
+      return { status: 'fixed', versions: type.value.patchedVersions, text: notes(type.value.note) }
+    case 'falsePositiveDetermination': {
+      const { type: reason, note } = type.value
+      const justification = justifications.get(reason)
+      const impact = note || (justification ? '' : 'The artifact is not affected.')
+      const text = { ...(justification && { justification }), ...(impact && { impact_statement: impact }) }
+      return { status: 'not_affected', versions: [], text }
+    }
+    default: {
+      const action = type.value.note || actions[type.case]
+      return { status: 'affected', versions: [], text: { action_statement: action } }
+    }
+  }
+}
+
+const notes = (note: string): Record<string, string> => (note === '' ? {} : { status_notes: note })
+
+/** A statement that something is affected must say what to do, even where nobody has said it. */
+const actions = {
+  truePositiveDetermination: 'There is no fix yet.',
+  fixNotPlanned: 'A fix is not planned.',
+  analysisNotPlanned: 'An analysis is not planned.',
+  pendingUpstreamFix: 'The makers of the component have yet to fix it.',
+}
+
+/** What a statement says has happened. */
+export function happeningOf(status: Status, version: string, note: string, reason: FalsePositive): Happening {
+  switch (status) {
+    case 'under_investigation':
+      return foundByPeople
+    case 'affected':
+      return { case: 'truePositiveDetermination', value: { note } }
+    case 'fixed':
+      return { case: 'fixed', value: { fixedVersion: version, note } }
+    case 'not_affected':
+      return { case: 'falsePositiveDetermination', value: { type: reason, note } }
+  }
+}
