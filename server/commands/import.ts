@@ -49,7 +49,7 @@ export type Summary = Record<Outcome, number> & {
 }
 
 /** As many as a transaction that others wait for may hold. */
-const itemsAtOnce = 2000
+const itemsAtOnce = 1000
 const charactersAtOnce = 8 * 1024 * 1024
 const mostComplaints = 100
 

@@ -66,9 +66,6 @@ export function insertEntry(table: Table, entry: Entry, above: readonly string[]
 }
 
 const everyColumn = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
-/** As many as a statement may have that is prepared once and kept. */
-const valuesAtOnce = 200
-
 /** Several that lie in the same place. */
 export function* insertEntries(
   table: Table,
@@ -83,17 +80,17 @@ export function* insertEntries(
 export const insertUncounted = (table: Table, entries: readonly Entry[]): Work<void> =>
   insertRows(table.name, [...everyColumn, ...table.columns], entries.map(valuesOf))
 
-/** Rows of any table, several with a statement. */
+/**
+ * Rows of any table, each with a statement of its own: one that may break off after some of its rows makes the
+ * embedded engine copy every page it touches, and costs ten times as much.
+ */
 export function* insertRows(
   name: string,
   columns: readonly string[],
   rows: readonly (readonly Value[])[],
 ): Work<void> {
-  const atOnce = Math.max(1, Math.floor(valuesAtOnce / columns.length))
-  for (let at = 0; at < rows.length; at += atOnce) {
-    const some = rows.slice(at, at + atOnce).map(tuple)
-    yield sql`insert into ${raw(name)} (${raw(columns.join(', '))}) values ${join(some, ', ')}`
-  }
+  const head = raw(`insert into ${name} (${columns.join(', ')}) values `)
+  for (const row of rows) yield sql`${head}${tuple(row)}`
 }
 
 const valuesOf = (entry: Entry): Value[] => [

@@ -5,9 +5,12 @@ import type { Work } from '../../../store/work.ts'
 import { hashOf, numberOf, termHash, trigramsOf } from './terms.ts'
 
 /** The elements of a JSON array as rows of one column, `value`. */
-const each = (items: readonly unknown[]): Sql => sql`/*pg json_array_elements( -- */ json_each(
-  ${JSON.stringify(items)} /*pg ::json) as t(value) -- */ )
+const each = (items: string): Sql => sql`/*pg json_array_elements( -- */ json_each(
+  ${items} /*pg ::json) as t(value) -- */ )
   `
+
+/** JSON, written by hand: there are dozens of pairs for each advisory. */
+const asJson = (pairs: readonly Pair[]) => `[${pairs.map(([a, b]) => `[${a},${b}]`).join(',')}]`
 
 /** One of the two things that stand together in an element. */
 const element = (at: 0 | 1, type: 'bigint' | 'text'): Sql =>
@@ -16,8 +19,8 @@ const element = (at: 0 | 1, type: 'bigint' | 'text'): Sql =>
 
 type Pair = [number, number]
 
-/** In the order of the index, so that neighbours are written together. */
-const sorted = (pairs: readonly Pair[]) => pairs.toSorted(([a, b], [c, d]) => a - c || b - d)
+/** That of the index, so that neighbours are written together. */
+const inOrder = raw('order by 1, 2')
 
 /** A term of an advisory. */
 export type Indexed = { term: string; uid: string }
@@ -26,15 +29,15 @@ export function* addTerms(root: string, indexed: readonly Indexed[]): Work<void>
   if (indexed.length === 0) return
   const pairs = indexed.map(({ term, uid }): Pair => [termHash(root, term), numberOf(uid)])
   yield sql`insert into advisory_terms (term, advisory)
-    select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(sorted(pairs))}
-    where true on conflict do nothing`
+    select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(asJson(pairs))}
+    where true ${inOrder} on conflict do nothing`
 }
 
 export function* removeTerms(root: string, uid: string, terms: readonly string[]): Work<void> {
   if (terms.length === 0) return
   const pairs = terms.map((term): Pair => [termHash(root, term), numberOf(uid)])
   yield sql`delete from advisory_terms where advisory = ${numberOf(uid)}
-    and term in (select ${element(0, 'bigint')} from ${each(pairs)})`
+    and term in (select ${element(0, 'bigint')} from ${each(asJson(pairs))})`
 }
 
 /** Texts that are new to the organization are taken apart. */
@@ -43,13 +46,13 @@ export function* addTexts(root: string, texts: readonly string[]): Work<void> {
   const numbered = [...new Set(texts)].map((text): [number, string] => [hashOf(`${root}\n${text}`), text])
   const added = yield sql`insert into advisory_texts (number, content)
     select ${element(0, 'bigint')}, ${element(1, 'text')}
-    from ${each(numbered.sort(([a], [b]) => a - b))} where true on conflict do nothing
+    from ${each(JSON.stringify(numbered))} where true ${inOrder} on conflict do nothing
     returning number, content`
   const pairs = added.flatMap(([number, content]) =>
     trigramsOf(content as string).map((trigram): Pair => [hashOf(`${root}\n${trigram}`), number as number]),
   )
   if (pairs.length > 0)
     yield sql`insert into advisory_trigrams (trigram, content)
-      select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(sorted(pairs))}
-      where true on conflict do nothing`
+      select ${element(0, 'bigint')}, ${element(1, 'bigint')} from ${each(asJson(pairs))}
+      where true ${inOrder} on conflict do nothing`
 }
