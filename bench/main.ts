@@ -1,6 +1,7 @@
 // Benchmarks, as ratios against a bound taken in the same run. `npm run bench -- get list` runs those alone.
 import { loadavg } from 'node:os'
 import { benchAccess } from './access.ts'
+import { benchAdvisories } from './advisories.ts'
 import { benchBindings } from './bindings.ts'
 import { pinning } from './cores.ts'
 import { benchCreates } from './creates.ts'
@@ -20,6 +21,7 @@ const benches: Record<string, Bench> = {
   bindings: benchBindings,
   access: benchAccess,
   exchange: benchExchange,
+  advisories: benchAdvisories,
   grpc: benchGrpc,
   creates: benchCreates,
   pages: benchPages,

@@ -12,6 +12,7 @@ import { folded, hashOf, listed, termHash, termOf, trigramsOf } from './terms.ts
 
 /** More than these are many. */
 const fewEnough = 2000
+const some = 100
 const rarest = 3
 const mostHashes = 5000
 const numbersAtOnce = 512
@@ -56,12 +57,13 @@ export function* search(
     if (numbers) only = only ? only.intersection(new Set(numbers)) : new Set(numbers)
   }
   for (const wish of wishesOf(request)) {
-    keep(yield* findFew(roots, wish, few))
+    // Where only some are left, looking at each of them is cheaper than looking for others.
+    if (!only || only.size > some) keep(yield* findFew(roots, wish, few))
     filters.push(sql`(${join(wish.map(has), ' or ')})`)
   }
   const query = folded(request.query)
   if (query !== '') {
-    const texts = yield* findTexts(roots, query, few)
+    const texts = only ? undefined : yield* findTexts(roots, query, few)
     if (texts)
       keep(
         yield* findFew(
