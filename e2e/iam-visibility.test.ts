@@ -11,6 +11,9 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import fc from 'fast-check'
 import { nameOf } from '../server/policy/capabilities.ts'
@@ -81,12 +84,20 @@ const kinds: Kind[] = [
     get: GroupAccessRequestsService.method.getGroupAccessRequest,
     uids: ({ requests }) => uidsOf(requests),
   },
+  { list: ReposService.method.listRepos, get: ReposService.method.getRepo, uids: ({ repos }) => repos },
+  { list: TagsService.method.listTags, get: TagsService.method.getTag, uids: ({ tags }) => tags },
+  {
+    list: AdvisoriesService.method.listAdvisories,
+    get: AdvisoriesService.method.getAdvisory,
+    uids: ({ advisories }) => advisories,
+  },
 ]
 
 /** What makes callers differ in these lists, and some capabilities that must make no difference. */
 const capabilities = [
   ...['groups.list', 'identity.list', 'roles.list', 'role_bindings.list', 'identity_providers.list'],
-  ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update', 'repo.list'],
+  ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update'],
+  ...['repo.list', 'tag.list', 'advisories.list', 'repo.update'],
 ]
 
 type Filter = {

@@ -1,6 +1,6 @@
 // A random world for property tests: organizations, who is in them and what they hold. It is drawn as numbers,
 // so that fast-check can shrink it, and written straight into the store.
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
@@ -11,6 +11,9 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import fc from 'fast-check'
 import { builtInRoles } from '../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../server/policy/capabilities.ts'
@@ -23,6 +26,11 @@ import { identities } from '../server/resources/iam/identities/table.ts'
 import { identityProviders } from '../server/resources/iam/identity-providers/table.ts'
 import { roleBindings } from '../server/resources/iam/role-bindings/table.ts'
 import { roles } from '../server/resources/iam/roles/table.ts'
+import { repos } from '../server/resources/registry/repos/table.ts'
+import { tags } from '../server/resources/registry/tags/table.ts'
+import { newAdvisoryId } from '../server/resources/vulnerabilities/advisories/advisory-id.ts'
+import { advisories } from '../server/resources/vulnerabilities/advisories/table.ts'
+import { columnsOf } from '../server/resources/vulnerabilities/advisories/write.ts'
 import type { Store } from '../server/store/db.ts'
 import { raw, sql } from '../server/store/sql.ts'
 
@@ -41,6 +49,10 @@ export type World = {
   associations: string[]
   invites: { uid: string; role: string }[]
   requests: { uid: string; user: string }[]
+  repos: string[]
+  /** In repos. */
+  tags: string[]
+  advisories: string[]
 }
 
 /** Stands for one of however many there turn out to be. */
@@ -85,6 +97,9 @@ export const anyPlan = (capabilities: readonly string[]) =>
     associations: fc.array(nth, { maxLength: 12, size: 'max' }),
     invites: fc.array(fc.record({ group: nth, role: nth }), { maxLength: 10, size: 'max' }),
     requests: fc.array(fc.record({ group: nth, user: nth }), { maxLength: 10, size: 'max' }),
+    repos: fc.array(nth, { maxLength: 10, size: 'max' }),
+    tags: fc.array(nth, { maxLength: 15, size: 'max' }),
+    advisories: fc.array(nth, { maxLength: 12, size: 'max' }),
   })
 
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
@@ -134,6 +149,7 @@ export function buildWorld(plan: Plan): World {
     uid: newChild(groupAt(group)),
     user: pick(users, user) ?? '',
   }))
+  const repoUids = plan.repos.map((group) => newChild(groupAt(group)))
   return {
     ...{ groups: groupUids, roles: [...builtIns, ...customs], users, workloads },
     bindings: distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
@@ -141,6 +157,9 @@ export function buildWorld(plan: Plan): World {
     associations: [...new Set(plan.associations.map(groupAt))],
     invites: plan.invites.map(givenIn),
     requests: distinct(requests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
+    repos: repoUids,
+    tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
+    advisories: plan.advisories.map((group) => newChild(groupAt(group))),
   }
 }
 
@@ -200,6 +219,18 @@ export function plant(store: Store, world: World): Promise<void> {
         columns: [user],
       })
     }
+    for (const [at, uid] of world.repos.entries())
+      yield* createEntry(repos, create(RepoSchema, { name: `repo-${at}` }), { ...facts(uid), columns: [''] })
+    for (const [at, uid] of world.tags.entries()) {
+      const tag = create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` })
+      yield* createEntry(tags, tag, facts(uid))
+    }
+    for (const uid of world.advisories) {
+      const advisoryId = newAdvisoryId(randomBytes)
+      const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
+      const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
+      yield* createEntry(advisories, advisory, { ...facts(uid), columns: columnsOf(advisory, '').values })
+    }
   })
 }
 
@@ -227,6 +258,7 @@ const provider = (defaultRole: string) =>
 
 /** In an order in which nothing is left that refers to what is gone. */
 const planted = [
+  ...['tags', 'repos', 'advisories'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
   ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
 ]
