@@ -275,6 +275,10 @@ export const matrix: Record<string, MatrixRow> = {
     codes: owners,
   },
   'platform.registry.v2beta1.TagsService.DeleteTag': deletes(makeTag),
+  'platform.registry.Registry.ListTagHistory': {
+    request: async (scene) => ({ parentId: await makeTag(scene) }),
+    codes: readers,
+  },
 
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisory': get(makeAdvisoryUid),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOsv': get(makeAdvisoryUid),

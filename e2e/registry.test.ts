@@ -2,17 +2,18 @@
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { talliedKinds } from '../server/app.ts'
 import { checkTally } from '../server/store/check.ts'
-import { sql } from '../server/store/sql.ts'
 import type { Stage } from './examples.ts'
 import { detail, examples, violations } from './examples.ts'
 
 const { getRepo, listRepos, createRepo, updateRepo, deleteRepo, getRepoReadme, updateRepoReadme } =
   ReposService.method
 const { getTag, listTags, createTag, deleteTag } = TagsService.method
+const { listTagHistory } = Registry.method
 const { createGroup, deleteGroup } = GroupsService.method
 
 const digest = (character: string) => `sha256:${character.repeat(64)}`
@@ -199,7 +200,7 @@ examples('repos', {
 
 examples('tags', {
   async 'a tag names an image, and is moved by being created again'(stage) {
-    const { succeed, platform } = stage
+    const { succeed } = stage
     const repo = await makeRepo(stage)
     const tag = await makeTag(stage, repo, 'latest', 'a')
     const { uid, createTime, updateTime } = tag
@@ -212,10 +213,13 @@ examples('tags', {
     assert.deepEqual({ ...moved, updateTime }, { ...tag, digest: digest('b') })
     assert.ok(String(moved.updateTime) > String(updateTime))
     await succeed(createTag, { parent: repo, tag: { name: 'latest', digest: digest('b'), deprecated: true } })
-    const history = await platform.store.query(
-      sql`select digest from tag_history where tag = ${uid as string} order by update_time`,
-    )
-    assert.deepEqual(history.flat(), [digest('a'), digest('b')])
+    const past = async (more: JsonObject = {}) =>
+      (
+        (await succeed(listTagHistory, { parentId: uid as string, ...more })).items as { digest: string }[]
+      ).map((item) => item.digest)
+    assert.deepEqual(await past(), [digest('b'), digest('a')])
+    assert.deepEqual(await past({ end: moved.updateTime as string }), [digest('a')])
+    assert.deepEqual(await past({ start: moved.updateTime as string }), [digest('b')])
     assert.equal((await succeed(listTags, {})).totalCount, '1')
     await nothingIsMiscounted(stage)
   },

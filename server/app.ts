@@ -14,12 +14,13 @@ import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/i
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
-import type { Registry } from 'prom-client'
+import type { Registry as Figures } from 'prom-client'
 import { issuerRuleOf } from './aip/issuer.ts'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
@@ -67,6 +68,7 @@ import { tagsService } from './resources/registry/tags/tags.ts'
 import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Surroundings } from './resources/surroundings.ts'
+import { registryOfV1 } from './resources/v1/registry/registry.ts'
 import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
 import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
 import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
@@ -151,6 +153,7 @@ function endpointsOf(
     serve(GroupInvitesService, groupInvitesService(surroundings)),
     serve(ReposService, reposService(surroundings)),
     serve(TagsService, tagsService(surroundings)),
+    serve(Registry, registryOfV1(surroundings)),
     serve(AdvisoriesService, advisoriesService(surroundings, advisoryWriters(config))),
     serve(
       Advisories,
@@ -265,7 +268,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   }
 }
 
-function plainPaths(store: Store, registry: Registry, isDraining: () => boolean): PlainPaths {
+function plainPaths(store: Store, registry: Figures, isDraining: () => boolean): PlainPaths {
   return {
     '/healthz': () => text(200, 'ok\n'),
     '/readyz': () => {
