@@ -5,7 +5,6 @@ import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabil
 import type { Item } from '../server/resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, prepareImport } from '../server/resources/vulnerabilities/advisories/import-batch.ts'
 import type { Store } from '../server/store/db.ts'
-import { all } from '../server/store/work.ts'
 import { measure } from './load.ts'
 import { startProcess } from './processes.ts'
 import { rates, seconds, warmSeconds } from './ratio-line.ts'
@@ -65,7 +64,7 @@ export async function benchAdvisories(): Promise<Line[]> {
 }
 
 const plantAdvisories = (count: number) => async (store: Store, organization: string) => {
-  await store.write(() => all(prepareImport))
+  await store.write(prepareImport)
   for (let at = 0; at < count; at += batch) {
     const items = Array.from({ length: batch }, (_, more) => itemOf(at + more))
     await store.write(() => importBatch(organization, items))

@@ -8,7 +8,6 @@ import { RecordError } from '../resources/vulnerabilities/formats/imported.ts'
 import { readRecord } from '../resources/vulnerabilities/formats/read.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
-import { all } from '../store/work.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { openProgress } from './import/progress.ts'
@@ -49,7 +48,7 @@ export type Summary = Record<Outcome, number> & {
 }
 
 /** As many as a transaction that others wait for may hold. */
-const itemsAtOnce = 1000
+const itemsAtOnce = 500
 const charactersAtOnce = 8 * 1024 * 1024
 const mostComplaints = 100
 
@@ -60,7 +59,7 @@ export async function importFrom(
   complain: (line: string) => void,
 ): Promise<Summary> {
   const records = await recordsIn(path)
-  await store.write(() => all(prepareImport))
+  await store.write(prepareImport)
   const progress = openProgress(records.count)
   const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
   const time = Date.now()

@@ -7,7 +7,6 @@ import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { lineage, rootOf } from '../../../aip/uid.ts'
-import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -59,7 +58,9 @@ export function faultOf(draft: Advisory): string | undefined {
 }
 
 /** Many rows go to many places, so the embedded engine keeps more of them at hand while it imports. */
-export const prepareImport: Sql = raw('/*pg select 1 -- */ pragma cache_size = -65536')
+export function* prepareImport(): Work<void> {
+  yield raw('/*pg select 1 -- */ pragma cache_size = -32768')
+}
 
 /** What became of each, in their order. None may have a fault, and no two the same source. */
 export function* importBatch(group: string, items: readonly Item[]): Work<Outcome[]> {
