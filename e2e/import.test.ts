@@ -14,6 +14,7 @@ import { grpcDoor, restDoor } from '../server/testing/doors.ts'
 import type { Person, Platform } from '../server/testing/platform.ts'
 import { onEachStore, startPlatform } from '../server/testing/platform.ts'
 import { remove, runAndKill, runStemmad, temporaryFolder } from './stemmad.ts'
+import { zipOf } from './zip.ts'
 
 const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = AdvisoriesService.method
 
@@ -229,6 +230,46 @@ onEachStore('an import of advisories', (engine) => {
     assert.equal((await importing(await put('vex.json', vex))).new, 1)
     const [advisory] = await list({ latestEventType: 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION' })
     assert.equal(advisory?.artifactName, 'left-pad')
+  })
+
+  test('reads archives, lines, and what is piped in', async () => {
+    const archive = join(folder, 'all.zip')
+    const inside = {
+      'a.json': JSON.stringify(osv(60)),
+      'b/c.json': JSON.stringify(osv(61)),
+      'd.txt': 'no record',
+    }
+    await writeFile(archive, zipOf({ ...inside, 'broken.json': '{' }))
+    const summary = await importing(archive)
+    assert.deepEqual([summary.new, summary.broken], [2, 1])
+    assert.match(complaints[0] ?? '', /all\.zip:broken\.json: /)
+    await writeFile(archive, zipOf(inside, false))
+    assert.equal((await importing(archive, owner.organization)).same, 2)
+    const lines = [osv(62), osv(63), '', osv(64)]
+      .map((one) => (one === '' ? '' : JSON.stringify(one)))
+      .join('\n')
+    assert.equal((await importing(await put('all.ndjson', lines))).new, 3)
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const settings = [
+      ...['--data-dir', dataDir, '--base-url', baseUrl],
+      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
+    ]
+    for (const [piped, count] of [
+      [lines, 3],
+      [JSON.stringify(osv(65), undefined, 2), 1],
+      [JSON.stringify(osv(66)), 1],
+    ] as const) {
+      const { organization } = await platform.found('acme')
+      const args = ['import', 'advisories', '--group', organization, '-', ...settings]
+      const { code, stdout, stderr } = await runStemmad(folder, args, undefined, piped)
+      assert.equal(code, 0, stderr)
+      assert.match(
+        stdout,
+        new RegExp(`^${count} ${count === 1 ? 'record' : 'records'}: advisories ${count} new`),
+      )
+    }
+    await assert.rejects(importing(await put('no.zip', 'no archive')), /no\.zip/)
+    await assert.rejects(importing(join(folder, 'nowhere.json')), /nowhere/)
   })
 
   test('says what is wrong with how it is called', async () => {

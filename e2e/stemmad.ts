@@ -28,18 +28,31 @@ export type Served = {
 export const temporaryFolder = () => mkdtemp(join(tmpdir(), 'stemma-serve-'))
 export const remove = (folder: string) => rm(folder, { recursive: true, force: true })
 
-function start(folder: string, args: string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+function start(
+  folder: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
   return spawn(node, [launcher, ...args], {
     cwd: folder,
     // Nothing of what the tests were started with, and a group of its own.
     env: { PATH: process.env.PATH, HOME: folder, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
     detached: true,
   })
 }
 
-export async function runStemmad(folder: string, args: string[], env?: NodeJS.ProcessEnv): Promise<Ran> {
-  return watch(start(folder, args, env)).exited
+/** `piped` is what it reads on standard input. */
+export async function runStemmad(
+  folder: string,
+  args: string[],
+  env?: NodeJS.ProcessEnv,
+  piped?: string,
+): Promise<Ran> {
+  const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe')
+  child.stdin?.end(piped)
+  return watch(child).exited
 }
 
 /** Runs it until something is so, and then no longer, whatever it was doing. */

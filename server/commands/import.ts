@@ -113,5 +113,5 @@ function told(summary: Summary): string {
   const { records, empty, broken } = summary
   const number = (count: number) => count.toLocaleString('en')
   const advisories = `${number(summary.new)} new, ${number(summary.changed)} changed, ${number(summary.same)} the same, ${number(summary.withdrawn)} withdrawn`
-  return `${number(records)} records: advisories ${advisories}; ${number(empty)} records name no package, ${number(broken)} are broken.`
+  return `${number(records)} ${records === 1 ? 'record' : 'records'}: advisories ${advisories}; ${number(empty)} records name no package, ${number(broken)} are broken.`
 }

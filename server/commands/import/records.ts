@@ -5,7 +5,7 @@ import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { buffer, text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Entry, ZipFile } from 'yauzl'
 import yauzl from 'yauzl'
@@ -84,33 +84,25 @@ async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string>
   return (await buffer(stream)).toString()
 }
 
-/** One document, or one a line. */
+/** One document, or one a line: the first line tells, by being one or not. */
 async function* piped(): AsyncGenerator<Found> {
-  const [first, rest] = await firstLine()
-  if (!isJson(first)) {
-    yield { file: 'standard input', text: `${first}\n${await text(rest)}` }
-    return
+  const document: string[] = []
+  let isLines: boolean | undefined
+  let size = 0
+  for await (const found of lines('standard input', process.stdin)) {
+    isLines ??= isJson(found.text)
+    if (isLines) yield found
+    else {
+      document.push(found.text)
+      size += found.text.length
+      if (size > largest) throw new UsageError(`what is piped in is larger than ${largest} bytes`)
+    }
   }
-  yield { file: 'standard input, line 1', text: first }
-  yield* lines('standard input', rest, 2)
+  if (document.length > 0) yield { file: 'standard input', text: document.join('\n') }
 }
 
-async function firstLine(): Promise<[string, NodeJS.ReadStream]> {
-  const chunks: string[] = []
-  process.stdin.setEncoding('utf8')
-  for await (const chunk of process.stdin.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk)
-    if (chunk.includes('\n')) break
-    if (chunks.join('').length > largest)
-      throw new UsageError(`what is piped in has a line of more than ${largest} bytes`)
-  }
-  const [line = '', ...more] = chunks.join('').split('\n')
-  if (more.length > 0) process.stdin.unshift(more.join('\n'))
-  return [line, process.stdin]
-}
-
-async function* lines(file: string, stream: NodeJS.ReadableStream, from = 1): AsyncGenerator<Found> {
-  let number = from
+async function* lines(file: string, stream: NodeJS.ReadableStream): AsyncGenerator<Found> {
+  let number = 1
   for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (line.trim() !== '') yield { file: `${file}, line ${number}`, text: line }
     number++

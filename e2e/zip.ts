@@ -1,0 +1,35 @@
+// A zip archive, as simple as one can be: nothing in it is compressed but what is told to be.
+import { crc32, deflateRawSync } from 'node:zlib'
+
+export function zipOf(files: Record<string, string>, isDeflated = true): Buffer {
+  const bodies: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const [name, text] of Object.entries(files)) {
+    const [path, plain] = [Buffer.from(name), Buffer.from(text)]
+    const data = isDeflated ? deflateRawSync(plain) : plain
+    // Version, flags, method, time and date; then checksum, sizes, and the length of the name.
+    const about = Buffer.alloc(26)
+    about.writeUInt16LE(20, 0)
+    about.writeUInt16LE(isDeflated ? 8 : 0, 4)
+    about.writeUInt16LE(0x21, 8)
+    about.writeUInt32LE(crc32(plain), 10)
+    about.writeUInt32LE(data.length, 14)
+    about.writeUInt32LE(plain.length, 18)
+    about.writeUInt16LE(path.length, 22)
+    bodies.push(Buffer.from('PK\x03\x04', 'latin1'), about, path, data)
+    const place = Buffer.alloc(14)
+    place.writeUInt32LE(offset, 10)
+    directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), about, place, path)
+    offset += 30 + path.length + data.length
+  }
+  const index = Buffer.concat(directory)
+  const end = Buffer.alloc(22)
+  end.write('PK\x05\x06', 'latin1')
+  const count = Object.keys(files).length
+  end.writeUInt16LE(count, 8)
+  end.writeUInt16LE(count, 10)
+  end.writeUInt32LE(index.length, 12)
+  end.writeUInt32LE(offset, 16)
+  return Buffer.concat([...bodies, index, end])
+}
