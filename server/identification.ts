@@ -84,12 +84,11 @@ export function openIdentification(
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
   // An issuer with a path has its metadata also where RFC 8414 puts it: before the path.
-  const below = (path: string) =>
-    path === paths.serverMetadata + prefix ? paths.serverMetadata : path.slice(prefix.length)
+  const metadata = paths.serverMetadata + prefix
+  const below = (path: string) => (path === metadata ? paths.serverMetadata : path.slice(prefix.length))
   let opened: Promise<Mount['handle']> | undefined
   return {
-    isFor: (path) =>
-      (path.startsWith(`${prefix}/`) && isSignIn(below(path))) || path === paths.serverMetadata + prefix,
+    isFor: (path) => path === metadata || (path.startsWith(prefix) && isSignIn(below(path))),
     async handle(request, response, { path, ...rest }) {
       opened ??= open().catch((error: unknown) => {
         opened = undefined

@@ -30,5 +30,6 @@ export function isSpecial(issuer: string, { isLoopbackAllowed, trusted }: Issuer
   return trusted.includes(issuer) || (isLoopbackAllowed && isLoopback(new URL(issuer)))
 }
 
-const isLoopback = ({ hostname }: URL) =>
+/** Whether an address leads to this very machine. */
+export const isLoopback = ({ hostname }: URL) =>
   hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)

@@ -1,7 +1,8 @@
 // Refresh tokens: each is good for one use, which yields the next. One that comes a second time was stolen, or
 // its successor was, and ends all that came from the same sign-in.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Narrowing } from '../aip/caller.ts'
+import { digestOf, isSame } from '../aip/digest.ts'
 import { invalidField, unauthenticated } from '../aip/errors.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
@@ -120,11 +121,6 @@ function* findRow({ id, secret }: Content): Work<Found | string> {
   if (!isSame(digest, digestOf(secret))) return 'its secret is another'
   return { family, identity, audience, expires, isUsed: isUsed !== 0, signedOut: signedOut ?? 0 }
 }
-
-const digestOf = (secret: string) => createHash('sha256').update(secret).digest('base64url')
-
-const isSame = (a: string, b: string) =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /** Whether something has the form of these tokens; there are others (login/provider.ts). */
 export const isRefreshToken = (token: string) => readContent(token) !== undefined

@@ -56,6 +56,16 @@ export function openThrottle(most: number, period: number, now: () => number): T
   }
 }
 
+export type Attempt = [Throttle, string]
+
+/** One that counts in several ways; answers what to call once it has succeeded. */
+export function attemptAll(attempts: readonly Attempt[]): () => void {
+  for (const [throttle, who] of attempts) throttle.attempt(who)
+  return () => {
+    for (const [throttle, who] of attempts) throttle.succeed(who)
+  }
+}
+
 const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
 
 /** Something that is refused counts against where it came from. */
@@ -75,7 +85,7 @@ export async function guarded<T>(
 }
 
 /** Who has one address of IPv6 has all of its network; and one of IPv4 may be written as one of IPv6. */
-function ownerOf(address: string): string {
+export function ownerOf(address: string): string {
   const plain = address.replace(/^\[|\]$/g, '').replace(/^::ffff:/i, '')
   if (!isIPv6(plain)) return plain
   const [head = ''] = plain.split('::')

@@ -1,7 +1,7 @@
 // Sign-in for people: every page and endpoint of it, behind one handler. Loaded when the first of them is asked for.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { methodNotAllowed, noSuchPath, StatusError } from '../../aip/errors.ts'
+import { internal, methodNotAllowed, noSuchPath, StatusError } from '../../aip/errors.ts'
 import type { IssuerRule } from '../../aip/issuer.ts'
 import type { Store } from '../../store/db.ts'
 import type { Exchange } from '../exchange.ts'
@@ -10,8 +10,8 @@ import type { Reach } from '../outbound.ts'
 import type { RefreshTokens } from '../refresh.ts'
 import { isRefreshToken } from '../refresh.ts'
 import type { Secret } from '../secret.ts'
-import type { Throttle } from '../throttle.ts'
-import { openThrottle } from '../throttle.ts'
+import type { Attempt, Throttle } from '../throttle.ts'
+import { attemptAll, openThrottle } from '../throttle.ts'
 import { devicePagesOf } from './device-pages.ts'
 import { contentSecurityPolicy } from './html.ts'
 import { paths, prefixOf } from './paths.ts'
@@ -151,13 +151,11 @@ export function openLogin(options: LoginOptions): Login {
     address: string,
   ): Promise<void> {
     const { accountId } = await provider().Session.get(provider().createContext(request, response) as never)
-    const counted: [Throttle, string][] = [
-      [perAddress, address],
-      ...(accountId === undefined ? [] : ([[perAccountAndAddress, accountId]] as [Throttle, string][])),
-    ]
-    for (const [throttle, who] of counted) throttle.attempt(who)
+    const attempts: Attempt[] = [[perAddress, address]]
+    if (accountId !== undefined) attempts.push([perAccountAndAddress, accountId])
+    const succeed = attemptAll(attempts)
     await provider().callback()(request, response)
-    if (!wrongCodes.has(request)) for (const [throttle, who] of counted) throttle.succeed(who)
+    if (!wrongCodes.has(request)) succeed()
   }
 
   async function answer(visit: Visit): Promise<void> {
@@ -183,14 +181,12 @@ export function openLogin(options: LoginOptions): Login {
       // Whoever went away while they still spoke is told nothing.
       if (request.destroyed && !request.complete) return
       if (!(thrown instanceof StatusError)) onError(thrown)
-      const error = thrown instanceof StatusError ? thrown : ourFault()
+      const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (response.headersSent) response.destroy()
       else send(visit, formPaths.includes(target.path) ? oauthError(error) : problemPage(error))
     }
   }
 }
-
-const ourFault = () => new StatusError(13, 'something went wrong on our side')
 
 const patternOf = (path: string) =>
   path

@@ -1,10 +1,12 @@
 // Sign-in as published clients of this API do it: the token comes back in the address of a page on the machine
 // of the person, or, for a program elsewhere, waits for it. Behind it is the same sign-in as everybody's.
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Provider } from 'oidc-provider'
 import * as oidc from 'openid-client'
 import { Code } from '../../aip/code.ts'
-import { invalidField, malformed, StatusError } from '../../aip/errors.ts'
+import { digestOf, isSame } from '../../aip/digest.ts'
+import { invalidField, StatusError } from '../../aip/errors.ts'
+import { isLoopback } from '../../aip/issuer.ts'
 import { isUid } from '../../aip/uid.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
@@ -23,7 +25,7 @@ import { notRegistered } from './sign-in.ts'
 import type { States } from './states.ts'
 import type { Upstream } from './upstream.ts'
 import type { Answer, Visit } from './visit.ts'
-import { wordsOf } from './visit.ts'
+import { expired, wordsOf } from './visit.ts'
 
 export type PublishedOptions = {
   provider(): Provider
@@ -126,9 +128,9 @@ export function openPublished(options: PublishedOptions) {
     }
     const code = await provider().AuthorizationCode.find(query.get('code') ?? '')
     const isOurs = code?.clientId === publishedClient && code.codeChallenge === digestOf(verifier)
-    if (!code?.accountId || !isOurs || !code.isValid) throw stale()
+    if (!code?.accountId || !isOurs || !code.isValid) throw expired()
     await code.consume().catch(() => {
-      throw stale()
+      throw expired()
     })
     return code.accountId
   }
@@ -178,9 +180,9 @@ export function openPublished(options: PublishedOptions) {
       if (browser !== undefined && isSame(asked.browser, digestOf(browser)) && asked.expires > now())
         return asked
     } catch {
-      throw stale()
+      throw expired()
     }
-    throw stale()
+    throw expired()
   }
 
   async function check({ query }: Visit): Promise<Answer> {
@@ -192,15 +194,12 @@ export function openPublished(options: PublishedOptions) {
   return { start, finish, check }
 }
 
-const stale = () => malformed('this sign-in has expired, or was begun in another browser; start again')
-
 /** Tokens in addresses go to the machine of the person, and nowhere else. */
 function requireLoopback(exit: string | null, redirect: string): void {
   if (exit !== 'redirect') throw invalidField('exit', 'must be redirect')
   const url = URL.canParse(redirect) ? new URL(redirect) : undefined
-  const isLoopback = url && /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(url.hostname)
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.hash === ''
-  if (!isLoopback || !isPlain)
+  if (!url || !isLoopback(url) || !isPlain)
     throw invalidField(
       'redirect',
       'must be an http address of this machine, such as http://localhost:8085/callback',
@@ -225,8 +224,3 @@ function unescapeOnce(text: string): string {
 }
 
 const cookieOf = (header = '') => new RegExp(`(?:^|; *)${cookie}=([\\w-]{22})(?:;|$)`).exec(header)?.[1]
-
-const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url')
-
-const isSame = (a: string, b: string) =>
-  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))

@@ -1,13 +1,14 @@
 // The sign-in page, which oidc-provider sends people to, and what they do there.
-import { createHash } from 'node:crypto'
 import type { Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
+import { digestOf } from '../../aip/digest.ts'
 import { malformed, StatusError } from '../../aip/errors.ts'
 import { isUid, userUid } from '../../aip/uid.ts'
 import type { Store } from '../../store/db.ts'
 import { StoreError } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
-import type { Throttle } from '../throttle.ts'
+import type { Attempt, Throttle } from '../throttle.ts'
+import { attemptAll, ownerOf } from '../throttle.ts'
 import { canonicalEmail, claim, findAccount, isEmail, loginOf } from './accounts.ts'
 import { hashPassword, isPassword, passwordFault } from './passwords.ts'
 import type { People } from './people.ts'
@@ -17,7 +18,7 @@ import { parameterOf, signInPages } from './sign-in-pages.ts'
 import { signInSecond } from './states.ts'
 import type { Upstream } from './upstream.ts'
 import type { Answer, Visit } from './visit.ts'
-import { sentence, wordsOf } from './visit.ts'
+import { expired, retryOf, sentence, wordsOf } from './visit.ts'
 
 export type SignInOptions = {
   provider(): Provider
@@ -103,21 +104,21 @@ export function openSignIn(options: SignInOptions) {
     const interaction = await interactionOf(visit)
     const form = await visit.form()
     const email = canonicalEmail(form.get('email') ?? '')
-    const account = createHash('sha256').update(email).digest('base64url')
+    const account = digestOf(email)
     // Whoever guesses keeps away themselves long before the person whose account it is.
-    const counted: [Throttle, string][] = [
+    const attempts: Attempt[] = [
       [perAddress, visit.address],
-      [perAccountAndAddress, `${account} ${visit.address}`],
+      [perAccountAndAddress, `${account} ${ownerOf(visit.address)}`],
       [perAccount, account],
     ]
     try {
-      for (const [throttle, who] of counted) throttle.attempt(who)
+      const succeed = attemptAll(attempts)
       const found = await store.read(() => findAccount(email))
       if (!(await isPassword(form.get('password') ?? '', found?.password)) || !found) {
         onSignIn({ by: 'pwd', address: visit.address, reason: 'wrong address or password' })
         return loginPage(interaction, { status: 401, fault: { field: 'password', words: wrong }, email })
       }
-      for (const [throttle, who] of counted) throttle.succeed(who)
+      succeed()
       return await finish(visit, interaction, 'pwd', { identity: found.identity, email })
     } catch (error) {
       return told(interaction, error, { email })
@@ -236,14 +237,11 @@ export function openSignIn(options: SignInOptions) {
     { field = 'email', ...typed }: Pick<Told, 'email' | 'organization'> & { field?: string } = {},
   ): Promise<Answer> {
     if (!(error instanceof StatusError)) throw error
-    const headers = error.headers['retry-after'] ? { 'retry-after': error.headers['retry-after'] } : {}
     const fault = { field, words: sentence(wordsOf(error)) }
-    return loginPage(interaction, { status: error.http, headers, fault, ...typed })
+    return loginPage(interaction, { status: error.http, headers: retryOf(error), fault, ...typed })
   }
 
   return { show, withPassword, withNewAccount, withOrganization, fromProvider, asBefore, cancel }
 }
 
 const notAnEmail = { field: 'new-email', words: 'The e-mail address is not one.' }
-
-const expired = () => malformed('this sign-in has expired, or was begun in another browser; start again')

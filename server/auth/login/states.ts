@@ -1,6 +1,6 @@
 // What sign-in remembers for a while: sessions, codes, refresh tokens, one-time links. Each is found by something
 // that only its bearer knows, of which the store has a digest, and what it says is encrypted.
-import { createHash } from 'node:crypto'
+import { digestOf } from '../../aip/digest.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -39,10 +39,9 @@ export type States = {
   removeByGrant(grant: string): Work<void>
 }
 
-const digestOf = (kind: string, id: string) =>
-  createHash('sha256').update(`${kind}\0${id}`).digest('base64url')
+const keyOf = (kind: string, id: string) => digestOf(`${kind}\0${id}`)
 
-const digestIf = (kind: string, id: string | undefined) => (id === undefined ? null : digestOf(kind, id))
+const keyIf = (kind: string, id: string | undefined) => (id === undefined ? null : keyOf(kind, id))
 
 export function openStates(secret: Secret, now: () => number): States {
   const purposeOf = (digest: string) => `sign-in state ${digest}`
@@ -66,11 +65,11 @@ export function openStates(secret: Secret, now: () => number): States {
 
   return {
     *put(kind, id, payload, seconds, handles = {}) {
-      const digest = digestOf(kind, id)
+      const digest = keyOf(kind, id)
       const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
-      const grant = digestIf('grant', handles.grant)
-      const userCode = digestIf(`${kind} user code`, handles.userCode)
-      const uid = digestIf(`${kind} uid`, handles.sessionUid)
+      const grant = keyIf('grant', handles.grant)
+      const userCode = keyIf(`${kind} user code`, handles.userCode)
+      const uid = keyIf(`${kind} uid`, handles.sessionUid)
       yield sql`insert into sign_in_states
         (id, sealed, grant_id, user_code, session_uid, identity, expire_time)
         values (${digest}, ${sealed}, ${grant}, ${userCode}, ${uid}, ${handles.identity ?? null},
@@ -79,20 +78,20 @@ export function openStates(secret: Secret, now: () => number): States {
           user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
           expire_time = excluded.expire_time`
     },
-    find: (kind, id) => findWhere(sql`s.id = ${digestOf(kind, id)}`),
-    findByUserCode: (kind, code) => findWhere(sql`s.user_code = ${digestOf(`${kind} user code`, code)}`),
-    findBySessionUid: (kind, uid) => findWhere(sql`s.session_uid = ${digestOf(`${kind} uid`, uid)}`),
+    find: (kind, id) => findWhere(sql`s.id = ${keyOf(kind, id)}`),
+    findByUserCode: (kind, code) => findWhere(sql`s.user_code = ${keyOf(`${kind} user code`, code)}`),
+    findBySessionUid: (kind, uid) => findWhere(sql`s.session_uid = ${keyOf(`${kind} uid`, uid)}`),
     *use(kind, id) {
-      const state = yield* findWhere(sql`s.id = ${digestOf(kind, id)}`)
+      const state = yield* findWhere(sql`s.id = ${keyOf(kind, id)}`)
       const rows = yield sql`update sign_in_states set use_time = ${now()}
-        where id = ${digestOf(kind, id)} and use_time is null returning id`
+        where id = ${keyOf(kind, id)} and use_time is null returning id`
       return rows.length > 0 ? state : undefined
     },
     *remove(kind, id) {
-      yield sql`delete from sign_in_states where id = ${digestOf(kind, id)}`
+      yield sql`delete from sign_in_states where id = ${keyOf(kind, id)}`
     },
     *removeByGrant(grant) {
-      yield sql`delete from sign_in_states where grant_id = ${digestOf('grant', grant)}`
+      yield sql`delete from sign_in_states where grant_id = ${keyOf('grant', grant)}`
     },
   }
 }

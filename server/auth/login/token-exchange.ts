@@ -6,7 +6,7 @@ import { narrowingAsked } from '../narrowing.ts'
 import type { Throttle } from '../throttle.ts'
 import { guarded } from '../throttle.ts'
 import type { Answer } from './visit.ts'
-import { wordsOf } from './visit.ts'
+import { retryOf, wordsOf } from './visit.ts'
 
 export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
@@ -76,7 +76,6 @@ const errorOf: Partial<Record<string, string>> = {
 /** In the words of RFC 6749. */
 export function oauthError(error: StatusError): Answer {
   const [violation] = error.violations
-  const wait = error.headers['retry-after']
   const isOurs = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
   return {
     status: isOurs || error.http >= 405 ? error.http : 400,
@@ -84,6 +83,6 @@ export function oauthError(error: StatusError): Answer {
       error: isOurs ? 'temporarily_unavailable' : (errorOf[violation?.field ?? ''] ?? 'invalid_request'),
       error_description: wordsOf(error),
     },
-    ...(wait && { headers: { 'retry-after': wait } }),
+    headers: retryOf(error),
   }
 }

@@ -74,13 +74,20 @@ export function wordsOf({ message, violations: [violation] }: StatusError): stri
   return `the ${violation.field.replaceAll('_', ' ')} ${violation.description}`
 }
 
+export const expired = () =>
+  malformed('this sign-in has expired, or was begun in another browser; start again')
+
+/** When it may be tried again, where that is known. */
+export const retryOf = ({ headers }: StatusError): Record<string, string> =>
+  headers['retry-after'] ? { 'retry-after': headers['retry-after'] } : {}
+
 /** What a page says of an error. */
 export function problemPage(error: StatusError): Answer {
   return {
     title: 'This did not work',
     body: html`<p role="alert">${sentence(wordsOf(error))}</p>`,
     status: error.http,
-    headers: error.headers['retry-after'] ? { 'retry-after': error.headers['retry-after'] } : {},
+    headers: retryOf(error),
   }
 }
 

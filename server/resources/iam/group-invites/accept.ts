@@ -1,5 +1,6 @@
 // Accepting an invite: what sign-in calls once it knows who somebody is.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { digestOf, isSame } from '../../../aip/digest.ts'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { sql } from '../../../store/sql.ts'
@@ -9,7 +10,7 @@ import { removeEntry } from '../../delete.ts'
 import { messageOf } from '../../kind.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { bindRole } from '../binding.ts'
-import { isRight, keyIdOf } from './code.ts'
+import { keyIdOf } from './code.ts'
 import { groupInvites } from './table.ts'
 
 export type Guest = {
@@ -37,7 +38,8 @@ function* findInvite({ now }: Setting, code: string, address: string | undefined
   if (!row) throw unusable()
   const [uid, proto, digest] = row as [string, Uint8Array, string]
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
-  if (!isRight(code, digest) || !expirationTime || timestampMs(expirationTime) <= now()) throw unusable()
+  if (!isSame(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now())
+    throw unusable()
   if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
   return { uid, roleUid, singleUse }
 }

@@ -1,5 +1,4 @@
 // The code of an invite: what is handed to the invited. The store keeps its digest alone.
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { RandomBytes } from '../../../aip/random.ts'
 
 export type Code = { group: string; keyId: string; secret: string }
@@ -14,14 +13,6 @@ export function makeCode(group: string, random: RandomBytes): { code: string; ke
   // Clients look for `grp` as the first key.
   const code = Buffer.from(JSON.stringify({ grp: group, kid: keyId, sec: secret })).toString('base64')
   return { code, keyId }
-}
-
-export const digestOf = (code: string) => createHash('sha256').update(code).digest('base64url')
-
-/** Takes as long for a wrong code as for a right one. */
-export function isRight(code: string, digest: string): boolean {
-  const [given, kept] = [Buffer.from(digestOf(code)), Buffer.from(digest)]
-  return given.length === kept.length && timingSafeEqual(given, kept)
 }
 
 /** The short name of a code; undefined where it is no code of ours. */

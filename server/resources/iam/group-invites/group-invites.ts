@@ -9,6 +9,7 @@ import type {
   UpdateGroupInviteRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { digestOf } from '../../../aip/digest.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { parentOf } from '../../../aip/uid.ts'
@@ -21,7 +22,7 @@ import { equalTo, listResources } from '../../list.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
 import { requireGivable } from '../giving.ts'
-import { digestOf, makeCode } from './code.ts'
+import { makeCode } from './code.ts'
 import { groupInvites } from './table.ts'
 
 const shortest = 1000

@@ -12,7 +12,7 @@ import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import { entryOf } from '../../kind.ts'
-import { newAdvisoryId } from './advisory-id.ts'
+import { newAdvisoryId } from '../advisory-id.ts'
 import type { Indexed } from './index-terms.ts'
 import { addTerms, addTexts } from './index-terms.ts'
 import { advisories } from './table.ts'
@@ -34,6 +34,7 @@ export type Item = {
 
 export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
 
+type Digested = { item: Item; digest: string }
 type Known = { advisory: string; digest: string; isThere: boolean }
 
 const sourceHash = (root: string, source: string) => hashOf(`${root}\n${source}`)
@@ -69,16 +70,17 @@ export function* importBatch(group: string, items: readonly Item[]): Work<Outcom
     root,
     items.map(({ source }) => source),
   )
-  const fresh: Item[] = []
+  const fresh: Digested[] = []
   const outcomes: Outcome[] = []
   for (const item of items) {
     const before = known.get(item.source)
-    if (before?.digest === digestOf(item)) outcomes.push('same')
-    else if (before) outcomes.push(yield* change(root, item, before))
+    const digest = digestOf(item)
+    if (before?.digest === digest) outcomes.push('same')
+    else if (before) outcomes.push(yield* change(root, { item, digest }, before))
     // What was withdrawn before it was known here is nobody's concern.
     else if (item.withdrawTime !== undefined) outcomes.push('withdrawn')
     else {
-      fresh.push(item)
+      fresh.push({ item, digest })
       outcomes.push('new')
     }
   }
@@ -99,8 +101,8 @@ function* findKnown(root: string, sources: readonly string[]): Work<Map<string, 
   )
 }
 
-function* addAll(group: string, items: readonly Item[]): Work<void> {
-  const made = items.map((item) => ({ item, ...advisoryOf(group, item) }))
+function* addAll(group: string, items: readonly Digested[]): Work<void> {
+  const made = items.map((one) => ({ ...one, ...advisoryOf(group, one.item) }))
   const indexed: Indexed[] = []
   const texts: string[] = []
   const entries = made.map(({ item, uid, advisory }) => {
@@ -114,9 +116,9 @@ function* addAll(group: string, items: readonly Item[]): Work<void> {
   yield* insertEntries(advisories.table, entries, lineage(group))
   yield* addTerms(rootOf(group), indexed)
   yield* addTexts(rootOf(group), texts)
-  const sources = made.map(({ item, uid }) => [
+  const sources = made.map(({ item, digest, uid }) => [
     ...[sourceHash(rootOf(group), item.source), item.source, numberOf(uid), uid],
-    ...[digestOf(item), item.format, item.record, item.updateTime],
+    ...[digest, item.format, item.record, item.updateTime],
   ])
   yield* insertRows('advisory_sources', sourceColumns, sources)
 }
@@ -142,9 +144,9 @@ function seeded(seed: string): (size: number) => Buffer {
 }
 
 /** What people added stays; what an import said before gives way to what it says now. */
-function* change(root: string, item: Item, { advisory: uid, isThere }: Known): Work<Outcome> {
+function* change(root: string, { item, digest }: Digested, { advisory: uid, isThere }: Known): Work<Outcome> {
   const { draft, origin, updateTime, withdrawTime } = item
-  yield sql`update advisory_sources set digest = ${digestOf(item)}, record = ${item.record}
+  yield sql`update advisory_sources set digest = ${digest}, record = ${item.record}
     where hash = ${sourceHash(root, item.source)} and source = ${item.source}`
   if (!isThere) return 'same'
   const random = seeded(`${uid}\0${item.source}\0${updateTime}`)

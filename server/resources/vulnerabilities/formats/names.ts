@@ -4,10 +4,6 @@ import { rulesOf } from '@stemma/api/method.ts'
 
 const { pattern, maxItems } = rulesOf(AdvisorySchema.field.aliases)
 const aliasForm = new RegExp(pattern, 'u')
-const ownForm = /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/
-
-/** Whether an advisory can be published under it. */
-export const isOwnName = (text: string) => ownForm.test(text)
 
 export const isAlias = (text: string) => aliasForm.test(text)
 

@@ -2,10 +2,11 @@
 import { create } from '@bufbuild/protobuf'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { isAdvisoryId } from '../advisory-id.ts'
 import { latestApproved } from '../event-type.ts'
 import type { Imported } from './imported.ts'
 import { approvedEvent, mostEvents, RecordError } from './imported.ts'
-import { aliasesOf, isOwnName } from './names.ts'
+import { aliasesOf } from './names.ts'
 import type { Claim } from './openvex-claims.ts'
 import { claimsOf } from './openvex-claims.ts'
 import { anyPurlOf, purlOf } from './purl.ts'
@@ -43,7 +44,7 @@ function importedOf(source: string, claims: Claim[], head: Head, isShared: boole
   const [first] = claims as [Claim] // a group is never empty
   const { name, artifact, component } = first
   const { author } = head
-  const isOurs = isOwnName(name) && !isShared
+  const isOurs = isAdvisoryId(name) && !isShared
   const names = claims.flatMap(({ aliases }) => aliases)
   return {
     source,

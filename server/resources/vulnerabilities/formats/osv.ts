@@ -2,13 +2,14 @@
 import { create } from '@bufbuild/protobuf'
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { isAdvisoryId } from '../advisory-id.ts'
 import { latestApproved } from '../event-type.ts'
 import type { Vector } from './cvss.ts'
 import { osvSeverities, vectorFrom } from './cvss.ts'
 import { ecosystemOf, typeOfEcosystem } from './ecosystems.ts'
 import type { Imported } from './imported.ts'
 import { approvedEvent, foundByPeople, mostEvents, RecordError } from './imported.ts'
-import { aliasesOf, isOwnName } from './names.ts'
+import { aliasesOf } from './names.ts'
 import type { Part } from './osv-parts.ts'
 import { partsOf, requireSize, textsOf } from './osv-parts.ts'
 import type { Affected } from './osv-ranges.ts'
@@ -33,7 +34,7 @@ export function readOsv(value: unknown, text?: string): Imported[] {
   const parts = partsOf(record)
   const texts = textsOf(record, parts, text)
   // A name of ours is for one artifact; where a record has several it is one more alias.
-  const isOurs = parts.length === 1 && isOwnName(id)
+  const isOurs = parts.length === 1 && isAdvisoryId(id)
   const [advisoryId, aliases] = isOurs ? [id, aliasesOf(others)] : ['', aliasesOf([id, ...others])]
   const author = authorOf(id)
   return parts.map((part, at) => ({

@@ -4,9 +4,10 @@ import {
   AdvisorySchema,
   AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { isAdvisoryId } from '../advisory-id.ts'
 import type { Happening, Imported } from './imported.ts'
 import { approvedEvent, mostEvents, RecordError } from './imported.ts'
-import { isAlias, isOwnName } from './names.ts'
+import { isAlias } from './names.ts'
 import type { Fields } from './record-fields.ts'
 import { faultOfLabel, fieldsOf, labelIn, listIn, textIn } from './record-fields.ts'
 
@@ -31,7 +32,7 @@ export function readSecdb(value: unknown, file: string, time: number): Imported[
         record: JSON.stringify({ reponame: repository, packages: [{ pkg: { name, secfixes } }] }),
         draft: create(AdvisorySchema, {
           ...{ author, artifactName: name, artifactType: 'apk' },
-          ...(isOwnName(id) ? { advisoryId: id } : { aliases: [id] }),
+          ...(isAdvisoryId(id) ? { advisoryId: id } : { aliases: [id] }),
           events: versions.slice(-mostEvents).map((version) => approvedEvent(author, time, saidBy(version))),
         }),
         origin: '',
