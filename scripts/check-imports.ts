@@ -13,6 +13,7 @@ const mayImport: Record<string, string[]> = {
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
   'server/identification': ['*'],
+  'server/services': ['*'],
   'server/commands': ['*'],
   'server/main': ['server/config', 'server/app', 'server/log', 'server/commands'],
   'server/config': [],

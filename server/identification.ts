@@ -1,5 +1,4 @@
-// Everything that tells who somebody is, put together: the exchange, registration, and sign-in for people. Beside
-// app.ts the only file that knows several rooms.
+// Everything that tells who somebody is, put together: the exchange, registration, and sign-in for people.
 import { randomBytes } from 'node:crypto'
 import { issuerRuleOf } from './aip/issuer.ts'
 import { askAwsOverNetwork } from './auth/ask-aws.ts'

@@ -1,4 +1,4 @@
-// Advisories as v1 writes them: conversions around what writes those of v2, which `server/app.ts` hands in.
+// Advisories as v1 writes them: conversions around what writes those of v2, which `server/services.ts` hands in.
 import { create } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type {

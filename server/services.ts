@@ -1,0 +1,135 @@
+// Every kind of resource and every service of the contract, with what answers it.
+import type { DescService, JsonObject } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { describeMethods } from '@stemma/api/method.ts'
+import { issuerRuleOf } from './aip/issuer.ts'
+import { providerSecretPurpose } from './auth/login/provider-claims.ts'
+import type { Secret } from './auth/secret.ts'
+import { sealText } from './auth/secret.ts'
+import type { Config } from './config.ts'
+import type { Identification } from './identification.ts'
+import { authService } from './resources/auth/auth.ts'
+import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
+import { accountAssociations } from './resources/iam/account-associations/table.ts'
+import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
+import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
+import { groupInvitesService } from './resources/iam/group-invites/group-invites.ts'
+import { groupInvites } from './resources/iam/group-invites/table.ts'
+import { groupsService } from './resources/iam/groups/groups.ts'
+import { groups } from './resources/iam/groups/table.ts'
+import { identitiesService } from './resources/iam/identities/identities.ts'
+import { identities } from './resources/iam/identities/table.ts'
+import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
+import { identityProviders } from './resources/iam/identity-providers/table.ts'
+import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
+import { roleBindings } from './resources/iam/role-bindings/table.ts'
+import { rolesService } from './resources/iam/roles/roles.ts'
+import { roles } from './resources/iam/roles/table.ts'
+import { reposService } from './resources/registry/repos/repos.ts'
+import { repos } from './resources/registry/repos/table.ts'
+import { tags } from './resources/registry/tags/table.ts'
+import { tagsService } from './resources/registry/tags/tags.ts'
+import type { Surroundings } from './resources/surroundings.ts'
+import { registryOfV1 } from './resources/v1/registry/registry.ts'
+import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
+import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
+import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
+import { advisories } from './resources/vulnerabilities/advisories/table.ts'
+import {
+  createAdvisory,
+  reviseAdvisory,
+  withdrawAdvisory,
+} from './resources/vulnerabilities/advisories/write.ts'
+import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
+import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
+import type { Endpoint, Handler } from './rpc/call.ts'
+
+/** Those with a table, which are tallied. */
+export const kinds = [
+  groups,
+  identities,
+  roles,
+  roleBindings,
+  identityProviders,
+  accountAssociations,
+  groupInvites,
+  groupAccessRequests,
+  repos,
+  tags,
+  advisories,
+]
+
+/** One line for each service. */
+export function endpointsOf(
+  surroundings: Surroundings,
+  config: Config,
+  secret: Secret,
+  { sts, registration }: Pick<Identification, 'sts' | 'registration'>,
+): Endpoint[] {
+  const rule = issuerRuleOf(config)
+  const seal = (plain: string) => sealText(secret, providerSecretPurpose, plain)
+  return [
+    serve(GroupsService, groupsService(surroundings, config)),
+    serve(GroupAccessRequestsService, groupAccessRequestsService(surroundings)),
+    serve(IdentitiesService, identitiesService(surroundings, rule)),
+    serve(RolesService, rolesService(surroundings)),
+    serve(RoleBindingsService, roleBindingsService(surroundings)),
+    serve(IdentityProvidersService, identityProvidersService(surroundings, rule, seal)),
+    serve(AccountAssociationsService, accountAssociationsService(surroundings)),
+    serve(GroupInvitesService, groupInvitesService(surroundings)),
+    serve(ReposService, reposService(surroundings)),
+    serve(TagsService, tagsService(surroundings)),
+    serve(Registry, registryOfV1(surroundings)),
+    serve(AdvisoriesService, advisoriesService(surroundings, advisoryWriters(config))),
+    serve(
+      Advisories,
+      advisoriesOfV1(surroundings, {
+        create: (group, draft) => createAdvisory(surroundings, group, draft),
+        revise: (uid, change) => reviseAdvisory(surroundings, uid, change),
+        withdraw: (uid) => withdrawAdvisory(surroundings, uid),
+      }),
+    ),
+    serve(SecurityTokenService, sts),
+    serve(Auth, { ...authService(surroundings), ...registration }),
+  ].flat()
+}
+
+/** Advisories as others read them. */
+const advisoryWriters = ({ baseUrl }: Config): Writers => ({
+  osv: (advisory, source) => writeOsv(advisory, source, source?.importTime) as JsonObject,
+  openVex(advisory) {
+    const { uid, author, events, updateTime } = advisory
+    const id = `${baseUrl}/vulnerabilities/v2beta1/advisories/${uid}:openvex`
+    const timestamp = updateTime ? timestampMs(updateTime) : 0
+    return writeOpenVex([advisory], {
+      id,
+      author,
+      timestamp,
+      version: Math.max(1, events.length),
+    }) as JsonObject
+  },
+})
+
+type Methods<S extends DescService> = { [name in keyof S['method']]: Handler }
+
+function serve<S extends DescService>(service: S, methods: Methods<S>): Endpoint[] {
+  return describeMethods(service).map((method) => ({
+    method,
+    handler: methods[method.desc.localName as keyof S['method']],
+  }))
+}
