@@ -2,8 +2,9 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { Item } from '../server/resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, prepareImport } from '../server/resources/vulnerabilities/advisories/import-batch.ts'
+import type { Item } from '../server/resources/vulnerabilities/advisories/prepare.ts'
+import { prepare } from '../server/resources/vulnerabilities/advisories/prepare.ts'
 import type { Store } from '../server/store/db.ts'
 import { measure } from './load.ts'
 import { startProcess } from './processes.ts'
@@ -66,7 +67,7 @@ export async function benchAdvisories(): Promise<Line[]> {
 const plantAdvisories = (count: number) => async (store: Store, organization: string) => {
   await store.write(prepareImport)
   for (let at = 0; at < count; at += batch) {
-    const items = Array.from({ length: batch }, (_, more) => itemOf(at + more))
+    const items = Array.from({ length: batch }, (_, more) => prepare(organization, itemOf(at + more)))
     await store.write(() => importBatch(organization, items))
   }
 }

@@ -4,11 +4,11 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
-import { openStore, prepareStore } from '../server/app.ts'
 import { readConfig } from '../server/config.ts'
 import { groupsService } from '../server/resources/iam/groups/groups.ts'
 import { spokenStore } from '../server/resources/spoken-store.ts'
 import { openCorridor } from '../server/rpc/corridor.ts'
+import { openStore, prepareStore } from '../server/storage.ts'
 import type { Huge } from './huge.ts'
 
 export type ListRequest = MessageInitShape<typeof ListGroupsRequestSchema>

@@ -8,6 +8,7 @@ import { benchCreates } from './creates.ts'
 import { benchExchange } from './exchange.ts'
 import { benchGet } from './get.ts'
 import { benchGrpc } from './grpc.ts'
+import { benchImport } from './import.ts'
 import { benchList } from './list.ts'
 import { benchPages } from './pages.ts'
 import { benchPostgres } from './postgres.ts'
@@ -22,6 +23,7 @@ const benches: Record<string, Bench> = {
   access: benchAccess,
   exchange: benchExchange,
   advisories: benchAdvisories,
+  import: benchImport,
   grpc: benchGrpc,
   creates: benchCreates,
   pages: benchPages,

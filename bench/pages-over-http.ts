@@ -1,8 +1,9 @@
 // The same pages as clients get them, told beside what they cost in process: here the fixed cost of a request
 // is part of the figure.
-import { openStore, prepareStore } from '../server/app.ts'
+
 import { mintToken } from '../server/auth/tokens.ts'
 import { readConfig } from '../server/config.ts'
+import { openStore, prepareStore } from '../server/storage.ts'
 import type { Huge } from './huge.ts'
 import { measure } from './load.ts'
 import type { Process, Server } from './processes.ts'

@@ -12,6 +12,7 @@ import type { Usage } from './processes/meter.ts'
 
 const root = join(import.meta.dirname, '..')
 const meter = join(import.meta.dirname, 'processes/meter.ts')
+const peak = join(import.meta.dirname, 'processes/peak.ts')
 
 export type Process = {
   /** Sends a message and waits for the answer. */
@@ -65,6 +66,20 @@ export async function startStemmad(settings: string[], port: number): Promise<Se
   const server = startProcess('server', 'server/main.ts', ['serve', ...settings], nodeFlags)
   await untilReady(port)
   return { ...server, port }
+}
+
+/** Runs a command of ours to its end, on all cores. */
+export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', peak]
+  const started = performance.now()
+  const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const told = once(child, 'message')
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`stemmad ${args[0]} ended with ${code}`)
+  const seconds = (performance.now() - started) / 1000
+  return { seconds, memory: (await told)[0] as number }
 }
 
 const readyPatience = 20_000

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { talliedKinds } from '../server/app.ts'
 import { importFrom } from '../server/commands/import.ts'
+import { talliedKinds } from '../server/storage.ts'
 import { checkTally } from '../server/store/check.ts'
 import { raw, sql } from '../server/store/sql.ts'
 import type { Door } from '../server/testing/doors.ts'
@@ -326,8 +326,7 @@ onEachStore('an import of advisories', (engine) => {
     await platform.store.write(function* () {
       yield sql`delete from advisories where root = ${organization}`
       yield sql`delete from tally where kind = 'advisories'`
-      for (const table of ['advisory_sources', 'advisory_terms', 'advisory_texts', 'advisory_trigrams'])
-        yield sql`delete from ${raw(table)}`
+      for (const table of ['advisory_sources', 'advisory_postings']) yield sql`delete from ${raw(table)}`
     })
     await importing(whole, organization)
     assert.deepEqual(await snapshot(organization), resumed)

@@ -11,9 +11,9 @@ import {
   GroupInvitesService,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
-import { talliedKinds } from '../server/app.ts'
 import { logTo } from '../server/log.ts'
 import { builtInRole } from '../server/policy/built-in-roles.ts'
+import { talliedKinds } from '../server/storage.ts'
 import { raw, sql } from '../server/store/sql.ts'
 import type { Platform } from '../server/testing/platform.ts'
 import { onEachStore, startPlatform } from '../server/testing/platform.ts'

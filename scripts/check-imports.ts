@@ -14,6 +14,7 @@ const mayImport: Record<string, string[]> = {
   'server/app': ['*'],
   'server/identification': ['*'],
   'server/services': ['*'],
+  'server/storage': ['*'],
   'server/commands': ['*'],
   'server/main': ['server/config', 'server/app', 'server/log', 'server/commands'],
   'server/config': [],

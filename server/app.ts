@@ -1,16 +1,11 @@
 // The whole program put together.
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Registry as Figures } from 'prom-client'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
 import { keyPaths } from './auth/discovery.ts'
-import type { KeyRing } from './auth/keys.ts'
-import { openKeyRing, tendKeys } from './auth/keys.ts'
+import { tendKeys } from './auth/keys.ts'
 import { makeSetUpLink } from './auth/login/set-up-link.ts'
-import type { Secret } from './auth/secret.ts'
-import { makeSecret, secretFile } from './auth/secret.ts'
 import { openAuthenticator } from './auth/tokens.ts'
 import type { Config } from './config.ts'
 import { clientAddress } from './http/client-address.ts'
@@ -23,48 +18,17 @@ import { openRest } from './http/rest/rest.ts'
 import type { IdentificationOverrides } from './identification.ts'
 import { openIdentification, tendStates } from './identification.ts'
 import type { Log } from './log.ts'
-import { seedRoles } from './resources/iam/roles/built-in.ts'
-import { renderAgain } from './resources/render-again.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
-import { endpointsOf, kinds } from './services.ts'
+import { endpointsOf } from './services.ts'
+import { openStore, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
-import { loadMigrations } from './store/migrate.ts'
-import { openPostgres } from './store/postgres.ts'
 import { sql } from './store/sql.ts'
-import { openSqlite } from './store/sqlite.ts'
-
-/** The kinds whose rows are tallied. */
-export const talliedKinds = kinds.map(({ table }) => table.name)
 
 /** What may differ in tests. */
 export type Overrides = IdentificationOverrides & { random?: RandomBytes; drainPatience?: number }
-
-export function openStore(config: Config, log?: Log): Store {
-  if (config.databaseUrl) {
-    return openPostgres({
-      url: config.databaseUrl,
-      connections: config.databaseConnections,
-      onIdleError: (err) => log?.warn({ err }, 'a connection to the store broke; it is replaced'),
-    })
-  }
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  return openSqlite(join(config.dataDir, 'stemma.db'))
-}
-
-/** Brings the store to the state that this program needs, and opens its keys. */
-export async function prepareStore(
-  config: Config,
-  store: Store,
-): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
-  const applied = await store.migrate(await loadMigrations())
-  for (const kind of kinds) await renderAgain(store, kind)
-  await seedRoles(store)
-  const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
-  return { keys: await openKeyRing(store, secret), secret, applied }
-}
 
 export type App = {
   port: number

@@ -25,31 +25,20 @@ import type { Config } from './config.ts'
 import type { Identification } from './identification.ts'
 import { authService } from './resources/auth/auth.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
-import { accountAssociations } from './resources/iam/account-associations/table.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
-import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
 import { groupInvitesService } from './resources/iam/group-invites/group-invites.ts'
-import { groupInvites } from './resources/iam/group-invites/table.ts'
 import { groupsService } from './resources/iam/groups/groups.ts'
-import { groups } from './resources/iam/groups/table.ts'
 import { identitiesService } from './resources/iam/identities/identities.ts'
-import { identities } from './resources/iam/identities/table.ts'
 import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
-import { identityProviders } from './resources/iam/identity-providers/table.ts'
 import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
-import { roleBindings } from './resources/iam/role-bindings/table.ts'
 import { rolesService } from './resources/iam/roles/roles.ts'
-import { roles } from './resources/iam/roles/table.ts'
 import { reposService } from './resources/registry/repos/repos.ts'
-import { repos } from './resources/registry/repos/table.ts'
-import { tags } from './resources/registry/tags/table.ts'
 import { tagsService } from './resources/registry/tags/tags.ts'
 import type { Surroundings } from './resources/surroundings.ts'
 import { registryOfV1 } from './resources/v1/registry/registry.ts'
 import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
 import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
 import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
-import { advisories } from './resources/vulnerabilities/advisories/table.ts'
 import {
   createAdvisory,
   reviseAdvisory,
@@ -58,21 +47,6 @@ import {
 import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
 import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
 import type { Endpoint, Handler } from './rpc/call.ts'
-
-/** Those with a table, which are tallied. */
-export const kinds = [
-  groups,
-  identities,
-  roles,
-  roleBindings,
-  identityProviders,
-  accountAssociations,
-  groupInvites,
-  groupAccessRequests,
-  repos,
-  tags,
-  advisories,
-]
 
 /** One line for each service. */
 export function endpointsOf(

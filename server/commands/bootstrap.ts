@@ -1,7 +1,6 @@
 // The first organization: made by the operator, since nobody can sign in before there is one.
 import { randomBytes } from 'node:crypto'
 import { newChildUid } from '../aip/uid.ts'
-import { openStore, prepareStore } from '../app.ts'
 import {
   findAccount,
   isEmail,
@@ -19,6 +18,7 @@ import { createEntry } from '../resources/create.ts'
 import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { identityOf } from '../resources/iam/people.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'

@@ -1,5 +1,5 @@
-import { openStore, talliedKinds } from '../app.ts'
 import { readConfig } from '../config.ts'
+import { openStore, talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'
 import { loadMigrations } from '../store/migrate.ts'

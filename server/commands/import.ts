@@ -1,17 +1,18 @@
 // Imports what others publish. It can be broken off at any time: begun again, it passes over what is there.
+import { setTimeout } from 'node:timers/promises'
 import { isUid } from '../aip/uid.ts'
-import { openStore, prepareStore } from '../app.ts'
 import { readConfig } from '../config.ts'
-import type { Item, Outcome } from '../resources/vulnerabilities/advisories/import-batch.ts'
-import { faultOf, importBatch, prepareImport } from '../resources/vulnerabilities/advisories/import-batch.ts'
-import { RecordError } from '../resources/vulnerabilities/formats/imported.ts'
-import { readRecord } from '../resources/vulnerabilities/formats/read.ts'
+import type { Outcome } from '../resources/vulnerabilities/advisories/import-batch.ts'
+import { importBatch, prepareImport } from '../resources/vulnerabilities/advisories/import-batch.ts'
+import type { Prepared } from '../resources/vulnerabilities/advisories/prepare.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
+import { collectGarbage } from './import/garbage.ts'
+import { prepareAll } from './import/preparation.ts'
 import { openProgress } from './import/progress.ts'
-import { recordsIn } from './import/records.ts'
 
 const usage = 'import advisories --group UID FILE|DIR|-'
 
@@ -47,9 +48,11 @@ export type Summary = Record<Outcome, number> & {
   broken: number
 }
 
-/** As many as a transaction that others wait for may hold. */
-const itemsAtOnce = 500
-const charactersAtOnce = 8 * 1024 * 1024
+/** As many as a transaction that others wait for may hold: the more, the less is written twice. */
+const itemsAtOnce = 3000
+const charactersAtOnce = 16 * 1024 * 1024
+/** Milliseconds between two transactions, in which others have their turn. */
+const breath = 10
 const mostComplaints = 100
 
 export async function importFrom(
@@ -58,12 +61,10 @@ export async function importFrom(
   path: string,
   complain: (line: string) => void,
 ): Promise<Summary> {
-  const records = await recordsIn(path)
   await store.write(prepareImport)
-  const progress = openProgress(records.count)
+  const progress = openProgress()
   const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
-  const time = Date.now()
-  let batch = new Map<string, Item>()
+  let batch = new Map<string, Prepared>()
   let characters = 0
 
   async function flush(): Promise<void> {
@@ -72,6 +73,8 @@ export async function importFrom(
     characters = 0
     if (items.length === 0) return
     for (const outcome of await store.write(() => importBatch(group, items))) summary[outcome]++
+    collectGarbage()
+    await setTimeout(breath)
   }
 
   function refuse(file: string, reason: string): void {
@@ -81,28 +84,18 @@ export async function importFrom(
       complain('more records are broken; no further ones are told')
   }
 
-  for await (const { file, text } of records.read()) {
-    progress.tell(++summary.records)
-    try {
-      const items = readRecord(JSON.parse(text), file, time, text)
-      if (items.length === 0) summary.empty++
-      for (const item of items) {
-        const fault = faultOf(item.draft)
-        if (fault !== undefined) {
-          refuse(file, fault)
-          continue
-        }
-        // Of two that say the same thing of the same package, the later is right.
-        if (batch.has(item.source)) await flush()
-        const format = item.source.slice(0, item.source.indexOf(':'))
-        batch.set(item.source, { ...item, format })
-        characters += item.record.length
-      }
-    } catch (error) {
-      if (!(error instanceof RecordError || error instanceof SyntaxError)) throw error
-      refuse(file, error.message)
+  for await (const chunk of prepareAll({ group, path, time: Date.now() })) {
+    for (const { file, reason } of chunk.refused) refuse(file, reason)
+    for (const item of chunk.items) {
+      // Of two that say the same thing of the same package, the later is right.
+      if (batch.has(item.source)) await flush()
+      batch.set(item.source, item)
+      characters += item.record.length
+      if (batch.size >= itemsAtOnce || characters >= charactersAtOnce) await flush()
     }
-    if (batch.size >= itemsAtOnce || characters >= charactersAtOnce) await flush()
+    summary.records += chunk.records
+    summary.empty += chunk.empty
+    progress.tell(summary.records, chunk.count)
   }
   await flush()
   progress.end()

@@ -1,6 +1,6 @@
-import { openStore, prepareStore } from '../app.ts'
 import { rotateKeys } from '../auth/keys.ts'
 import { readConfig } from '../config.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 

@@ -1,5 +1,5 @@
-import { openStore, prepareStore } from '../app.ts'
 import { readConfig } from '../config.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 
 export const migrate: Command = {

@@ -1,5 +1,4 @@
 import type { App } from '../app.ts'
-import { startApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
 import { openLog } from '../log.ts'
@@ -10,6 +9,8 @@ export const serve: Command = {
   about: 'Serves REST and gRPC on one port until it is told to stop.',
   async run(args) {
     const { config } = readConfig(process.env, args)
+    // Other commands do without the doors and all that stands behind them.
+    const { startApp } = await import('../app.ts')
     const log = openLog(config.logLevel)
     const app = await startApp(config, log)
     const stopped = stopSignal()

@@ -1,7 +1,7 @@
 import { isUid } from '../aip/uid.ts'
-import { openStore, prepareStore } from '../app.ts'
 import { mintToken } from '../auth/tokens.ts'
 import { readConfig } from '../config.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import { sql } from '../store/sql.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'

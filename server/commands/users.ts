@@ -1,7 +1,6 @@
 // People who sign in with a password, as the operator adds them and helps them back in.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { openStore, prepareStore } from '../app.ts'
 import {
   findAccount,
   isEmail,
@@ -14,6 +13,7 @@ import { hashPassword, passwordFault } from '../auth/login/passwords.ts'
 import { openStates } from '../auth/login/states.ts'
 import { readConfig } from '../config.ts'
 import { peopleOf } from '../identification.ts'
+import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 

@@ -103,9 +103,24 @@ export function entryOf<D extends DescMessage>(
 
 /** A resource as it is kept: what is only ever sent in lies in columns, if anywhere. */
 export function withoutInput<D extends DescMessage>(desc: D, resource: MessageShape<D>): MessageShape<D> {
+  if (!takesInput(desc)) return resource
   const kept = clone(desc, resource)
   clearInput(reflect(desc, kept))
   return kept
+}
+
+const inputs = new Map<DescMessage, boolean>()
+
+/** Whether anything in such a message is only ever sent in. */
+function takesInput(desc: DescMessage): boolean {
+  const known = inputs.get(desc)
+  if (known !== undefined) return known
+  inputs.set(desc, false) // as far as is known, should it hold itself
+  const takes = desc.fields.some(
+    (field) => isInputOnly(field) || (isBranch(field) && takesInput(field.message)),
+  )
+  inputs.set(desc, takes)
+  return takes
 }
 
 function clearInput(message: ReflectMessage): void {

@@ -5,12 +5,15 @@ import { migrationsTable, pendingOf, StoreError } from './db.ts'
 import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
 import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
+import { join, tuple } from './sql.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
 
 const mostAttempts = 5
 const mostWaiting = 10_000
 const answerPatience = 5_000
+/** Of twenty values each they stay far from the 65,535 that a statement may have. */
+const rowsInAStatement = 500
 const aDay = 24 * 60 * 60 * 1000
 const migrationLock = 7_386_214
 
@@ -198,11 +201,26 @@ async function answer(client: pg.PoolClient, work: Work<unknown>, statement: Sql
   }
 }
 
-async function runStatement(client: pg.PoolClient, { pieces, values }: Sql): Promise<Row[]> {
+async function runStatement(client: pg.PoolClient, statement: Sql): Promise<Row[]> {
+  if (statement.rows) return insertAll(client, statement.pieces[0] ?? '', statement.rows)
   const { rows } = await client.query<Value[]>({
-    ...prepare(pieces),
-    values: values as Value[],
+    ...prepare(statement.pieces),
+    values: statement.values as Value[],
     rowMode: 'array',
   })
   return rows
+}
+
+/** Many with a statement, so that they share its way there and back. */
+async function insertAll(
+  client: pg.PoolClient,
+  head: string,
+  rows: readonly (readonly Value[])[],
+): Promise<Row[]> {
+  for (let at = 0; at < rows.length; at += rowsInAStatement) {
+    const some = rows.slice(at, at + rowsInAStatement)
+    const { pieces, values } = join(some.map(tuple), ', ')
+    await client.query({ ...prepare([head + pieces[0], ...pieces.slice(1)]), values: values as Value[] })
+  }
+  return []
 }

@@ -9,6 +9,8 @@ export type Sql = {
   /** The text around the holes: always one piece more than there are values. */
   readonly pieces: readonly string[]
   readonly values: readonly Value[]
+  /** Of an insert, whose text ends with `values`: what goes into its table, one row after the other. */
+  readonly rows?: readonly (readonly Value[])[]
 }
 
 export function sql(strings: TemplateStringsArray, ...parts: (Value | Sql)[]): Sql {

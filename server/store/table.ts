@@ -1,6 +1,6 @@
 // Rows of a resource: each keeps its resource as it leaves, beside the columns it is found and ordered by.
 import type { Row, Sql, Value } from './sql.ts'
-import { among, join, raw, sql, tuple } from './sql.ts'
+import { among, join, raw, sql } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
 
@@ -80,17 +80,13 @@ export function* insertEntries(
 export const insertUncounted = (table: Table, entries: readonly Entry[]): Work<void> =>
   insertRows(table.name, [...everyColumn, ...table.columns], entries.map(valuesOf))
 
-/**
- * Rows of any table, each with a statement of its own: one that may break off after some of its rows makes the
- * embedded engine copy every page it touches, and costs ten times as much.
- */
+/** Rows of any table. */
 export function* insertRows(
   name: string,
   columns: readonly string[],
   rows: readonly (readonly Value[])[],
 ): Work<void> {
-  const head = raw(`insert into ${name} (${columns.join(', ')}) values `)
-  for (const row of rows) yield sql`${head}${tuple(row)}`
+  if (rows.length > 0) yield { ...raw(`insert into ${name} (${columns.join(', ')}) values `), rows }
 }
 
 const valuesOf = (entry: Entry): Value[] => [

@@ -3,17 +3,14 @@
 const width = 30
 const often = 100
 
-export type Progress = { tell(done: number): void; end(): void }
+export type Progress = { tell(done: number, total: number | undefined): void; end(): void }
 
-export function openProgress(
-  total: number | undefined,
-  stream: NodeJS.WriteStream = process.stderr,
-): Progress {
+export function openProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   const started = performance.now()
   let told = Number.NEGATIVE_INFINITY
   if (!stream.isTTY) return { tell() {}, end() {} }
   return {
-    tell(done) {
+    tell(done, total) {
       const now = performance.now()
       if (now - told < often) return
       told = now

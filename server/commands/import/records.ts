@@ -1,7 +1,7 @@
 // The records that an import reads: in files, folders, zip archives and what is piped in, one after the other, so
 // that memory holds a few at a time.
 import type { Dirent } from 'node:fs'
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -22,8 +22,6 @@ export type Records = { count: number | undefined; read(): AsyncGenerator<Found>
 
 /** Larger ones are no records. */
 const largest = 64 * 1024 * 1024
-/** Read ahead, so that the disk and the store work at the same time. */
-const ahead = 16
 
 export async function recordsIn(path: string): Promise<Records> {
   if (path === '-') return { count: undefined, read: () => piped() }
@@ -48,14 +46,9 @@ async function folder(path: string): Promise<Records> {
   return { count: files.length, read: () => inOrder(files.sort()) }
 }
 
+/** This thread has nothing else to do, and waiting for each file would take longer than reading it. */
 async function* inOrder(files: readonly string[]): AsyncGenerator<Found> {
-  const pending: Promise<Found>[] = []
-  const read = async (file: string) => ({ file, text: await readFile(file, 'utf8') })
-  for (const file of files) {
-    pending.push(read(file))
-    if (pending.length >= ahead) yield await (pending.shift() as Promise<Found>) // there are many
-  }
-  for (const found of pending) yield await found
+  for (const file of files) yield { file, text: readFileSync(file, 'utf8') }
 }
 
 async function archive(path: string): Promise<Records> {
@@ -89,7 +82,7 @@ async function* piped(): AsyncGenerator<Found> {
   const document: string[] = []
   let isLines: boolean | undefined
   let size = 0
-  for await (const found of lines('standard input', process.stdin)) {
+  for await (const found of lines('standard input', createReadStream('', { fd: 0 }))) {
     isLines ??= isJson(found.text)
     if (isLines) yield found
     else {

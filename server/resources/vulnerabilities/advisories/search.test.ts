@@ -21,6 +21,9 @@ import type { Platform } from '../../../testing/platform.ts'
 import { onEachStore, startPlatform } from '../../../testing/platform.ts'
 import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
+import { importBatch } from './import-batch.ts'
+import { indexAgain } from './index-again.ts'
+import { prepare } from './prepare.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
 import { createAdvisory, reviseAdvisory, withdrawAdvisory } from './write.ts'
@@ -127,6 +130,12 @@ function isMatch(one: Advisory, asked: ListAdvisoriesRequest): boolean {
   )
 }
 
+const itemOf = (draft: MessageInitShape<typeof AdvisorySchema>, at: number) => ({
+  ...{ source: `test:${at}`, format: 'test', record: '{}', origin: '' },
+  ...{ createTime: at, updateTime: at, withdrawTime: undefined },
+  draft: create(AdvisorySchema, draft),
+})
+
 onEachStore('looking for advisories', (engine) => {
   let platform: Platform
   before(async () => {
@@ -137,19 +146,24 @@ onEachStore('looking for advisories', (engine) => {
   test('finds what reading all of it would find', async () => {
     const setting = { now: Date.now, random: randomBytes }
     const world = fc.record({
-      drafts: fc.array(advisory, { minLength: 1, maxLength: 25 }),
+      drafts: fc.array(advisory, { minLength: 1, maxLength: 15 }),
+      imported: fc.array(advisory, { maxLength: 15 }),
+      isIndexedAgain: fc.boolean(),
       changed: fc.array(fc.record({ at: fc.nat(30), to: advisory }), { maxLength: 4 }),
       withdrawn: fc.array(fc.nat(30), { maxLength: 3 }),
       requests: fc.array(request, { minLength: 10, maxLength: 20 }),
     })
     await fc.assert(
-      fc.asyncProperty(world, async ({ drafts, changed, withdrawn, requests }) => {
+      fc.asyncProperty(world, async ({ drafts, imported, isIndexedAgain, changed, withdrawn, requests }) => {
         const { organization } = await platform.found('acme')
+        const items = imported.map((draft, at) => prepare(organization, itemOf(draft, at)))
         await platform.store.write(function* () {
           const uids: string[] = []
           for (const draft of drafts) {
             uids.push(yield* createAdvisory(setting, organization, create(AdvisorySchema, draft)))
           }
+          yield* importBatch(organization, items)
+          uids.push(...items.map(({ entry }) => entry.uid))
           for (const { at, to } of changed) {
             const uid = uids[at % uids.length] ?? ''
             yield* reviseAdvisory(
@@ -162,6 +176,14 @@ onEachStore('looking for advisories', (engine) => {
           for (const uid of new Set(withdrawn.map((at) => uids[at % uids.length] ?? '')))
             yield* withdrawAdvisory(setting, uid)
         })
+        if (isIndexedAgain) {
+          await platform.store.write(function* () {
+            yield sql`delete from advisory_postings where segment in
+              (select segment from advisories where root = ${organization})`
+            yield sql`update advisories set segment = 0 where root = ${organization}`
+          })
+          await indexAgain(platform.store)
+        }
         const rows = await platform.store.query(
           sql`select proto from advisories where root = ${organization}`,
         )

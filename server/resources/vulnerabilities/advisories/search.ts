@@ -7,14 +7,18 @@ import { among, join, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import type { Found } from '../../list.ts'
+import { unpack } from './postings.ts'
 import type { Field } from './terms.ts'
-import { folded, hashOf, listed, termHash, termOf, trigramsOf } from './terms.ts'
+import { folded, hashesOf, listed, termOf } from './terms.ts'
 
 /** More than these are many. */
 const fewEnough = 2000
 const some = 100
-const rarest = 3
 const mostHashes = 5000
+const mostPostings = 50_000
+const mostSegments = 5000
+const mostTrigrams = 32
+const enoughTrigrams = 3
 const numbersAtOnce = 512
 
 /** The terms of which an advisory must have one. */
@@ -28,7 +32,9 @@ export function wishesOf(request: ListAdvisoriesRequest): Wish[] {
   return [
     wish('advisoryId', request.advisoryIds),
     wish('legacyAdvisoryId', request.legacyAdvisoryIds),
-    origin === undefined ? wish('artifactName', request.artifactNames) : wish('origin', [origin]),
+    origin === undefined
+      ? wish('artifactName', request.artifactNames)
+      : [...wish('origin', [origin]), ...wish('artifactName', [origin])],
     wish('artifactType', request.artifactTypes),
     wish('artifactArchitecture', request.artifactArchitectures),
     wish('componentName', request.componentNames),
@@ -53,8 +59,8 @@ export function* search(
     (author) => sql`not ${has(termOf('eventAuthor', author))}`,
   )
   let only: Set<number> | undefined
-  const keep = (numbers: readonly number[] | undefined) => {
-    if (numbers) only = only ? only.intersection(new Set(numbers)) : new Set(numbers)
+  const keep = (numbers: Set<number> | undefined) => {
+    if (numbers) only = only ? only.intersection(numbers) : numbers
   }
   for (const wish of wishesOf(request)) {
     // Where only some are left, looking at each of them is cheaper than looking for others.
@@ -63,15 +69,7 @@ export function* search(
   }
   const query = folded(request.query)
   if (query !== '') {
-    const texts = only ? undefined : yield* findTexts(roots, query, few)
-    if (texts)
-      keep(
-        yield* findFew(
-          roots,
-          texts.map((text) => termOf('text', text)),
-          few,
-        ),
-      )
+    if (!only || only.size > some) keep(yield* findTexts(roots, query, few))
     filters.push(contains('texts', query))
   }
   return only ? { filters, only: yield* uidsOf([...only]) } : { filters }
@@ -82,13 +80,52 @@ function* findFew(
   roots: readonly string[],
   terms: readonly string[],
   few: number,
-): Work<number[] | undefined> {
-  const hashes = roots.flatMap((root) => terms.map((term) => termHash(root, term)))
+): Work<Set<number> | undefined> {
+  const hashes = roots.flatMap((root) => [...hashesOf(root, terms, [])])
   if (hashes.length > mostHashes) return undefined
-  if (hashes.length === 0) return []
-  const rows = yield* all(sql`select distinct advisory from advisory_terms
-    where term in ${among(hashes)} limit ${few + 1}`)
-  return rows.length > few ? undefined : rows.map(([number]) => number as number)
+  if (hashes.length === 0) return new Set()
+  if ((yield* countPostings(hashes)) > mostPostings) return undefined
+  const found = yield* readPostings(hashes)
+  return found.size > few ? undefined : found
+}
+
+/** The numbers of advisories with a text that may hold a query, unless they are many. */
+function* findTexts(roots: readonly string[], query: string, few: number): Work<Set<number> | undefined> {
+  const found: Set<number>[] = []
+  for (const root of roots) {
+    const some = yield* findRarest([...hashesOf(root, [], [query])].slice(0, mostTrigrams))
+    if (!some) return undefined
+    found.push(some)
+  }
+  const numbers = new Set(found.flatMap((some) => [...some]))
+  return numbers.size > few ? undefined : numbers
+}
+
+/** Those that have the few trigrams which the fewest have: the others tell little. */
+function* findRarest(trigrams: readonly number[]): Work<Set<number> | undefined> {
+  const counted: { trigram: number; count: number }[] = []
+  for (const trigram of trigrams) counted.push({ trigram, count: yield* countPostings([trigram]) })
+  const rarest = counted.sort((a, b) => a.count - b.count).slice(0, enoughTrigrams)
+  let found: Set<number> | undefined
+  for (const { trigram, count } of rarest) {
+    if (count > mostPostings || (found && found.size <= some)) break
+    const these = yield* readPostings([trigram])
+    found = found ? found.intersection(these) : these
+  }
+  return found
+}
+
+/** How many there are, as far as that matters. */
+function* countPostings(hashes: readonly number[]): Work<number> {
+  const rows = yield* all(sql`select sum(count), count(*) from (select count from advisory_postings
+    where term in ${among(hashes)} limit ${mostSegments}) t`)
+  const [count, segments] = rows[0] as [number | null, number]
+  return segments < mostSegments ? (count ?? 0) : Number.POSITIVE_INFINITY
+}
+
+function* readPostings(hashes: readonly number[]): Work<Set<number>> {
+  const rows = yield* all(sql`select advisories from advisory_postings where term in ${among(hashes)}`)
+  return new Set(rows.flatMap(([bytes]) => unpack(bytes as Uint8Array)))
 }
 
 function* uidsOf(numbers: readonly number[]): Work<string[]> {
@@ -101,42 +138,8 @@ function* uidsOf(numbers: readonly number[]): Work<string[]> {
   return uids
 }
 
-/** The texts that hold a query, unless they are many. */
-function* findTexts(roots: readonly string[], query: string, few: number): Work<string[] | undefined> {
-  const found: string[] = []
-  for (const root of roots) {
-    const [first, ...others] = yield* rarestOf(
-      trigramsOf(query).map((trigram) => hashOf(`${root}\n${trigram}`)),
-    )
-    // Of less than three characters there are many, or soon will be.
-    if (first === undefined) return undefined
-    const further = others.map(
-      (trigram) => sql` and exists (select 1 from advisory_trigrams o
-        where o.trigram = ${trigram} and o.content = t.content)`,
-    )
-    const rows = yield* all(sql`select x.content from advisory_trigrams t
-      join advisory_texts x on x.number = t.content where t.trigram = ${first}${join(further, '')}
-      and ${contains('x.content', query)} limit ${few + 1}`)
-    for (const [content] of rows) found.push(content as string)
-    if (found.length > few) return undefined
-  }
-  return found
-}
-
-/** The few that stand in the fewest texts: the others tell little. */
-function* rarestOf(trigrams: readonly number[]): Work<number[]> {
-  const counted: { trigram: number; count: number }[] = []
-  for (const trigram of trigrams.slice(0, 32)) {
-    const rows = yield* all(sql`select count(*) from (select 1 from advisory_trigrams
-      where trigram = ${trigram} limit ${fewEnough}) t`)
-    counted.push({ trigram, count: rows[0]?.[0] as number })
-  }
-  const sorted = counted.sort((a, b) => a.count - b.count)
-  return sorted.slice(0, rarest).map(({ trigram }) => trigram)
-}
-
 const has = (term: string): Sql => contains('terms', listed([term]))
 
-const contains = (column: 'terms' | 'texts' | 'x.content', part: string): Sql =>
+const contains = (column: 'terms' | 'texts', part: string): Sql =>
   sql`/*pg strpos( -- */ instr(
   ${raw(column)}, ${part}) > 0`

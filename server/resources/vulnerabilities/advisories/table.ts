@@ -12,6 +12,8 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     origin: () => null,
     terms: () => null,
     texts: () => null,
+    /** Where its postings lie. */
+    segment: () => null,
   },
   sortable: {
     advisory_id: 'advisory_id',

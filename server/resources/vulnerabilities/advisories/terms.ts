@@ -19,8 +19,8 @@ export const fields = {
   eventReviewer: 'r',
   eventType: 'e',
   latestEventType: 'z',
-  /** Of a text, as queries find it. */
-  text: 't',
+  /** Three characters of a text, as queries find it. */
+  trigram: 'q',
 } as const
 
 export type Field = keyof typeof fields
@@ -44,7 +44,6 @@ export function termsOf(advisory: Advisory, origin: string): string[] {
     ['componentType', advisory.componentType],
     ['componentLocation', advisory.componentLocation],
     ['origin', origin],
-    ['origin', advisory.artifactName],
     ...aliases.map((alias): [Field, string] => ['alias', alias]),
     ...events.flatMap((event): [Field, string | number][] => [
       ['reviewState', event.reviewState],
@@ -53,7 +52,6 @@ export function termsOf(advisory: Advisory, origin: string): string[] {
       ['eventType', typeOf(event)],
     ]),
     ...(latest ? [['latestEventType', typeOf(latest)] as [Field, number]] : []),
-    ...textsOf(advisory).map((text): [Field, string] => ['text', text]),
   ]
   return [...new Set(pairs.filter(([, value]) => value !== '').map(([field, value]) => termOf(field, value)))]
 }
@@ -62,27 +60,43 @@ export function textsOf({ artifactName, componentName, aliases }: Advisory): str
   return [...new Set([artifactName, componentName, ...aliases].filter(Boolean).map(folded))]
 }
 
-/** Every three characters that stand together. */
-export function trigramsOf(text: string): string[] {
-  const characters = [...text]
-  return [...new Set(characters.slice(2).map((_, at) => characters.slice(at, at + 3).join('')))]
-}
-
 /** Many in one column, each of which can be looked for. */
 export const listed = (items: readonly string[]) => `\n${items.join('\n')}\n`
 
+export const unlisted = (column: string) => column.split('\n').filter(Boolean)
+
+/** The hashes of all that an advisory is found by. */
+export function hashesOf(root: string, terms: Iterable<string>, texts: Iterable<string>): Set<number> {
+  const start = stateOf(`${root}\n`)
+  const hashes = new Set<number>()
+  for (const term of terms) hashes.add(hashOf(term, start))
+  const trigram = stateOf(termOf('trigram', ''), start)
+  for (const text of texts)
+    for (let at = 0; at + 3 <= text.length; at++) hashes.add(hashOf(text, trigram, at, at + 3))
+  return hashes
+}
+
+type State = readonly [low: number, high: number]
+
 /** Of 52 bits, which every number here holds: far and near texts have different ones, hardly ever the same. */
-export function hashOf(text: string): number {
-  let [low, high] = [0x811c9dc5, 0x9747b28c]
-  for (let at = 0; at < text.length; at++) {
+export function hashOf(text: string, start?: State, from?: number, to?: number): number {
+  const [low, high] = stateOf(text, start, from, to)
+  return (low >>> 0) + ((high ^ (high >>> 13)) & 0xfffff) * 2 ** 32
+}
+
+function stateOf(
+  text: string,
+  [low, high]: State = [0x811c9dc5, 0x9747b28c],
+  from = 0,
+  to = text.length,
+): State {
+  for (let at = from; at < to; at++) {
     const unit = text.charCodeAt(at)
     low = Math.imul(low ^ unit, 0x01000193)
     high = Math.imul(high ^ unit, 0x85ebca6b) ^ (low >>> 15)
   }
-  return (low >>> 0) + ((high ^ (high >>> 13)) & 0xfffff) * 2 ** 32
+  return [low, high]
 }
 
 /** The number of an advisory: the last segment of a uid is random enough. */
 export const numberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
-
-export const termHash = (root: string, term: string) => hashOf(`${root}\n${term}`)

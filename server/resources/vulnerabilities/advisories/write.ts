@@ -11,6 +11,7 @@ import { rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, invalidArgument, invalidField, notFound } from '../../../aip/errors.ts'
 import { newChildUid, rootOf } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
+import type { Value } from '../../../store/sql.ts'
 import { sql } from '../../../store/sql.ts'
 import { insertUncounted, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -20,9 +21,9 @@ import { removeEntry } from '../../delete.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
-import { addTerms, addTexts, removeTerms } from './index-terms.ts'
+import { changePostings } from './postings.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
-import { listed, numberOf, termsOf, textsOf } from './terms.ts'
+import { hashesOf, listed, numberOf, termsOf, textsOf, unlisted } from './terms.ts'
 
 type Setting = Pick<Surroundings, 'now' | 'random'>
 
@@ -47,17 +48,14 @@ export function* createAdvisory(
     throw invalidField('advisory_id', 'must be CGA and three times four of 23456789cfghjmpqrvwx')
   settleEvents(advisory, time, random)
   requireValid(advisory)
+  requireSize(toBinary(AdvisorySchema, advisory))
   sortEvents(advisory)
   const columns = columnsOf(advisory, origin)
   const taken = `there is an advisory ${advisory.advisoryId} already`
   const gone = yield* first(sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`)
   if (gone) throw alreadyExists(taken)
   yield* createIn(group, advisories, advisory, { uid, now: time, columns: columns.values }, taken)
-  yield* addTerms(
-    rootOf(uid),
-    columns.terms.map((term) => ({ term, uid })),
-  )
-  yield* addTexts(rootOf(uid), columns.texts)
+  yield* changePostings(columns.segment, numberOf(uid), new Set(), columns.hashes)
   return uid
 }
 
@@ -71,28 +69,24 @@ export function* reviseAdvisory(
   const row = yield* first(selectForUpdate(advisories.table, uid))
   if (!row) throw notFound(AdvisorySchema.typeName, uid)
   const { proto, updateTime: before, columns } = keptOf(row)
-  const [, , , origin, oldTerms] = columns as string[]
+  const { origin, segment, hashes: had } = foundBy(uid, columns)
   const advisory = messageOf(advisories, proto)
   revise(advisory)
   settleEvents(advisory, now(), random)
   requireValid(advisory)
   sortEvents(advisory)
-  const isSame = Buffer.compare(toBinary(AdvisorySchema, advisory), proto) === 0
+  const made = toBinary(AdvisorySchema, advisory)
+  requireSize(made)
+  const isSame = Buffer.compare(made, proto) === 0
   if (isSame && (newOrigin === undefined || newOrigin === origin)) return advisory
   const updateTime = Math.max(now(), before + 1)
   advisory.updateTime = timestampFromMs(updateTime)
-  const { values, terms, texts } = columnsOf(advisory, newOrigin ?? origin ?? '')
+  const { values, hashes } = columnsOf(advisory, newOrigin ?? origin, segment)
   yield* updateEntry(
     advisories.table,
     entryOf(advisories, advisory, factsOf(uid, advisory, updateTime), values),
   )
-  const [had, has] = [new Set((oldTerms ?? '').split('\n').filter(Boolean)), new Set(terms)]
-  yield* removeTerms(rootOf(uid), uid, [...had.difference(has)])
-  yield* addTerms(
-    rootOf(uid),
-    [...has.difference(had)].map((term) => ({ term, uid })),
-  )
-  yield* addTexts(rootOf(uid), texts)
+  yield* changePostings(segment, numberOf(uid), had, hashes)
   return advisory
 }
 
@@ -105,7 +99,8 @@ export function* withdrawAdvisory({ now }: Setting, uid: string): Work<void> {
   const time = Math.max(now(), before + 1)
   advisory.deleteTime = timestampFromMs(time)
   advisory.updateTime = timestampFromMs(time)
-  yield* removeTerms(rootOf(uid), uid, String(columns[4]).split('\n').filter(Boolean))
+  const { segment, hashes } = foundBy(uid, columns)
+  yield* changePostings(segment, numberOf(uid), hashes, new Set())
   yield* removeEntry(advisories, uid)
   const facts = { ...factsOf(uid, advisory, time), name: advisory.advisoryId }
   yield* insertUncounted(withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, facts)])
@@ -149,7 +144,10 @@ export function requireValid(advisory: Advisory): void {
     if (event.type.case === 'falsePositiveDetermination' && !ReasonSchema.value[event.type.value.type])
       throw invalidField(`events[${at}].false_positive_determination.type`, 'must be one of the reasons')
   }
-  if (toBinary(AdvisorySchema, advisory).length > largest)
+}
+
+export function requireSize(proto: Uint8Array): void {
+  if (proto.length > largest)
     throw invalidField('events', `must be at most ${largest} bytes together with the rest`)
 }
 
@@ -158,10 +156,24 @@ const plainFields = [
   ...(['componentName', 'componentType', 'componentLocation', 'legacyAdvisoryId'] as const),
 ]
 
-/** The values of the table's own columns, and what lies in tables beside it. */
-export function columnsOf(advisory: Advisory, origin: string) {
+/** The values of the table's own columns, and what it is found by. It makes a segment of its own unless one is named. */
+export function columnsOf(advisory: Advisory, origin: string, segment = numberOf(advisory.uid)) {
   const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
   const { uid, advisoryId, artifactName } = advisory
-  const values = [advisoryId, artifactName, numberOf(uid), origin, listed(terms), listed(texts)]
-  return { terms, texts, values }
+  const values = [advisoryId, artifactName, numberOf(uid), origin, listed(terms), listed(texts), segment]
+  return { values, segment, hashes: hashesOf(rootOf(uid), terms, texts) }
+}
+
+/** What a row says of how it is found: the table's own columns, in their order. */
+function foundBy(uid: string, columns: readonly Value[]) {
+  const [, , , origin, terms, texts, segment] = columns as [
+    Value,
+    Value,
+    Value,
+    string,
+    string,
+    string,
+    number,
+  ]
+  return { origin, segment, hashes: hashesOf(rootOf(uid), unlisted(terms), unlisted(texts)) }
 }

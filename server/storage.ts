@@ -1,0 +1,70 @@
+// The store that the settings name, with every kind that lies in it.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { KeyRing } from './auth/keys.ts'
+import { openKeyRing } from './auth/keys.ts'
+import type { Secret } from './auth/secret.ts'
+import { makeSecret, secretFile } from './auth/secret.ts'
+import type { Config } from './config.ts'
+import type { Log } from './log.ts'
+import { accountAssociations } from './resources/iam/account-associations/table.ts'
+import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
+import { groupInvites } from './resources/iam/group-invites/table.ts'
+import { groups } from './resources/iam/groups/table.ts'
+import { identities } from './resources/iam/identities/table.ts'
+import { identityProviders } from './resources/iam/identity-providers/table.ts'
+import { roleBindings } from './resources/iam/role-bindings/table.ts'
+import { seedRoles } from './resources/iam/roles/built-in.ts'
+import { roles } from './resources/iam/roles/table.ts'
+import { repos } from './resources/registry/repos/table.ts'
+import { tags } from './resources/registry/tags/table.ts'
+import { renderAgain } from './resources/render-again.ts'
+import { indexAgain } from './resources/vulnerabilities/advisories/index-again.ts'
+import { advisories } from './resources/vulnerabilities/advisories/table.ts'
+import type { Store } from './store/db.ts'
+import { loadMigrations } from './store/migrate.ts'
+import { openPostgres } from './store/postgres.ts'
+import { openSqlite } from './store/sqlite.ts'
+
+/** Those with a table, which are tallied. */
+export const kinds = [
+  groups,
+  identities,
+  roles,
+  roleBindings,
+  identityProviders,
+  accountAssociations,
+  groupInvites,
+  groupAccessRequests,
+  repos,
+  tags,
+  advisories,
+]
+
+/** The kinds whose rows are tallied. */
+export const talliedKinds = kinds.map(({ table }) => table.name)
+
+export function openStore(config: Config, log?: Log): Store {
+  if (config.databaseUrl) {
+    return openPostgres({
+      url: config.databaseUrl,
+      connections: config.databaseConnections,
+      onIdleError: (err) => log?.warn({ err }, 'a connection to the store broke; it is replaced'),
+    })
+  }
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  return openSqlite(join(config.dataDir, 'stemma.db'))
+}
+
+/** Brings the store to the state that this program needs, and opens its keys. */
+export async function prepareStore(
+  config: Config,
+  store: Store,
+): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
+  const applied = await store.migrate(await loadMigrations())
+  for (const kind of kinds) await renderAgain(store, kind)
+  await indexAgain(store)
+  await seedRoles(store)
+  const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
+  return { keys: await openKeyRing(store, secret), secret, applied }
+}
