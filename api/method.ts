@@ -29,6 +29,8 @@ export type Method = {
   scope: DescField[]
   /** The request field that holds the resource, where the method takes one. */
   resource: DescField | undefined
+  /** Whether it answers with any number of messages, one after the other. */
+  isStream: boolean
 }
 
 export function describeMethods(service: DescService): Method[] {
@@ -47,6 +49,7 @@ export function describeMethod(desc: DescMethod): Method {
     access: hasOption(desc, access) ? getOption(desc, access) : undefined,
     scope: scopePath(desc.input),
     resource: desc.input.fields.find((field) => field.name === body),
+    isStream: desc.methodKind === 'server_streaming',
   }
 }
 

@@ -284,6 +284,8 @@ export const matrix: Record<string, MatrixRow> = {
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOsv': get(makeAdvisoryUid),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOpenVex': get(makeAdvisoryUid),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ListAdvisories': lists(makeAdvisoryUid),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': lists(makeAdvisoryUid),
+  'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': lists(makeAdvisoryUid),
   'platform.vulnerabilities.v1.Advisories.Create': {
     request: ({ here }) => ({ parentId: here, advisory }),
     codes: owners,

@@ -15,6 +15,7 @@ import type { OnStray } from './http/door.ts'
 import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
+import { openStreams } from './http/streams.ts'
 import type { IdentificationOverrides } from './identification.ts'
 import { openIdentification, tendStates } from './identification.ts'
 import type { Log } from './log.ts'
@@ -22,10 +23,14 @@ import { spokenStore } from './resources/spoken-store.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
+import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { endpointsOf } from './services.ts'
 import { openStore, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
+
+/** How long those whose streams were broken off have to hear of it, in milliseconds. */
+const lastWords = 1000
 
 /** What may differ in tests. */
 export type Overrides = IdentificationOverrides & { random?: RandomBytes; drainPatience?: number }
@@ -58,15 +63,16 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, report)
+  const streams = openStreams(openStreamCorridor(authenticate, report))
   const onStray: OnStray = (requestId, error) =>
     log.info({ requestId, reason: error.message }, 'stray request')
   let isDraining = false
 
   const { errorDomain, baseUrl, corsOrigins, port, hosts, tls } = config
   const addressOf = clientAddress(config.trustedProxies)
-  const grpc = openGrpc({ endpoints, corridor, errorDomain, addressOf, onStray })
+  const grpc = openGrpc({ endpoints, corridor, streams, errorDomain, addressOf, onStray })
   const rest = openRest({
-    ...{ endpoints, corridor, errorDomain, baseUrl, corsOrigins, addressOf, onStray },
+    ...{ endpoints, corridor, streams, errorDomain, baseUrl, corsOrigins, addressOf, onStray },
     isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
@@ -96,6 +102,8 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
       if (!isUrgent) await pause(config.drainDelay)
       const drained = Promise.all([listener.drain(), grpc.drain()])
       await Promise.race([drained, pause(drainPatience)])
+      streams.cut()
+      await Promise.race([drained, pause(lastWords)])
       grpc.destroy()
       listener.destroy()
       stopTending()

@@ -46,7 +46,7 @@ import {
 } from './resources/vulnerabilities/advisories/write.ts'
 import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
 import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
-import type { Endpoint, Handler } from './rpc/call.ts'
+import type { Endpoint, Handler, StreamHandler } from './rpc/call.ts'
 
 /** One line for each service. */
 export function endpointsOf(
@@ -99,7 +99,9 @@ const advisoryWriters = ({ baseUrl }: Config): Writers => ({
   },
 })
 
-type Methods<S extends DescService> = { [name in keyof S['method']]: Handler }
+type Methods<S extends DescService> = {
+  [name in keyof S['method']]: S['method'][name]['methodKind'] extends 'unary' ? Handler : StreamHandler
+}
 
 function serve<S extends DescService>(service: S, methods: Methods<S>): Endpoint[] {
   return describeMethods(service).map((method) => ({

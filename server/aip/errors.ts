@@ -144,6 +144,8 @@ export const tooManyRequests = (text: string, wait?: number) =>
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})
 
+export const cancelled = () => new StatusError(Code.CANCELLED, 'the client went away')
+
 export const deadlineExceeded = () => new StatusError(Code.DEADLINE_EXCEEDED, 'the call took too long')
 
 export function unavailable(text: string, cause?: unknown): StatusError {

@@ -28,3 +28,11 @@ export type Corridor<Endpoint> = (
   envelope: Envelope,
   readRequest: () => Message | Promise<Message>,
 ) => Promise<Reply>
+
+/**
+ * The way of calls that are answered by documents, each made when it is asked for. Whoever wants no more of them
+ * says so: by `return` that it was enough, by `throw` what came between.
+ */
+export type StreamCorridor<Endpoint> = (
+  ...call: Parameters<Corridor<Endpoint>>
+) => AsyncGenerator<Reply, void, void>

@@ -14,7 +14,11 @@ export type OnStray = (requestId: string, error: StatusError) => void
 /** What proxies say of whom they speak for; several headers are one list to node. */
 export const forwardedFor = (headers: IncomingHttpHeaders) => headers['x-forwarded-for'] as string | undefined
 
+/** How long calls may take, in milliseconds. A stream may take as long as a token lives, if it makes progress. */
 const longestCall = 60_000
+const longestStream = 3_600_000
+
+export const longestOf = (method: Method | undefined) => (method?.isStream ? longestStream : longestCall)
 
 /** What a caller sends as the id of a request is kept if it is harmless. */
 export function requestIdOf(sent: unknown): string {
@@ -23,11 +27,11 @@ export function requestIdOf(sent: unknown): string {
 
 const unitMilliseconds: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
 
-/** The milliseconds that a Grpc-Timeout gives a call, never more than any call may take. */
-export function timeoutOf(header: string | string[] | undefined): number {
-  if (header === undefined) return longestCall
+/** The milliseconds that a Grpc-Timeout gives a call, never more than such a call may take. */
+export function timeoutOf(header: string | string[] | undefined, longest: number): number {
+  if (header === undefined) return longest
   const [, amount, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? []
   if (amount === undefined)
     throw malformed('the header Grpc-Timeout must be a number and a unit, such as 10S')
-  return Math.min(longestCall, Number(amount) * (unitMilliseconds[unit] ?? 0))
+  return Math.min(longest, Number(amount) * (unitMilliseconds[unit] ?? 0))
 }

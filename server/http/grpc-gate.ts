@@ -3,17 +3,20 @@
 import type { Http2Server, IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
+import type { Method } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import { deadlineExceeded, malformed, StatusError } from '../aip/errors.ts'
 import type { OnStray } from './door.ts'
-import { requestIdOf, timeoutOf } from './door.ts'
+import { longestOf, requestIdOf, timeoutOf } from './door.ts'
 import { statusBytes } from './grpc-status.ts'
 import { errorBody } from './rest/error-body.ts'
 
 export type GateOptions = {
   errorDomain: string
-  /** Whether a path is a call of ours, and not one of the services that come with gRPC. */
-  isOurs(path: string): boolean
+  /** The method that a path calls, unless it is of the services that come with gRPC. */
+  methodAt(path: string): Method | undefined
+  /** How long a client may take nothing of a stream, in milliseconds. */
+  stall: number
   onStray: OnStray
 }
 
@@ -26,7 +29,7 @@ type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags:
 
 const settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
 
-export function openGate(server: Server, { errorDomain, isOurs, onStray }: GateOptions): Gate {
+export function openGate(server: Server, { errorDomain, methodAt, stall, onStray }: GateOptions): Gate {
   const http2 = http2Of(server)
   http2.updateSettings(settings)
   const [pass] = http2.listeners('stream') as OnStream[]
@@ -41,9 +44,11 @@ export function openGate(server: Server, { errorDomain, isOurs, onStray }: GateO
     complete(stream, requestId)
     try {
       if (!isGrpc(headers)) throw malformed('HTTP/2 carries gRPC only; use HTTP/1.1 for REST', 415)
-      const timeout = timeoutOf(headers['grpc-timeout'])
-      if (isOurs(headers[':path'] ?? '')) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
+      const method = methodAt(headers[':path'] ?? '')
+      const timeout = timeoutOf(headers['grpc-timeout'], longestOf(method))
+      if (method) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
       else watch(stream)
+      if (method?.isStream) stream.setTimeout(stall, () => stream.close(constants.NGHTTP2_CANCEL))
     } catch (error) {
       refuse(stream, requestId, error as StatusError, isGrpc(headers)) // nothing else is thrown here
       return

@@ -3,7 +3,13 @@
 import type { Duplex } from 'node:stream'
 import type { Message } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
-import type { ServerUnaryCall, ServiceDefinition, sendUnaryData, UntypedHandleCall } from '@grpc/grpc-js'
+import type {
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceDefinition,
+  sendUnaryData,
+  UntypedHandleCall,
+} from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { HealthImplementation } from 'grpc-health-check'
@@ -13,11 +19,16 @@ import type { ClientAddress } from './client-address.ts'
 import type { Endpoint, OnStray } from './door.ts'
 import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
+import { usualLimits } from './listen.ts'
 import { addReflection } from './reflection.ts'
+import type { Client, Streams } from './streams.ts'
 
 export type GrpcOptions<E extends Endpoint> = {
   endpoints: readonly E[]
   corridor: Corridor<E>
+  streams: Streams<E>
+  /** How long a client may take nothing of a stream, in milliseconds. */
+  stall?: number
   errorDomain: string
   addressOf: ClientAddress
   onStray: OnStray
@@ -39,10 +50,13 @@ const options = {
 }
 
 type BytesCall = ServerUnaryCall<Buffer, Uint8Array>
+type StreamCall = ServerWritableStream<Buffer, Uint8Array>
 
 export function openGrpc<E extends Endpoint>({
   endpoints,
   corridor,
+  streams,
+  stall = usualLimits.stall,
   errorDomain,
   addressOf,
   onStray,
@@ -59,27 +73,46 @@ export function openGrpc<E extends Endpoint>({
       )
       callback(null, reply.bytes(), trailerOf(reply))
     } catch (thrown) {
-      const error = thrown instanceof StatusError ? thrown : internal(thrown)
-      const { message, bytes } = statusBytes(error, errorDomain)
-      const metadata = new Metadata()
-      metadata.set('grpc-status-details-bin', Buffer.from(bytes))
-      callback({ code: error.code as number, details: message, metadata })
+      callback(failureOf(thrown))
     }
+  }
+
+  function stream(endpoint: E, call: StreamCall): void {
+    const fail = (thrown: unknown) => void call.emit('error', failureOf(thrown))
+    const client: Client = {
+      open: () => true,
+      write: (reply, onWritten) => void call.write(reply.bytes(), () => onWritten()),
+      end: () => void call.end(),
+      fail,
+      onGone: (listener) => void call.once('cancelled', listener),
+    }
+    const read = () => decode(endpoint.method, call.request)
+    streams.run(client, endpoint, envelopeOf(call, addressOf), read).catch(fail)
+  }
+
+  function failureOf(thrown: unknown) {
+    const error = thrown instanceof StatusError ? thrown : internal(thrown)
+    const { message, bytes } = statusBytes(error, errorDomain)
+    const metadata = new Metadata()
+    metadata.set('grpc-status-details-bin', Buffer.from(bytes))
+    return { code: error.code as number, details: message, metadata }
   }
 
   for (const members of byService.values()) {
     const definitions = members.map(({ method }) => [method.desc.name, definitionOf(method)])
     const handlers = members.map((endpoint): [string, UntypedHandleCall] => [
       endpoint.method.desc.name,
-      (call: BytesCall, callback: sendUnaryData<Uint8Array>) => void answer(endpoint, call, callback),
+      endpoint.method.isStream
+        ? (call: StreamCall) => stream(endpoint, call)
+        : (call: BytesCall, callback: sendUnaryData<Uint8Array>) => void answer(endpoint, call, callback),
     ])
     server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
   }
   health.addToServer(server)
   addReflection(server, [...byService.keys()])
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const paths = new Set(endpoints.map(({ method }) => method.grpcPath))
-  const gate = openGate(server, { errorDomain, onStray, isOurs: (path) => paths.has(path) })
+  const methods = new Map(endpoints.map(({ method }) => [method.grpcPath, method]))
+  const gate = openGate(server, { errorDomain, onStray, stall, methodAt: (path) => methods.get(path) })
 
   function setServing(isServing: boolean): void {
     for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
@@ -102,12 +135,12 @@ export function openGrpc<E extends Endpoint>({
 
 const asIs = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-function definitionOf({ grpcPath, desc }: Method) {
+function definitionOf({ grpcPath, desc, isStream }: Method) {
   return {
     path: grpcPath,
     originalName: desc.localName,
     requestStream: false,
-    responseStream: false,
+    responseStream: isStream,
     requestSerialize: asIs,
     requestDeserialize: asIs,
     responseSerialize: asIs,
@@ -132,7 +165,7 @@ function trailerOf({ etag }: Reply): Metadata | undefined {
 }
 
 /** The gate has set both the deadline and the id. */
-function envelopeOf(call: BytesCall, addressOf: ClientAddress): Envelope {
+function envelopeOf(call: BytesCall | StreamCall, addressOf: ClientAddress): Envelope {
   return {
     door: 'grpc',
     address: addressOf(call.getPeer().replace(/:\d+$/, ''), call.metadata.get('x-forwarded-for').join(',')),

@@ -41,7 +41,7 @@ export type Limits = {
   lastWords: number
 }
 
-const usualLimits: Limits = {
+export const usualLimits: Limits = {
   firstBytes: 10_000,
   headers: 10_000,
   request: 60_000,

@@ -48,7 +48,7 @@ export async function listResources(
   { store, pageKeys, now, random }: Surroundings,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
-  { filters = [], group = '', shared, find }: Listing = {},
+  listing: Listing = {},
 ): Promise<Reply> {
   const { request, method } = call
   return store.read(function* () {
@@ -57,19 +57,11 @@ export async function listResources(
     const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
     const after = openPageToken(pageKeys, query, request.pageToken, now())
     const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
-    const reached = reach(grants, call.demand.capabilities)
-    const more = shared?.(grants, reached) ?? []
-    const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
-    const regions = askedFor(visible, request.uidp, group)
-    const found = find ? yield* find(rootsOf(regions)) : { filters: [] }
+    const { regions, filters } = yield* select(call, grants, listing)
+    const form = formOf(kind, call.form)
     const page = yield* readPage(kind.table, {
-      regions: found.only ? intersectAll(regions, disjoint(points(found.only))) : regions,
-      filters: [...filters, ...found.filters],
-      order,
-      after,
+      ...{ regions, filters, order, after, size, form },
       skip: request.skip,
-      size,
-      form: formOf(kind, call.form),
     })
     const nextPageToken = page.next
       ? sealPageToken(pageKeys, query, page.next as (string | number)[], now(), random)
@@ -77,6 +69,24 @@ export async function listResources(
     const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
     return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
   })
+}
+
+/** What a list shows to somebody: where it lies, and what else holds for it. */
+export function* select(
+  { request, demand }: Call<ListRequest>,
+  grants: Grants,
+  { filters = [], group = '', shared, find }: Listing,
+): Work<{ regions: Region[]; filters: Sql[] }> {
+  const reached = reach(grants, demand.capabilities)
+  const more = shared?.(grants, reached) ?? []
+  const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
+  const regions = askedFor(visible, request.uidp, group)
+  if (!find) return { regions, filters }
+  const found = yield* find(rootsOf(regions))
+  return {
+    regions: found.only ? intersectAll(regions, disjoint(points(found.only))) : regions,
+    filters: [...filters, ...found.filters],
+  }
 }
 
 /** The organizations that regions lie in. */

@@ -23,5 +23,8 @@ export type Call<Request extends Message = Message> = {
 
 export type Handler = (call: Call<never>) => Promise<Reply>
 
+/** Answers a method whose answer is a stream. */
+export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>
+
 /** A method of the contract and what answers it. */
-export type Endpoint = { method: Method; handler: Handler }
+export type Endpoint = { method: Method; handler: Handler | StreamHandler }

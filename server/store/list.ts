@@ -30,12 +30,13 @@ export type Listing = Selection & {
   form: Form
 }
 
-export type Page = {
+export type Run = {
   rows: Leaving[]
   /** Where the next page starts, if there is one. */
   next: Value[] | undefined
-  total: number
 }
+
+export type Page = Run & { total: number }
 
 const partsInAStatement = 40
 const pointsInAStatement = 1024
@@ -49,10 +50,28 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const counts = isCounted ? new Map() : yield* readTally(table.name, placesOf(parts))
   const total = isCounted ? yield* countRows(table, parts, filters) : yield* sumTallies(table, parts, counts)
   if (skip >= total || size === 0) return { rows: [], next: undefined, total }
+  const run = yield* runOf(table, listing, parts, counts)
+  return { ...run, total }
+}
+
+/** A page without the total, which with filters would be counted anew for each. */
+export function* readRun(table: Table, listing: Listing): Work<Run> {
+  const parts = partsOf(listing.regions)
+  const isTallied = listing.filters.length === 0
+  const counts = isTallied ? yield* readTally(table.name, placesOf(parts)) : new Map()
+  return yield* runOf(table, listing, parts, counts)
+}
+
+function* runOf(
+  table: Table,
+  listing: Listing,
+  parts: readonly Part[],
+  counts: Map<string, Count>,
+): Work<Run> {
   const found = yield* readRows(table, listing, parts, counts)
-  const kept = found.slice(0, size)
-  const last = found.length > size ? kept.at(-1) : undefined
-  return { rows: yield* leaving(table, kept), next: last?.slice(1), total }
+  const kept = found.slice(0, listing.size)
+  const last = found.length > listing.size ? kept.at(-1) : undefined
+  return { rows: yield* leaving(table, kept), next: last?.slice(1) }
 }
 
 /** An order ends with the uid, and so does a row of a page. */

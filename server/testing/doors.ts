@@ -2,6 +2,7 @@
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import { anyUnpack, StructSchema } from '@bufbuild/protobuf/wkt'
+import type { ServiceError } from '@grpc/grpc-js'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import * as details from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
@@ -11,7 +12,7 @@ import { writeJson } from '../aip/json-writer.ts'
 
 export type ErrorBody = { code: number; message: string; details: ({ '@type': string } & JsonObject)[] }
 
-/** What came back: a body, or an error. */
+/** What came back: a body, or an error. A stream that came to its end is `{ documents: […] }`. */
 export type Answer = { body: JsonObject; error?: undefined } | { body?: undefined; error: ErrorBody }
 
 export type Door = {
@@ -30,11 +31,19 @@ export function restDoor(url: string): Door {
       const init = body === undefined ? {} : { body: JSON.stringify(body) }
       const response = await fetch(url + target, { method: verb, headers, ...init })
       const text = await response.text()
+      if (response.ok && method.methodKind === 'server_streaming')
+        return { body: { documents: linesOf(text) } }
       const json = text === '' ? {} : JSON.parse(text)
       return response.ok ? { body: json } : { error: json }
     },
     close() {},
   }
+}
+
+function linesOf(text: string): JsonObject[] {
+  const lines = text.split('\n')
+  if (lines.pop() !== '') throw new Error('the last line has no end')
+  return lines.map((line) => JSON.parse(line))
 }
 
 /** What grpc-gateway's clients do: path variables, the body field, and the rest as query. */
@@ -85,6 +94,16 @@ export function grpcDoor(url: string): Door {
       return new Promise((resolve) => {
         const path = `/${method.parent.typeName}/${method.name}`
         const asIs = (value: Buffer) => value
+        if (method.methodKind === 'server_streaming') {
+          const documents: JsonObject[] = []
+          const call = client.makeServerStreamRequest(path, asIs, asIs, bytes, metadata)
+          call.on('data', (document) => documents.push(bodyOf(method.output, document)))
+          call.on('error', (error: ServiceError) =>
+            resolve({ error: errorOf(error.code, error.details, error.metadata) }),
+          )
+          call.on('end', () => resolve({ body: { documents } }))
+          return
+        }
         client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
           if (error) resolve({ error: errorOf(error.code, error.details, error.metadata) })
           else resolve({ body: bodyOf(method.output, reply ?? Buffer.alloc(0)) })

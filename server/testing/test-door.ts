@@ -1,9 +1,10 @@
-// The door alone: the real listener, REST and gRPC over the contract of groups, and behind them only what a
-// test says. Without a word from it, a call is answered with the method's name as the name of a group.
+// The door alone: the real listener, REST and gRPC over the contract of groups and one stream, and behind them only
+// what a test says. Without a word from it, a call is answered with the method's name as the name of a group.
 import type { Message } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { describeMethods } from '@stemma/api/method.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Envelope, Reply } from '../aip/passage.ts'
@@ -15,7 +16,11 @@ import { openGrpc } from '../http/grpc.ts'
 import type { Limits, Listener } from '../http/listen.ts'
 import { listen } from '../http/listen.ts'
 import { openRest } from '../http/rest/rest.ts'
+import type { Streams } from '../http/streams.ts'
+import { openStreams } from '../http/streams.ts'
 import { testTls } from './tls.ts'
+
+const { exportAdvisoriesOsv } = AdvisoriesService.method
 
 export type TestDoorOptions = {
   isTls?: boolean
@@ -25,6 +30,8 @@ export type TestDoorOptions = {
   linger?: number
   /** What happens between reading a request and answering it. */
   act?(call: TestCall): unknown
+  /** What a stream is answered with; nothing, without a word from the test. */
+  documents?(call: TestCall): AsyncGenerator<Reply, void, void>
 }
 
 export type TestCall = { method: string; envelope: Envelope; request: Message }
@@ -33,6 +40,7 @@ export type TestDoor = {
   port: number
   listener: Listener
   grpc: GrpcDoor
+  streams: Streams<Endpoint>
   /** What met no endpoint. */
   strays: { requestId: string; error: StatusError }[]
   drain(): Promise<void>
@@ -42,10 +50,19 @@ export type TestDoor = {
 export const errorDomain = 'door.test'
 
 export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
-  const { isTls = false, hosts = ['127.0.0.1'], port = 0, limits = {}, linger = 200, act } = options
+  const {
+    isTls = false,
+    hosts = ['127.0.0.1'],
+    port = 0,
+    limits = {},
+    linger = 200,
+    act,
+    documents = nothing,
+  } = options
   const strays: TestDoor['strays'] = []
   const onStray = (requestId: string, error: StatusError) => void strays.push({ requestId, error })
-  const endpoints = describeMethods(GroupsService).map((method): Endpoint => ({ method }))
+  const methods = [...describeMethods(GroupsService), describeMethod(exportAdvisoriesOsv)]
+  const endpoints = methods.map((method): Endpoint => ({ method }))
   let isDraining = false
 
   async function corridor(
@@ -58,9 +75,19 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     return replyOf(method.desc.name)
   }
 
+  async function* streamCorridor(
+    { method }: Endpoint,
+    envelope: Envelope,
+    readRequest: () => Message | Promise<Message>,
+  ): AsyncGenerator<Reply, void, void> {
+    const request = await readRequest()
+    yield* documents({ method: method.desc.name, envelope, request })
+  }
+
+  const streams = openStreams(streamCorridor)
   const addressOf = clientAddress([])
-  const shared = { endpoints, corridor, errorDomain, addressOf, onStray }
-  const grpc = openGrpc(shared)
+  const shared = { endpoints, corridor, streams, errorDomain, addressOf, onStray }
+  const grpc = openGrpc({ ...shared, ...(limits.stall !== undefined && { stall: limits.stall }) })
   const rest = openRest({
     ...shared,
     ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, linger },
@@ -77,7 +104,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   })
   return {
     port: listener.port,
-    ...{ listener, grpc, strays },
+    ...{ listener, grpc, streams, strays },
     async drain() {
       isDraining = true
       await Promise.all([listener.drain(), grpc.drain()])
@@ -89,6 +116,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     },
   }
 }
+
+async function* nothing(): AsyncGenerator<Reply, void, void> {}
 
 function replyOf(name: string): Reply {
   const group = create(GroupSchema, { name })

@@ -5,19 +5,22 @@ import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarg
 import type { Corridor, Envelope } from '../../aip/passage.ts'
 import type { ClientAddress } from '../client-address.ts'
 import type { Endpoint, OnStray } from '../door.ts'
-import { forwardedFor, requestIdOf, timeoutOf } from '../door.ts'
+import { forwardedFor, longestOf, requestIdOf, timeoutOf } from '../door.ts'
 import { safeHeaders } from '../headers.ts'
+import type { Client, Streams } from '../streams.ts'
 import { splitTarget } from '../target.ts'
 import { bindRequest } from './bind.ts'
 import { isForm, isHeldBack, isLongUnread, readJsonText, readText } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-body.ts'
+import { linesType, openLines, requireChunks } from './lines.ts'
 import type { Match } from './routes.ts'
 import { makeRoutes, splitPath } from './routes.ts'
 
 export type RestOptions<E extends Endpoint> = {
   endpoints: readonly E[]
   corridor: Corridor<E>
+  streams: Streams<E>
   errorDomain: string
   /** Names the realm in challenges. */
   baseUrl: string
@@ -36,6 +39,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   const {
     endpoints,
     corridor,
+    streams,
     errorDomain,
     baseUrl,
     corsOrigins,
@@ -57,11 +61,14 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
       const match = findRoute(request, segments)
       hasBody = match.route.binding.body !== ''
-      const envelope = envelopeOf(request, requestId, addressOf)
+      const endpoint = match.route.endpoint as E
+      const envelope = envelopeOf(request, requestId, addressOf, longestOf(endpoint.method))
+      const read = () => readRequest(request, response, match, target.query)
+      if (endpoint.method.isStream) requireChunks(request)
       isStray = false
-      const reply = await corridor(match.route.endpoint as E, envelope, () =>
-        readRequest(request, response, match, target.query),
-      )
+      if (endpoint.method.isStream)
+        return await streams.run(linesTo(request, response, requestId), endpoint, envelope, read)
+      const reply = await corridor(endpoint, envelope, read)
       send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {})
     } catch (thrown) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
@@ -107,15 +114,42 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
     const length = Buffer.byteLength(body)
     if (status !== 204) headers.push('content-length', String(length))
     for (const [name, value] of Object.entries(more)) headers.push(name, value)
-    const { origin } = request.headers
-    if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
     const isUnread = isLongUnread(request)
-    if (isUnread || isHeldBack(request) || isDraining()) headers.push('connection', 'close')
-    response.writeHead(status, headers)
+    writeHead(request, response, status, headers, isUnread)
     const sent = request.method === 'HEAD' ? '' : body
     if (isUnread) endLater(request, response, sent, linger)
     // ASCII is the same in both, and latin1 is written without being encoded.
     else response.end(sent, length === body.length ? 'latin1' : 'utf8')
+  }
+
+  function writeHead(
+    request: IncomingMessage,
+    response: ServerResponse,
+    status: number,
+    headers: string[],
+    isUnread: boolean,
+  ): void {
+    const { origin } = request.headers
+    if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
+    if (isUnread || isHeldBack(request) || isDraining()) headers.push('connection', 'close')
+    response.writeHead(status, headers)
+  }
+
+  function linesTo(request: IncomingMessage, response: ServerResponse, requestId: string): Client {
+    const end = () => {
+      if (isLongUnread(request)) endLater(request, response, '', linger)
+      else response.end()
+    }
+    return openLines(response, {
+      end,
+      open() {
+        if (response.destroyed) return true
+        const headers = [...fixedHeaders, 'x-request-id', requestId, 'content-type', linesType]
+        writeHead(request, response, 200, headers, isLongUnread(request))
+        if (request.method === 'HEAD') end()
+        return request.method !== 'HEAD'
+      },
+    })
   }
 
   function challenged(headers: Record<string, string>): Record<string, string> {
@@ -176,13 +210,18 @@ function readRequest(
   )
 }
 
-function envelopeOf(request: IncomingMessage, requestId: string, addressOf: ClientAddress): Envelope {
+function envelopeOf(
+  request: IncomingMessage,
+  requestId: string,
+  addressOf: ClientAddress,
+  longest: number,
+): Envelope {
   return {
     door: 'rest',
     requestId,
     address: addressOf(request.socket.remoteAddress, forwardedFor(request.headers)),
     authorization: request.headers.authorization,
-    timeout: timeoutOf(request.headers['grpc-timeout']),
+    timeout: timeoutOf(request.headers['grpc-timeout'], longest),
     ifMatch: request.headers['if-match'],
   }
 }

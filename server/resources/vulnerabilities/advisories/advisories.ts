@@ -16,13 +16,15 @@ import { invalidField, notFound, StatusError } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { sql } from '../../../store/sql.ts'
+import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
+import { all, first } from '../../../store/work.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
+import type { Listing } from '../../list.ts'
 import { listResources } from '../../list.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import { walkResources } from '../../walk.ts'
 import { search } from './search.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
 import { numberOf } from './terms.ts'
@@ -50,11 +52,38 @@ export function advisoriesService(surroundings: Surroundings, writers: Writers) 
     return messageOf(advisories, row[0] as Uint8Array)
   }
 
-  function* readSource({ uid }: Advisory): Work<Source | undefined> {
-    const row = yield* first(sql`select format, record, update_time from advisory_sources
-      where number = ${numberOf(uid)} and advisory = ${uid}`)
-    return row && { format: row[0] as string, record: row[1] as string, importTime: row[2] as number }
+  /** Of those that were imported, by their uids. */
+  function* readSources(some: readonly Advisory[]): Work<Map<string, Source>> {
+    const numbers = among(some.map(({ uid }) => numberOf(uid)))
+    const rows = yield* all(sql`select advisory, format, record, update_time from advisory_sources
+      where number in ${numbers}`)
+    return new Map(
+      rows.map(([uid, format, record, importTime]) => [
+        uid as string,
+        { format, record, importTime } as Source,
+      ]),
+    )
   }
+
+  function* writeOsv(some: readonly Advisory[]): Work<Reply[]> {
+    const sources = yield* readSources(some)
+    return some.map((advisory) => documentReply(() => writers.osv(advisory, sources.get(advisory.uid))))
+  }
+
+  function* writeOpenVex(some: readonly Advisory[]): Work<Reply[]> {
+    return some.map((advisory) => documentReply(() => writers.openVex(advisory)))
+  }
+
+  const readAs = (call: Call, write: Write) =>
+    store.read(function* () {
+      const [reply] = yield* write([yield* readAdvisory(call)])
+      return reply as Reply // one for each
+    })
+
+  const exportAs = (call: Call<ListAdvisoriesRequest>, write: Write) =>
+    walkResources(surroundings, advisories, call, searching(call), function* (rows) {
+      return rows.length === 0 ? [] : yield* write(rows.map((bytes) => messageOf(advisories, bytes)))
+    })
 
   return {
     getAdvisory: (call: Call) =>
@@ -63,27 +92,24 @@ export function advisoriesService(surroundings: Surroundings, writers: Writers) 
         return getResource(store, withdrawnAdvisories, call)
       }),
 
-    getAdvisoryOsv: (call: Call) =>
-      store.read(function* () {
-        const advisory = yield* readAdvisory(call)
-        return documentReply(writers.osv(advisory, yield* readSource(advisory)))
-      }),
+    getAdvisoryOsv: (call: Call) => readAs(call, writeOsv),
+    getAdvisoryOpenVex: (call: Call) => readAs(call, writeOpenVex),
+    exportAdvisoriesOsv: (call: Call<ListAdvisoriesRequest>) => exportAs(call, writeOsv),
+    exportAdvisoriesOpenVex: (call: Call<ListAdvisoriesRequest>) => exportAs(call, writeOpenVex),
 
-    getAdvisoryOpenVex: (call: Call) =>
-      store.read(function* () {
-        return documentReply(writers.openVex(yield* readAdvisory(call)))
-      }),
-
-    listAdvisories(call: Call<ListAdvisoriesRequest>) {
-      return listResources(surroundings, advisories, call, {
-        *find(roots) {
-          requireKnown(call.request)
-          return yield* search(call.request, roots)
-        },
-      })
-    },
+    listAdvisories: (call: Call<ListAdvisoriesRequest>) =>
+      listResources(surroundings, advisories, call, searching(call)),
   }
 }
+
+type Write = (some: readonly Advisory[]) => Work<Reply[]>
+
+const searching = ({ request }: Call<ListAdvisoriesRequest>): Listing => ({
+  *find(roots) {
+    requireKnown(request)
+    return yield* search(request, roots)
+  },
+})
 
 function requireKnown({ eventReviewStates, eventTypes, latestEventType }: ListAdvisoriesRequest): void {
   if (eventReviewStates.some((state) => !ReviewStateSchema.value[state]))
@@ -93,8 +119,8 @@ function requireKnown({ eventReviewStates, eventTypes, latestEventType }: ListAd
     throw invalidField('event_types', 'must be types of events')
 }
 
-/** Over REST the document itself. */
-const documentReply = (document: JsonObject): Reply => ({
-  json: () => JSON.stringify(document),
-  bytes: () => toBinary(StructSchema, fromJson(StructSchema, document)),
+/** Over REST the document itself. It is made when it is asked for, so of many there is one at a time. */
+const documentReply = (make: () => JsonObject): Reply => ({
+  json: () => JSON.stringify(make()),
+  bytes: () => toBinary(StructSchema, fromJson(StructSchema, make())),
 })
