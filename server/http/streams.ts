@@ -1,7 +1,6 @@
 // Answers that are streams: documents go from the corridor to a client one by one, each when the one before it has
 // left, so a slow client costs no memory and a client that has gone no work.
-import type { StatusError } from '../aip/errors.ts'
-import { cancelled, deadlineExceeded, StatusError as Failure, internal, unavailable } from '../aip/errors.ts'
+import { cancelled, deadlineExceeded, internal, StatusError, unavailable } from '../aip/errors.ts'
 import type { Reply, StreamCorridor } from '../aip/passage.ts'
 
 /** Whoever reads a stream, as its door sees it. */
@@ -55,9 +54,10 @@ export function openStreams<E>(corridor: StreamCorridor<E>): Streams<E> {
     if (isCut) breakOff(stopping())
     try {
       const first = await documents.next()
+      if (broken) await documents.throw(broken)
       if (!client.open()) return void (await documents.return())
       await pour(first).then(client.end, (thrown: unknown) =>
-        client.fail(thrown instanceof Failure ? thrown : internal(thrown)),
+        client.fail(thrown instanceof StatusError ? thrown : internal(thrown)),
       )
     } finally {
       running.delete(breakOff)

@@ -94,7 +94,13 @@ function vectorsIn(fields: Fields, path: string): Vector[] {
   return [...vectors.values()]
 }
 
-type OsvRecord = { modified: string; withdrawn?: string; affected?: readonly Affected[] | null }
+type OsvRecord = {
+  id: string
+  modified: string
+  withdrawn?: string
+  aliases?: readonly string[] | null
+  affected?: readonly Affected[] | null
+}
 
 /**
  * The advisory as an OSV record, from the one that it was imported from, if it was. `importedTime` is the time of
@@ -112,10 +118,19 @@ export function writeOsv(
   const isRevised = importedTime !== undefined && changed > importedTime
   return {
     ...record,
+    ...namesOf(record, advisory),
     ...(isRevised && changed > Date.parse(record.modified) && { modified: timeText(changed) }),
     ...(advisory.deleteTime && { withdrawn: withdrawn ?? timeText(millisecondsOf(advisory.deleteTime)) }),
     affected: affectedFrom(record.affected ?? [], advisory),
   }
+}
+
+/**
+ * Where a name of ours was that of a record about several packages, its advisories have names of their own, and it
+ * is an alias of each (`readOsv`). Written under it they would all be read as the same advisory.
+ */
+function namesOf({ id, aliases }: OsvRecord, { advisoryId }: Advisory): Partial<OsvRecord> {
+  return isAdvisoryId(id) && id !== advisoryId ? { id: advisoryId, aliases: [id, ...(aliases ?? [])] } : {}
 }
 
 function affectedFrom(all: readonly Affected[], advisory: Advisory): readonly Affected[] {
