@@ -39,7 +39,7 @@ const ok = 0
 const notFound = 5
 const permissionDenied = 7
 
-type Kind = { list: DescMethod; get: DescMethod; uids(world: World): string[] }
+type Kind = { list: DescMethod; get: DescMethod; stream?: DescMethod; uids(world: World): string[] }
 
 const uidsOf = (rows: { uid: string }[]) => rows.map(({ uid }) => uid)
 
@@ -89,6 +89,7 @@ const kinds: Kind[] = [
   {
     list: AdvisoriesService.method.listAdvisories,
     get: AdvisoriesService.method.getAdvisory,
+    stream: AdvisoriesService.method.exportAdvisoriesOpenVex,
     uids: ({ advisories }) => advisories,
   },
 ]
@@ -236,12 +237,25 @@ onEachStore('what callers see of a random tree', (engine) => {
     return { uids, totals, faults }
   }
 
+  /** All documents, by the uids that they name, and what is wrong with them. */
+  async function exportAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
+    const { body, error } = await door.call(method, request, token)
+    const faults = body ? [] : [`failed with ${error?.code}: ${error?.message}`]
+    const documents = (body?.documents ?? []) as { '@id': string }[]
+    const uids = documents.map((document) => /advisories\/(.+):openvex$/.exec(document['@id'])?.[1] ?? '')
+    return { uids, faults }
+  }
+
   async function checkList(world: World, caller: string, kind: Kind, filter: Filter, question: Question) {
     const { pageSize, orderBy, isOverGrpc } = question
     const door = isOverGrpc ? grpc : rest
-    const request = { pageSize, orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) }
+    const request = { orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) } as JsonObject
     const token = await platform.tokenOf(caller)
-    const { uids, totals, faults } = await listAll(door, kind.list, request as JsonObject, token)
+    const listed = await listAll(door, kind.list, { ...request, pageSize }, token)
+    const streamed = kind.stream ? await exportAll(door, kind.stream, request, token) : listed
+    if (listed.uids.join() !== streamed.uids.join())
+      listed.faults.push(...streamed.faults, `lists ${listed.uids}, but exports ${streamed.uids}`)
+    const { uids, totals, faults } = listed
     const expected = kind
       .uids(world)
       .filter((uid) => isVisible(world, caller, kind.list, uid) && isAskedFor(uid, filter))

@@ -388,6 +388,9 @@ describe('reflection', () => {
       const find = Buffer.concat([Buffer.of(34, symbol.length), symbol])
       const files = await call(session, path, frame(find))
       assert.match(files.body.toString('latin1'), /platform\/iam\/v2beta1\/group\.proto/)
+      const stream = Buffer.from('platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv')
+      const found = await call(session, path, frame(Buffer.concat([Buffer.of(34, stream.length), stream])))
+      assert.match(found.body.toString('latin1'), /ExportAdvisoriesOsv/)
     })
   }
 })
