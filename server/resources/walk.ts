@@ -10,7 +10,7 @@ import { readRun } from '../store/list.ts'
 import type { Value } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import type { Kind } from './kind.ts'
-import type { Listing, ListRequest } from './list.ts'
+import type { Found, Listing, ListRequest } from './list.ts'
 import { select } from './list.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -29,12 +29,13 @@ export async function* walkResources<T>(
   make: (rows: Uint8Array[]) => Work<T[]>,
 ): AsyncGenerator<T, void, void> {
   let after: Value[] | undefined
+  const once = searchingOnce(listing)
   do {
     const page = await store.read(function* () {
       const grants = yield* admit(call.demand, false)
       requireNoPages(call.request)
       const order = parseOrderBy(call.request.orderBy, kind.sortable, kind.defaultOrder)
-      const { regions, filters } = yield* select(call, grants, listing)
+      const { regions, filters } = yield* select(call, grants, once)
       const { rows, next } = yield* readRun(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: { kind: 'bytes' },
@@ -46,6 +47,19 @@ export async function* walkResources<T>(
     // The embedded store answers without a pause, and others are waiting.
     await turn()
   } while (after)
+}
+
+/** A search may cost more than a page. What it found is still held against what may be seen, and its filters hold. */
+function searchingOnce({ find, ...listing }: Listing): Listing {
+  if (!find) return listing
+  let found: Found | undefined
+  return {
+    ...listing,
+    *find(roots) {
+      found ??= yield* find(roots)
+      return found
+    },
+  }
 }
 
 function requireNoPages({ pageSize: size, pageToken, skip }: ListRequest): void {

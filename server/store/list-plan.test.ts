@@ -4,10 +4,11 @@ import { before, test } from 'node:test'
 import { onEach, openMigrated } from './conformance.ts'
 import type { Store } from './db.ts'
 import type { Listing } from './list.ts'
-import { readPage } from './list.ts'
+import { readPage, readRun } from './list.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { raw, sql } from './sql.ts'
+import type { Table } from './table.ts'
 import { insertEntry, storedForm } from './table.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
@@ -32,11 +33,16 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
   })
 
   /** How the engine runs the statement that fetches a page's rows. */
-  async function plan(regions: Region[], order: Term[], more: Partial<Listing> = {}): Promise<string> {
+  async function plan(
+    regions: Region[],
+    order: Term[],
+    more: Partial<Listing> = {},
+    read: (table: Table, listing: Listing) => Work<unknown> = readPage,
+  ): Promise<string> {
     const statements: Sql[] = []
     const form = { kind: 'json', shape: '' } as const
     const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...more }
-    await store.read(() => recorded(readPage(groups, listing), statements))
+    await store.read(() => recorded(read(groups, listing), statements))
     const last = statements.at(-1) as Sql // a page with rows takes a statement
     const explain = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
     const rows = await store.query(sql`${raw(explain)} ${last}`)
@@ -129,6 +135,19 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
       isOrdered(found)
     }
     usesOnly(await plan([children(large)], order, { filters }), 'groups_by_parent_name')
+  })
+
+  test('that is read to its end goes on where the page before has ended, whatever it is filtered by', async () => {
+    for (const descending of [false, true]) {
+      for (const some of [{}, { after: [`${large}/0000000000000010`] }]) {
+        const filters = [sql`length(name) > ${3}`]
+        for (const region of [tree(root), below(root), below(large)]) {
+          const found = await plan([region], [{ column: 'uid', descending }], { filters, ...some }, readRun)
+          usesOnly(found, primary())
+          isOrdered(found)
+        }
+      }
+    }
   })
 })
 

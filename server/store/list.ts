@@ -54,12 +54,12 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   return { ...run, total }
 }
 
-/** A page without the total, which with filters would be counted anew for each. */
+/** A page of a list that is read to its end. It has no total, which with filters would be counted for each. */
 export function* readRun(table: Table, listing: Listing): Work<Run> {
   const parts = partsOf(listing.regions)
   const isTallied = listing.filters.length === 0
   const counts = isTallied ? yield* readTally(table.name, placesOf(parts)) : new Map()
-  return yield* runOf(table, listing, parts, counts)
+  return yield* runOf(table, { ...listing, isWhole: true }, parts, counts)
 }
 
 function* runOf(

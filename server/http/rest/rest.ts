@@ -64,10 +64,12 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       const endpoint = match.route.endpoint as E
       const envelope = envelopeOf(request, requestId, addressOf, longestOf(endpoint.method))
       const read = () => readRequest(request, response, match, target.query)
-      if (endpoint.method.isStream) requireChunks(request)
       isStray = false
       if (endpoint.method.isStream)
-        return await streams.run(linesTo(request, response, requestId), endpoint, envelope, read)
+        return await streams.run(linesTo(request, response, requestId), endpoint, envelope, () => {
+          requireChunks(request)
+          return read()
+        })
       const reply = await corridor(endpoint, envelope, read)
       send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {})
     } catch (thrown) {
