@@ -15,12 +15,14 @@ import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2be
 import { describeMethod } from '@stemma/api/method.ts'
 import { importFrom } from '../server/commands/import.ts'
 import { logTo } from '../server/log.ts'
+import { grpcDoor, restDoor } from '../server/testing/doors.ts'
 import type { Person, Platform } from '../server/testing/platform.ts'
 import { onEachStore, startPlatform } from '../server/testing/platform.ts'
 import type { Bootstrapped } from './stemmad.ts'
 import { bootstrap, pause, remove, runStemmad, serve, temporaryFolder, until } from './stemmad.ts'
 
-const { grpcPath, name: methodName } = describeMethod(AdvisoriesService.method.exportAdvisoriesOsv)
+const { exportAdvisoriesOsv } = AdvisoriesService.method
+const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
 
 /** More than lies between a server and a client that does not read. */
@@ -180,9 +182,25 @@ onEachStore('an export of many advisories', (engine) => {
       assert.equal(await lastCode(before), 'UNAUTHENTICATED')
     })
 
+    test(`is refused over ${door} to whoever has many under way`, async () => {
+      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+      const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
+      const before = codes(door).length
+      const doorOf = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
+      const asking = doorOf(platform.url)
+      const filter = { artifactNames: ['left-pad-1'] }
+      const ask = () => asking.call(exportAdvisoriesOsv, filter, viewer.token)
+      assert.equal((await ask()).error?.code, 8)
+      others.pop()?.leave()
+      await until(() => codes(door).length > before + 1)
+      assert.ok((await ask()).body)
+      for (const export_ of others) export_.leave()
+      asking.close()
+    })
+
     test(`is given up over ${door} when its client leaves`, async () => {
       const before = codes(door).length
-      const export_ = await open(owner.token)
+      const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
       export_.leave()
       assert.equal(await lastCode(before), 'CANCELLED')
     })

@@ -55,12 +55,13 @@ export function openStreams<E>(corridor: StreamCorridor<E>): Streams<E> {
     try {
       const first = await documents.next()
       if (broken) await documents.throw(broken)
-      if (!client.open()) return void (await documents.return())
+      if (!client.open()) return
       await pour(first).then(client.end, (thrown: unknown) =>
         client.fail(thrown instanceof StatusError ? thrown : internal(thrown)),
       )
     } finally {
       running.delete(breakOff)
+      await documents.return()
     }
   }
 
