@@ -272,6 +272,22 @@ onEachStore('an import of advisories', (engine) => {
     await assert.rejects(importing(join(folder, 'nowhere.json')), /nowhere/)
   })
 
+  test('brings a name of ours, and gets another where that one is taken', async () => {
+    const record = osv(80, { id: 'CGA-2222-3333-4444' })
+    const file = await put('named.json', record)
+    assert.equal((await importing(file)).new, 1)
+    assert.deepEqual(
+      (await list()).map(({ advisoryId }) => advisoryId),
+      ['CGA-2222-3333-4444'],
+    )
+    // In another organization, which cannot have it as well.
+    assert.equal((await importing(file)).new, 1)
+    const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
+    assert.match(String(advisory?.advisoryId), /^CGA-/)
+    assert.notEqual(advisory?.advisoryId, 'CGA-2222-3333-4444')
+    assert.equal((await importing(file, owner.organization)).same, 1)
+  })
+
   test('says what is wrong with how it is called', async () => {
     const { organization } = await platform.found('acme')
     for (const [args, words] of [

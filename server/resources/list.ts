@@ -62,6 +62,7 @@ export async function listResources(
     const page = yield* readPage(kind.table, {
       ...{ regions, filters, order, after, size, form },
       skip: request.skip,
+      isScanned: listing.find !== undefined,
     })
     const nextPageToken = page.next
       ? sealPageToken(pageKeys, query, page.next as (string | number)[], now(), random)

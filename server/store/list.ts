@@ -59,7 +59,7 @@ export function* readRun(table: Table, listing: Listing): Work<Run> {
   const parts = partsOf(listing.regions)
   const isTallied = listing.filters.length === 0
   const counts = isTallied ? yield* readTally(table.name, placesOf(parts)) : new Map()
-  return yield* runOf(table, { ...listing, isWhole: true }, parts, counts)
+  return yield* runOf(table, { ...listing, isScanned: true }, parts, counts)
 }
 
 function* runOf(

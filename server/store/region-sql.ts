@@ -13,8 +13,8 @@ export type Selection = {
   order: readonly Term[]
   /** The values of the order's columns in the last row of the page before. */
   after: readonly Value[] | undefined
-  /** Whether all pages will be read: an index that finds the few is then no help, and its rows would be sorted anew. */
-  isWhole?: boolean
+  /** Whether no index helps to find the few that match: its rows would be sorted anew for each page. */
+  isScanned?: boolean
 }
 
 /** What one condition can say: a region, or many points. */
@@ -38,10 +38,10 @@ export const isRange = (part: Part): part is Range => part.kind === 'tree' || pa
  * the order (a walk), others by their uids, to be sorted (`isSorted`).
  */
 export function rowsOf(part: Part, selection: Selection, isSorted: boolean): Sql {
-  const { filters, order, after, isWhole = false } = selection
+  const { filters, order, after, isScanned = false } = selection
   const byUid = order[0]?.column === 'uid'
   if (byUid && isRange(part)) {
-    const root = filters.length > 0 && !isWhole ? [sql`root = ${rootOf(part.uid)}`] : []
+    const root = filters.length > 0 && !isScanned ? [sql`root = ${rootOf(part.uid)}`] : []
     return allOf([...root, uidRange(part, order, after), ...filters])
   }
   const place = isSorted || !isRange(part) ? placeOf(part) : inOrganization(part)

@@ -8,7 +8,7 @@ import type { Work } from '../../../store/work.ts'
 import { messageOf } from '../../kind.ts'
 import { addSegment, segmentOf } from './postings.ts'
 import type { Prepared } from './prepare.ts'
-import { seeded } from './prepare.ts'
+import { renamed, seeded } from './prepare.ts'
 import { advisories } from './table.ts'
 import { numberOf } from './terms.ts'
 import { reviseAdvisory, withdrawAdvisory } from './write.ts'
@@ -38,7 +38,7 @@ export function* importBatch(group: string, items: readonly Prepared[]): Work<Ou
       outcomes.push('new')
     }
   }
-  yield* addAll(group, fresh)
+  yield* addAll(group, yield* underFreeNames(group, fresh))
   return outcomes
 }
 
@@ -55,6 +55,22 @@ function* findKnown(items: readonly Prepared[]): Work<Map<string, Known>> {
   }
   return known
 }
+
+/** Names are given once on a server; a record of others may bring one that another organization has. */
+function* underFreeNames(group: string, items: readonly Prepared[]): Work<Prepared[]> {
+  const names = items.filter(({ isNamed }) => isNamed).map(nameOf)
+  const seen = new Set<string>()
+  const taken = new Set(names.filter((name) => seen.size === seen.add(name).size))
+  for (let at = 0; at < names.length; at += hashesAtOnce) {
+    const some = among(names.slice(at, at + hashesAtOnce))
+    const rows = yield sql`select advisory_id from advisories where advisory_id in ${some}
+      union all select name from withdrawn_advisories where name in ${some}`
+    for (const [name] of rows) taken.add(name as string)
+  }
+  return items.map((item) => (item.isNamed && taken.has(nameOf(item)) ? renamed(group, item) : item))
+}
+
+const nameOf = ({ entry }: Prepared) => entry.columns[0] as string // the first of the table's own
 
 /** As a segment. */
 function* addAll(group: string, items: readonly Prepared[]): Work<void> {

@@ -5,7 +5,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { rootOf } from '../../../aip/uid.ts'
 import type { Entry } from '../../../store/table.ts'
-import { entryOf } from '../../kind.ts'
+import { entryOf, messageOf } from '../../kind.ts'
 import { newAdvisoryId } from '../advisory-id.ts'
 import { advisories } from './table.ts'
 import { hashOf } from './terms.ts'
@@ -34,6 +34,8 @@ export type Prepared = Pick<
   /** Tells whether the record is another than the one that was imported before. */
   digest: string
   entry: Entry
+  /** Whether the record itself says under which name it is published. */
+  isNamed: boolean
   hashes: number[]
 }
 
@@ -44,22 +46,31 @@ const edition = 1
 export function prepare(group: string, { draft, createTime, ...item }: Item): Prepared {
   const { source, format, record, origin, updateTime, withdrawTime } = item
   requireValid(draft)
+  const isNamed = draft.advisoryId !== ''
   const random = seeded(`${group}\0${source}`)
   const uid = `${group}/${random(8).toString('hex')}`
   for (const event of draft.events) event.uid = `${uid}/${random(8).toString('hex')}`
   const advisory = Object.assign(draft, {
-    ...{ uid, advisoryId: draft.advisoryId || newAdvisoryId(random) },
+    ...{ uid, advisoryId: isNamed ? draft.advisoryId : newAdvisoryId(random) },
     ...{ createTime: timestampFromMs(createTime), updateTime: timestampFromMs(updateTime) },
   })
   const { values, hashes } = columnsOf(advisory, origin)
   const entry = entryOf(advisories, advisory, { uid, name: '', createTime, updateTime }, values)
   requireSize(entry.proto)
   return {
-    ...{ source, format, record, origin, updateTime, withdrawTime, entry },
+    ...{ source, format, record, origin, updateTime, withdrawTime, entry, isNamed },
     hash: hashOf(`${rootOf(group)}\n${source}`),
     digest: hash('sha256', `${edition}\0${withdrawTime ?? ''}\0${record}`, 'base64url'),
     hashes: [...hashes],
   }
+}
+
+/** The same under a name of its own, where the one it brings is taken. */
+export function renamed(group: string, item: Prepared): Prepared {
+  const draft = messageOf(advisories, item.entry.proto)
+  draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]
+  draft.advisoryId = ''
+  return prepare(group, { ...item, draft, createTime: item.entry.createTime })
 }
 
 /** Bytes that look random and are made from a text. */
