@@ -47,6 +47,7 @@ export type MatrixRow = {
 const readers: Codes = [16, 16, 7, 0, 0, 0, 0]
 const editors: Codes = [16, 16, 7, 7, 0, 0, 0]
 const owners: Codes = [16, 16, 7, 7, 7, 0, 0]
+const everyone: Codes = [0, 0, 0, 0, 0, 0, 0]
 const anyone: Codes = [16, 16, 0, 0, 0, 0, 0]
 const list = { codes: anyone, visible: [0, 0, 0, 1, 1, 1, 1] }
 
@@ -317,6 +318,9 @@ export const matrix: Record<string, MatrixRow> = {
     request: () => ({}),
     codes: [16, 16, 16, 16, 16, 16, 16],
   },
+
+  'platform.ping.PingService.Ping': { request: () => ({}), codes: everyone },
+  'platform.ping.v2beta1.PingService.Ping': { request: () => ({}), codes: everyone },
 
   // None of these callers is a person, and nobody has signed in for anybody.
   'platform.auth.Auth.Register': { request: () => ({}), codes: [16, 16, 7, 7, 7, 7, 7] },

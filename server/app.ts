@@ -68,9 +68,9 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     log.info({ requestId, reason: error.message }, 'stray request')
   let isDraining = false
 
-  const { errorDomain, baseUrl, corsOrigins, port, hosts, tls } = config
+  const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls } = config
   const addressOf = clientAddress(config.trustedProxies)
-  const grpc = openGrpc({ endpoints, corridor, streams, errorDomain, addressOf, onStray })
+  const grpc = openGrpc({ endpoints, corridor, streams, errorDomain, addressOf, onStray, vendorPrefixes })
   const rest = openRest({
     ...{ endpoints, corridor, streams, errorDomain, baseUrl, corsOrigins, addressOf, onStray },
     isTls: tls !== undefined,

@@ -48,6 +48,7 @@ describe('settings', () => {
       trustedIssuers: [],
       corsOrigins: [],
       trustedProxies: [],
+      vendorPrefixes: ['chainguard.'],
       tls: undefined,
       logLevel: 'info',
       drainDelay: 5000,
@@ -69,6 +70,7 @@ describe('settings', () => {
       STEMMA_TRUSTED_ISSUERS: 'http://dex.internal:5556/dex, https://idp.internal/',
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
+      STEMMA_VENDOR_PREFIXES: 'chainguard., example.api.,chainguard.',
       STEMMA_LOG_LEVEL: 'debug',
       STEMMA_DRAIN_DELAY: '0',
     })
@@ -86,6 +88,7 @@ describe('settings', () => {
       trustedIssuers: ['http://dex.internal:5556/dex', 'https://idp.internal/'],
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
+      vendorPrefixes: ['chainguard.', 'example.api.'],
       tls: undefined,
       logLevel: 'debug',
       drainDelay: 0,
@@ -105,6 +108,11 @@ describe('settings', () => {
 
   test('that are empty in the environment are not set', () => {
     assert.equal(read({ PORT: '', HOST: '', STEMMA_LOG_LEVEL: '' }).port, 8080)
+  })
+
+  test('that switch something off by being empty can be empty in the environment as well', () => {
+    assert.deepEqual(read({ STEMMA_VENDOR_PREFIXES: '' }).vendorPrefixes, [])
+    assert.deepEqual(read({}, '--vendor-prefixes=').vendorPrefixes, [])
   })
 
   test('each have a variable, a flag and words about them', () => {
@@ -286,6 +294,25 @@ describe('each setting', () => {
       '10.0.0.1:80',
     ])
       assertRefused('STEMMA_TRUSTED_PROXIES', `10.0.0.0/8,${network}`, /must be addresses or networks/)
+  })
+
+  test('takes packages to stand before our names, each with its dot', () => {
+    for (const prefix of [
+      'chainguard',
+      '.',
+      'a..',
+      '.a.',
+      'A.',
+      'a/b.',
+      '1a.',
+      'a b.',
+      'a.b',
+      'é.',
+      'a.'.repeat(6),
+    ])
+      assertRefused('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be packages that end in a dot/)
+    const many = Array.from({ length: 11 }, (_, at) => `p${at}.`).join()
+    assertRefused('STEMMA_VENDOR_PREFIXES', many, /must be at most 10, not 11/)
   })
 
   test('takes origins as browsers send them', () => {

@@ -23,6 +23,8 @@ export type Config = {
   corsOrigins: string[]
   /** Whose word is taken for where a call comes from. */
   trustedProxies: string[]
+  /** What may stand before the names of our gRPC services. */
+  vendorPrefixes: string[]
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server still takes calls, so that load balancers can turn away. */
@@ -31,9 +33,16 @@ export type Config = {
 
 type Reader<T> = (text: string) => T
 
-type Setting = { variable: string; flag: string; about: string; fallback: string }
+type Setting = {
+  variable: string
+  flag: string
+  about: string
+  fallback: string
+  /** An empty variable is a value, and not the lack of one. */
+  mayBeEmpty: boolean
+}
 
-const setting = (variable: string, fallback: string, about: string): Setting => ({
+const setting = (variable: string, fallback: string, about: string, mayBeEmpty = false): Setting => ({
   variable,
   flag: variable
     .replace(/^STEMMA_/, '')
@@ -41,6 +50,7 @@ const setting = (variable: string, fallback: string, about: string): Setting => 
     .replaceAll('_', '-'),
   about,
   fallback,
+  mayBeEmpty,
 })
 
 export const settings = {
@@ -69,6 +79,12 @@ export const settings = {
     '',
     'addresses or networks whose X-Forwarded-For is believed, separated by commas',
   ),
+  vendorPrefixes: setting(
+    'STEMMA_VENDOR_PREFIXES',
+    'chainguard.',
+    'what clients may put before our gRPC names, separated by commas; empty for nothing',
+    true,
+  ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the key of the certificate'),
   logLevel: setting('STEMMA_LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
@@ -91,8 +107,9 @@ export function readConfig(
   const faults: string[] = []
   const { values, positionals } = parseFlags(args, own, faults)
   const config = makeConfig((key) => {
-    const { variable, flag, fallback } = settings[key]
-    return String(values[flag] ?? (env[variable] || fallback))
+    const { variable, flag, fallback, mayBeEmpty } = settings[key]
+    const set = mayBeEmpty ? env[variable] : env[variable] || undefined
+    return String(values[flag] ?? set ?? fallback)
   }, faults)
   if (faults.length > 0) throw new ConfigError(faults)
   return { config, flags: values, rest: positionals }
@@ -154,6 +171,7 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
     trustedIssuers: read('trustedIssuers', issuers, []),
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),
+    vendorPrefixes: read('vendorPrefixes', packagePrefixes, []),
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
@@ -252,6 +270,19 @@ function networks(text: string): string[] {
     if (most === undefined || more.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most)
       throw new Error(`must be addresses or networks such as 10.0.0.0/8, not ${quote(network)}`)
   }
+  return list
+}
+
+const mostPrefixes = 10
+
+function packagePrefixes(text: string): string[] {
+  const list = [...new Set(listOf(text))]
+  for (const prefix of list) {
+    if (!/^(?:[a-z][a-z0-9_]{0,62}\.){1,5}$/.test(prefix))
+      throw new Error(`must be packages that end in a dot, such as example., not ${quote(prefix)}`)
+  }
+  // Every name of every service is registered under each.
+  if (list.length > mostPrefixes) throw new Error(`must be at most ${mostPrefixes}, not ${list.length}`)
   return list
 }
 

@@ -11,6 +11,8 @@ import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/i
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { PingService as PingOfV1 } from '@stemma/api/gen/platform/ping/ping_pb.ts'
+import { PingService } from '@stemma/api/gen/platform/ping/v2beta1/ping_pb.ts'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
@@ -32,6 +34,7 @@ import { identitiesService } from './resources/iam/identities/identities.ts'
 import { identityProvidersService } from './resources/iam/identity-providers/identity-providers.ts'
 import { roleBindingsService } from './resources/iam/role-bindings/role-bindings.ts'
 import { rolesService } from './resources/iam/roles/roles.ts'
+import { pingOfV1, pingService } from './resources/ping/ping.ts'
 import { reposService } from './resources/registry/repos/repos.ts'
 import { tagsService } from './resources/registry/tags/tags.ts'
 import type { Surroundings } from './resources/surroundings.ts'
@@ -79,6 +82,8 @@ export function endpointsOf(
       }),
     ),
     serve(SecurityTokenService, sts),
+    serve(PingService, pingService),
+    serve(PingOfV1, pingOfV1),
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()
 }

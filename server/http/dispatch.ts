@@ -41,7 +41,7 @@ export function dispatch(paths: PlainPaths, mount: Mount, rest: Handle, addressO
 function prepare(request: IncomingMessage, response: ServerResponse): void {
   const headers = safeHeaders(isTls(request.socket))
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
-  response.setHeader('x-request-id', requestIdOf(request.headers['x-request-id']))
+  response.setHeader('x-request-id', requestIdOf(request.headers))
   if (isHeldBack(request)) invite(request, response)
 }
 
@@ -69,7 +69,7 @@ async function answerPlainly(
   if (response.destroyed) return
   response.writeHead(status, [
     ...safeHeaders(isTls(request.socket), cacheFor),
-    ...['x-request-id', requestIdOf(request.headers['x-request-id'])],
+    ...['x-request-id', requestIdOf(request.headers)],
     ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
     ...(isAsked ? [] : ['allow', 'GET, HEAD']),
   ])

@@ -20,8 +20,9 @@ const longestStream = 3_600_000
 
 export const longestOf = (method: Method | undefined) => (method?.isStream ? longestStream : longestCall)
 
-/** What a caller sends as the id of a request is kept if it is harmless. */
-export function requestIdOf(sent: unknown): string {
+/** What a caller sends as the id of a request, also as published clients of others do, is kept if it is harmless. */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const sent = headers['x-request-id'] ?? headers.cgrequestid
   return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID()
 }
 

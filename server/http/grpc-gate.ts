@@ -39,7 +39,7 @@ export function openGate(server: Server, { errorDomain, methodAt, stall, onStray
 
   http2.removeAllListeners('stream')
   http2.on('stream', (stream, headers, flags) => {
-    const requestId = requestIdOf(headers['x-request-id'] ?? headers.cgrequestid)
+    const requestId = requestIdOf(headers)
     headers['x-request-id'] = requestId
     complete(stream, requestId)
     try {

@@ -20,6 +20,7 @@ import type { Endpoint, OnStray } from './door.ts'
 import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
 import { usualLimits } from './listen.ts'
+import { serviceNames } from './names.ts'
 import { addReflection } from './reflection.ts'
 import type { Client, Streams } from './streams.ts'
 
@@ -32,6 +33,8 @@ export type GrpcOptions<E extends Endpoint> = {
   errorDomain: string
   addressOf: ClientAddress
   onStray: OnStray
+  /** What may stand before the name of a service. */
+  vendorPrefixes: readonly string[]
 }
 
 export type GrpcDoor = {
@@ -60,6 +63,7 @@ export function openGrpc<E extends Endpoint>({
   errorDomain,
   addressOf,
   onStray,
+  vendorPrefixes,
 }: GrpcOptions<E>): GrpcDoor {
   const server = new Server(options)
   const byService = Map.groupBy(endpoints, ({ method }) => method.desc.parent)
@@ -98,20 +102,23 @@ export function openGrpc<E extends Endpoint>({
     return { code: error.code as number, details: message, metadata }
   }
 
-  for (const members of byService.values()) {
-    const definitions = members.map(({ method }) => [method.desc.name, definitionOf(method)])
+  const methods = new Map<string, Method>()
+  for (const [{ typeName }, members] of byService) {
     const handlers = members.map((endpoint): [string, UntypedHandleCall] => [
       endpoint.method.desc.name,
       endpoint.method.isStream
         ? (call: StreamCall) => stream(endpoint, call)
         : (call: BytesCall, callback: sendUnaryData<Uint8Array>) => void answer(endpoint, call, callback),
     ])
-    server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
+    for (const service of serviceNames(typeName, vendorPrefixes)) {
+      const definitions = members.map(({ method }) => [method.desc.name, definitionOf(service, method)])
+      server.addService(Object.fromEntries(definitions) as ServiceDefinition, Object.fromEntries(handlers))
+      for (const { method } of members) methods.set(pathOf(service, method), method)
+    }
   }
   health.addToServer(server)
   addReflection(server, [...byService.keys()])
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const methods = new Map(endpoints.map(({ method }) => [method.grpcPath, method]))
   const gate = openGate(server, { errorDomain, onStray, stall, methodAt: (path) => methods.get(path) })
 
   function setServing(isServing: boolean): void {
@@ -135,12 +142,14 @@ export function openGrpc<E extends Endpoint>({
 
 const asIs = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-function definitionOf({ grpcPath, desc, isStream }: Method) {
+const pathOf = (service: string, { desc }: Method) => `/${service}/${desc.name}`
+
+function definitionOf(service: string, method: Method) {
   return {
-    path: grpcPath,
-    originalName: desc.localName,
+    path: pathOf(service, method),
+    originalName: method.desc.localName,
     requestStream: false,
-    responseStream: isStream,
+    responseStream: method.isStream,
     requestSerialize: asIs,
     requestDeserialize: asIs,
     responseSerialize: asIs,

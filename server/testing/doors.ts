@@ -21,7 +21,10 @@ export type Door = {
   close(): void
 }
 
-export function restDoor(url: string): Door {
+/** `rename` makes another name of what the contract says, for calls under other names. */
+type Rename = (name: string) => string
+
+export function restDoor(url: string, rename: Rename = same): Door {
   return {
     name: 'REST',
     async call(method, request, token) {
@@ -29,7 +32,7 @@ export function restDoor(url: string): Door {
       const headers: Record<string, string> = { 'content-type': 'application/json' }
       if (token !== undefined) headers.authorization = `Bearer ${token}`
       const init = body === undefined ? {} : { body: JSON.stringify(body) }
-      const response = await fetch(url + target, { method: verb, headers, ...init })
+      const response = await fetch(url + rename(target), { method: verb, headers, ...init })
       const text = await response.text()
       if (response.ok && method.methodKind === 'server_streaming')
         return { body: { documents: linesOf(text) } }
@@ -39,6 +42,8 @@ export function restDoor(url: string): Door {
     close() {},
   }
 }
+
+const same: Rename = (name) => name
 
 function linesOf(text: string): JsonObject[] {
   const lines = text.split('\n')
@@ -83,7 +88,7 @@ function queryOf(values: JsonObject, prefix = ''): string[] {
   })
 }
 
-export function grpcDoor(url: string): Door {
+export function grpcDoor(url: string, rename: Rename = same): Door {
   const client = new Client(new URL(url).host, credentials.createInsecure())
   return {
     name: 'gRPC',
@@ -92,7 +97,7 @@ export function grpcDoor(url: string): Door {
       if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
       const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, request)))
       return new Promise((resolve) => {
-        const path = `/${method.parent.typeName}/${method.name}`
+        const path = `/${rename(method.parent.typeName)}/${method.name}`
         const asIs = (value: Buffer) => value
         if (method.methodKind === 'server_streaming') {
           const documents: JsonObject[] = []

@@ -87,7 +87,11 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const streams = openStreams(streamCorridor)
   const addressOf = clientAddress([])
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, onStray }
-  const grpc = openGrpc({ ...shared, ...(limits.stall !== undefined && { stall: limits.stall }) })
+  const grpc = openGrpc({
+    ...shared,
+    vendorPrefixes: ['vendor.'],
+    ...(limits.stall !== undefined && { stall: limits.stall }),
+  })
   const rest = openRest({
     ...shared,
     ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, linger },

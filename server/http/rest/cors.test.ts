@@ -26,7 +26,9 @@ describe('a web page', () => {
 
   test('is told what it may send when it asks first', () => {
     const headers = headersFor(allowed[0] ?? '', true)
-    for (const name of ['authorization', 'content-type', 'x-request-id', 'traceparent']) {
+    const ours = ['authorization', 'content-type', 'if-match', 'x-request-id']
+    const theirs = ['cgclientid', 'cgrequestid', 'user-agent', 'traceparent', 'tracestate', 'baggage']
+    for (const name of [...ours, ...theirs]) {
       assert.ok(headers.get('access-control-allow-headers')?.split(', ').includes(name), name)
     }
     for (const verb of ['GET', 'POST', 'PATCH', 'DELETE']) {

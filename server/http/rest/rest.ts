@@ -7,6 +7,7 @@ import type { ClientAddress } from '../client-address.ts'
 import type { Endpoint, OnStray } from '../door.ts'
 import { forwardedFor, longestOf, requestIdOf, timeoutOf } from '../door.ts'
 import { safeHeaders } from '../headers.ts'
+import { ownSegments } from '../names.ts'
 import type { Client, Streams } from '../streams.ts'
 import { splitTarget } from '../target.ts'
 import { bindRequest } from './bind.ts'
@@ -52,12 +53,12 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   const fixedHeaders = safeHeaders(options.isTls)
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = requestIdOf(request.headers['x-request-id'])
+    const requestId = requestIdOf(request.headers)
     let hasBody = false
     let isStray = true
     try {
       const target = targetOf(request)
-      const segments = splitPath(target.path)
+      const segments = ownSegments(splitPath(target.path))
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
       const match = findRoute(request, segments)
       hasBody = match.route.binding.body !== ''
