@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -63,6 +64,7 @@ const provider = {
 const association = { name: 'accounts', amazon: { account: '123456789012' } }
 const repo = { name: 'static-base' }
 const tag = { name: 'latest', digest: `sha256:${'0'.repeat(64)}` }
+const subscription = { sink: 'https://hooks.test/events' }
 const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
 const event = { pendingUpstreamFix: { note: 'reported' } }
 const invite = { roleUid: viewerRole, ttl: '3600s' }
@@ -106,6 +108,9 @@ async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
 const makeRepo = (scene: Scene) => make(scene, ReposService.method.createRepo, { parent: scene.here, repo })
 const makeTag = async (scene: Scene) =>
   make(scene, TagsService.method.createTag, { parent: await makeRepo(scene), tag })
+
+const makeSubscription = (scene: Scene) =>
+  make(scene, SubscriptionsService.method.createSubscription, { parent: scene.here, subscription })
 
 /** An advisory with its uid and that of its event, as v1 answers them. */
 async function makeAdvisory({ door, owner, here }: Scene): Promise<{ id: string; event: string }> {
@@ -310,6 +315,17 @@ export const matrix: Record<string, MatrixRow> = {
   'platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent': {
     request: async (scene) => ({ id: (await makeAdvisory(scene)).event, ...event, status: 'APPROVED' }),
     codes: owners,
+  },
+
+  'platform.events.v2beta1.SubscriptionsService.GetSubscription': get(makeSubscription),
+  'platform.events.v2beta1.SubscriptionsService.ListSubscriptions': lists(makeSubscription),
+  'platform.events.v2beta1.SubscriptionsService.CreateSubscription': {
+    ...creates('subscription', subscription),
+    codes: editors,
+  },
+  'platform.events.v2beta1.SubscriptionsService.DeleteSubscription': {
+    ...deletes(makeSubscription),
+    codes: editors,
   },
 
   // Their bearer need not be an access token: one of ours leads to its own identity, and is no refresh token.

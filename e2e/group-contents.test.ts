@@ -1,6 +1,7 @@
 // A group that holds anything is not deleted, and the answer names what it holds.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -60,6 +61,12 @@ const contents: Content[] = [
     GroupInvitesService.method.createGroupInvite,
     GroupInvitesService.method.deleteGroupInvite,
     () => ({ groupInvite: { roleUid: viewer, ttl: '60s' } }),
+  ],
+  [
+    'subscriptions',
+    SubscriptionsService.method.createSubscription,
+    SubscriptionsService.method.deleteSubscription,
+    () => ({ subscription: { sink: 'https://hooks.test' } }),
   ],
 ]
 

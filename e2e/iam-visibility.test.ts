@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -92,13 +93,18 @@ const kinds: Kind[] = [
     stream: AdvisoriesService.method.exportAdvisoriesOpenVex,
     uids: ({ advisories }) => advisories,
   },
+  {
+    list: SubscriptionsService.method.listSubscriptions,
+    get: SubscriptionsService.method.getSubscription,
+    uids: ({ subscriptions }) => subscriptions,
+  },
 ]
 
 /** What makes callers differ in these lists, and some capabilities that must make no difference. */
 const capabilities = [
   ...['groups.list', 'identity.list', 'roles.list', 'role_bindings.list', 'identity_providers.list'],
   ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update'],
-  ...['repo.list', 'tag.list', 'advisories.list', 'repo.update'],
+  ...['repo.list', 'tag.list', 'advisories.list', 'subscriptions.list', 'repo.update'],
 ]
 
 type Filter = {

@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -18,6 +19,7 @@ import fc from 'fast-check'
 import { builtInRoles } from '../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../server/policy/capabilities.ts'
 import { createEntry } from '../server/resources/create.ts'
+import { subscriptions } from '../server/resources/events/subscriptions/table.ts'
 import { accountAssociations } from '../server/resources/iam/account-associations/table.ts'
 import { groupAccessRequests } from '../server/resources/iam/group-access-requests/table.ts'
 import { groupInvites } from '../server/resources/iam/group-invites/table.ts'
@@ -53,6 +55,7 @@ export type World = {
   /** In repos. */
   tags: string[]
   advisories: string[]
+  subscriptions: string[]
 }
 
 /** Stands for one of however many there turn out to be. */
@@ -100,6 +103,7 @@ export const anyPlan = (capabilities: readonly string[]) =>
     repos: fc.array(nth, { maxLength: 10, size: 'max' }),
     tags: fc.array(nth, { maxLength: 15, size: 'max' }),
     advisories: fc.array(nth, { maxLength: 12, size: 'max' }),
+    subscriptions: fc.array(nth, { maxLength: 10, size: 'max' }),
   })
 
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
@@ -160,6 +164,7 @@ export function buildWorld(plan: Plan): World {
     repos: repoUids,
     tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
     advisories: plan.advisories.map((group) => newChild(groupAt(group))),
+    subscriptions: plan.subscriptions.map((group) => newChild(groupAt(group))),
   }
 }
 
@@ -231,6 +236,10 @@ export function plant(store: Store, world: World): Promise<void> {
       const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
       yield* createEntry(advisories, advisory, { ...facts(uid), columns: columnsOf(advisory, '').values })
     }
+    for (const uid of world.subscriptions) {
+      const subscription = create(SubscriptionSchema, { sink: 'https://hooks.test' })
+      yield* createEntry(subscriptions, subscription, facts(uid))
+    }
   })
 }
 
@@ -258,7 +267,7 @@ const provider = (defaultRole: string) =>
 
 /** In an order in which nothing is left that refers to what is gone. */
 const planted = [
-  ...['tags', 'repos', 'advisories'],
+  ...['tags', 'repos', 'advisories', 'subscriptions'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
   ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
 ]

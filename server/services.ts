@@ -2,6 +2,7 @@
 import type { DescService, JsonObject } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -26,6 +27,7 @@ import { sealText } from './auth/secret.ts'
 import type { Config } from './config.ts'
 import type { Identification } from './identification.ts'
 import { authService } from './resources/auth/auth.ts'
+import { subscriptionsService } from './resources/events/subscriptions/subscriptions.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
 import { groupInvitesService } from './resources/iam/group-invites/group-invites.ts'
@@ -81,6 +83,7 @@ export function endpointsOf(
         withdraw: (uid) => withdrawAdvisory(surroundings, uid),
       }),
     ),
+    serve(SubscriptionsService, subscriptionsService(surroundings, rule)),
     serve(SecurityTokenService, sts),
     serve(PingService, pingService),
     serve(PingOfV1, pingOfV1),

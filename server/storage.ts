@@ -7,6 +7,7 @@ import type { Secret } from './auth/secret.ts'
 import { makeSecret, secretFile } from './auth/secret.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
+import { subscriptions } from './resources/events/subscriptions/table.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
 import { groupAccessRequests } from './resources/iam/group-access-requests/table.ts'
 import { groupInvites } from './resources/iam/group-invites/table.ts'
@@ -39,6 +40,7 @@ export const kinds = [
   repos,
   tags,
   advisories,
+  subscriptions,
 ]
 
 /** The kinds whose rows are tallied. */

@@ -1,0 +1,12 @@
+// Where events may be sent. That an address is a public one is found out when something is sent there.
+import { isLoopback } from '../../../aip/issuer.ts'
+
+/** What is wrong with a sink. */
+export function sinkFault(sink: string, isLoopbackAllowed: boolean): string | undefined {
+  const url = URL.canParse(sink) ? new URL(sink) : undefined
+  if (!url || !/^https?:\/\/[!-~]+$/.test(sink)) return 'must be an https URL'
+  if (url.username !== '' || url.password !== '') return 'must be a URL without user or password'
+  if (sink.includes('#')) return 'must be a URL without fragment'
+  if (url.protocol === 'https:' || (isLoopbackAllowed && isLoopback(url))) return undefined
+  return 'must be an https URL'
+}
