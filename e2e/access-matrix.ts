@@ -145,6 +145,15 @@ const deletes = (maker: Maker): MatrixRow => ({
   codes: owners,
 })
 
+const listsOfV1 = (maker: Maker, filter = 'id'): MatrixRow => ({
+  request: async (scene) => ({ [filter]: await maker(scene) }),
+  ...list,
+})
+const changesOfV1 = (maker: Maker, change: JsonObject = {}, field = 'id'): MatrixRow => ({
+  request: async (scene) => ({ [field]: await maker(scene), ...change }),
+  codes: owners,
+})
+
 export const matrix: Record<string, MatrixRow> = {
   'platform.iam.v2beta1.GroupsService.GetGroup': {
     request: ({ here }) => ({ uid: here }),
@@ -169,6 +178,17 @@ export const matrix: Record<string, MatrixRow> = {
   'platform.iam.v2beta1.GroupsService.CheckEligibility': { request: () => ({}), codes: anyone },
   'platform.iam.v2beta1.GroupsService.RequestGroupAccess': {
     request: ({ organization }) => ({ groupUid: organization }),
+    codes: [16, 16, 5, 5, 5, 5, 5],
+  },
+
+  'platform.iam.Groups.Create': creates('group', { name: 'new' }),
+  'platform.iam.Groups.Update': changesOfV1(async ({ here }) => here, { name: 'changed' }),
+  'platform.iam.Groups.List': listsOfV1(async ({ here }) => here),
+  'platform.iam.Groups.Delete': { request: ({ here }) => ({ id: here }), codes: [16, 16, 7, 7, 7, 9, 9] },
+  'platform.iam.Groups.LookupGroup': { request: () => ({}), codes: [16, 16, 5, 5, 5, 5, 5] },
+  'platform.iam.Groups.CheckEligibility': { request: () => ({}), codes: anyone },
+  'platform.iam.Groups.RequestGroupAccess': {
+    request: ({ organization }) => ({ groupId: organization }),
     codes: [16, 16, 5, 5, 5, 5, 5],
   },
 

@@ -11,9 +11,9 @@ import { callers, matrix } from './access-matrix.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
 
-/** Of a list the total, of a stream what came. */
-const countIn = ({ totalCount, documents }: JsonObject) =>
-  Array.isArray(documents) ? documents.length : Number(totalCount)
+/** How many results came: a list of v2 counts them, one of v1 shows them all, and so does a stream. */
+const countIn = ({ totalCount, items, documents }: JsonObject) =>
+  totalCount === undefined ? ((items ?? documents) as unknown[]).length : Number(totalCount)
 
 onEachStore('access', (engine) => {
   let platform: Platform

@@ -1,8 +1,10 @@
 // Every kind of resource and every service of the contract, with what answers it.
 import type { DescService, JsonObject } from '@bufbuild/protobuf'
+import { create, fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -40,6 +42,8 @@ import { pingOfV1, pingService } from './resources/ping/ping.ts'
 import { reposService } from './resources/registry/repos/repos.ts'
 import { tagsService } from './resources/registry/tags/tags.ts'
 import type { Surroundings } from './resources/surroundings.ts'
+import type { Ask } from './resources/v1/ask.ts'
+import { groupsOfV1 } from './resources/v1/iam/groups/groups.ts'
 import { registryOfV1 } from './resources/v1/registry/registry.ts'
 import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
 import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
@@ -52,6 +56,7 @@ import {
 import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
 import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
 import type { Endpoint, Handler, StreamHandler } from './rpc/call.ts'
+import { openCorridor } from './rpc/corridor.ts'
 
 /** One line for each service. */
 export function endpointsOf(
@@ -62,7 +67,7 @@ export function endpointsOf(
 ): Endpoint[] {
   const rule = issuerRuleOf(config)
   const seal = (plain: string) => sealText(secret, providerSecretPurpose, plain)
-  return [
+  const served = [
     serve(GroupsService, groupsService(surroundings, config)),
     serve(GroupAccessRequestsService, groupAccessRequestsService(surroundings)),
     serve(IdentitiesService, identitiesService(surroundings, rule)),
@@ -89,6 +94,8 @@ export function endpointsOf(
     serve(PingOfV1, pingOfV1),
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()
+  const ask = askOf(served)
+  return [...served, serve(Groups, groupsOfV1(ask))].flat()
 }
 
 /** Advisories as others read them. */
@@ -106,6 +113,25 @@ const advisoryWriters = ({ baseUrl }: Config): Writers => ({
     }) as JsonObject
   },
 })
+
+/**
+ * What v1 asks of v2 walks the corridor as a call of its own, for the caller who is known already; it is reported
+ * once, as what was called.
+ */
+const askOf =
+  (endpoints: readonly Endpoint[]): Ask =>
+  async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
+    const endpoint = endpoints.find((one) => one.method.desc === method)
+    if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
+    const walk = openCorridor(
+      () => demand.caller,
+      () => {},
+    )
+    const timeout = deadline - Date.now()
+    const envelope = { door: 'grpc', requestId: '', timeout, authorization, address, ifMatch } as const
+    const reply = await walk(endpoint, envelope, () => create(method.input, request))
+    return { message: fromBinary(method.output, reply.bytes()), etag: reply.etag }
+  }
 
 type Methods<S extends DescService> = {
   [name in keyof S['method']]: S['method'][name]['methodKind'] extends 'unary' ? Handler : StreamHandler

@@ -126,6 +126,10 @@ export function failedPrecondition(type: string, description: string): StatusErr
   })
 }
 
+/** The same without its details, for callers of a version that had none. */
+export const withoutDetails = ({ code, message, http, headers }: StatusError) =>
+  new StatusError(code, message.slice(`${codePrefix(code)}: `.length), { http, headers })
+
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
 /** `wait` is after how many seconds it may be tried again, where that is known. */

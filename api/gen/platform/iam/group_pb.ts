@@ -2,46 +2,78 @@
 // @generated from file platform/iam/group.proto (package platform.iam, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message } from "@bufbuild/protobuf";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_platform_common_access } from "../common/access_pb.ts";
+import type { UIDPFilter } from "../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../common/uidp_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/group.proto.
  */
 export const file_platform_iam_group: GenFile = /*@__PURE__*/
-  fileDesc("ChhwbGF0Zm9ybS9pYW0vZ3JvdXAucHJvdG8SDHBsYXRmb3JtLmlhbSLBAQoFR3JvdXASCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRJACg9yZXNvdXJjZV9saW1pdHMYBCADKAsyJy5wbGF0Zm9ybS5pYW0uR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeRIQCgh2ZXJpZmllZBgFIAEoCBo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAFiBnByb3RvMw");
+  fileDesc("ChhwbGF0Zm9ybS9pYW0vZ3JvdXAucHJvdG8SDHBsYXRmb3JtLmlhbSKiAgoFR3JvdXASEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRJFCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyJy5wbGF0Zm9ybS5pYW0uR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeUID4EEDEhAKCHZlcmlmaWVkGAUgASgIEiMKBGtpbmQYBiABKA4yFS5wbGF0Zm9ybS5pYW0uT3JnS2luZBIsCgZzdGF0dXMYByABKA4yFy5wbGF0Zm9ybS5pYW0uT3JnU3RhdHVzQgPgQQMaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIi8KCUdyb3VwTGlzdBIiCgVpdGVtcxgBIAMoCzITLnBsYXRmb3JtLmlhbS5Hcm91cCJSCgtHcm91cEZpbHRlchIKCgJpZBgBIAEoCRIpCgR1aWRwGAIgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgDIAEoCSJNChJDcmVhdGVHcm91cFJlcXVlc3QSDgoGcGFyZW50GAEgASgJEicKBWdyb3VwGAIgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwQgPgQQIiKQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBIhQKEkxvb2t1cEdyb3VwUmVxdWVzdCI5ChNMb29rdXBHcm91cFJlc3BvbnNlEiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwIjIKGVJlcXVlc3RHcm91cEFjY2Vzc1JlcXVlc3QSFQoIZ3JvdXBfaWQYASABKAlCA+BBAiIcChpSZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSIZChdDaGVja0VsaWdpYmlsaXR5UmVxdWVzdCIsChhDaGVja0VsaWdpYmlsaXR5UmVzcG9uc2USEAoIZWxpZ2libGUYASABKAgqlAEKB09yZ0tpbmQSGAoUT1JHX0tJTkRfVU5TUEVDSUZJRUQQABIUChBPUkdfS0lORF9TVEFSVEVSEAESFQoRT1JHX0tJTkRfQ1VTVE9NRVIQAhIQCgxPUkdfS0lORF9ERVYQAxISCg5PUkdfS0lORF9JTkZSQRAEEhwKGE9SR19LSU5EX0FXU19NQVJLRVRQTEFDRRAFKnQKCU9yZ1N0YXR1cxIaChZPUkdfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXT1JHX1NUQVRVU19JTklUSUFMSVpJTkcQARIUChBPUkdfU1RBVFVTX1JFQURZEAISGAoUT1JHX1NUQVRVU19TVVNQRU5ERUQQAzLgBgoGR3JvdXBzEnMKBkNyZWF0ZRIgLnBsYXRmb3JtLmlhbS5DcmVhdGVHcm91cFJlcXVlc3QaEy5wbGF0Zm9ybS5pYW0uR3JvdXAiMsrBGAUKAWUQAYLT5JMCIzoFZ3JvdXAiGi9pYW0vdjEvZ3JvdXBzL3twYXJlbnQ9Kip9ElwKBlVwZGF0ZRITLnBsYXRmb3JtLmlhbS5Hcm91cBoTLnBsYXRmb3JtLmlhbS5Hcm91cCIoysEYAwoBZoLT5JMCGzoBKhoWL2lhbS92MS9ncm91cHMve2lkPSoqfRJbCgRMaXN0EhkucGxhdGZvcm0uaWFtLkdyb3VwRmlsdGVyGhcucGxhdGZvcm0uaWFtLkdyb3VwTGlzdCIfysEYBQoBZxABgtPkkwIQEg4vaWFtL3YxL2dyb3VwcxJpCgZEZWxldGUSIC5wbGF0Zm9ybS5pYW0uRGVsZXRlR3JvdXBSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiXKwRgDCgFogtPkkwIYKhYvaWFtL3YxL2dyb3Vwcy97aWQ9Kip9EnwKC0xvb2t1cEdyb3VwEiAucGxhdGZvcm0uaWFtLkxvb2t1cEdyb3VwUmVxdWVzdBohLnBsYXRmb3JtLmlhbS5Mb29rdXBHcm91cFJlc3BvbnNlIijKwRgCEAGC0+STAhwSGi9pYW0vdjEvZ3JvdXBzOmxvb2t1cEdyb3VwEqkBChJSZXF1ZXN0R3JvdXBBY2Nlc3MSJy5wbGF0Zm9ybS5pYW0uUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS5SZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSJAysEYAhABgtPkkwI0OgEqIi8vaWFtL3YxL2dyb3Vwcy97Z3JvdXBfaWQ9Kip9OnJlcXVlc3RHcm91cEFjY2VzcxKQAQoQQ2hlY2tFbGlnaWJpbGl0eRIlLnBsYXRmb3JtLmlhbS5DaGVja0VsaWdpYmlsaXR5UmVxdWVzdBomLnBsYXRmb3JtLmlhbS5DaGVja0VsaWdpYmlsaXR5UmVzcG9uc2UiLcrBGAIQAYLT5JMCIRIfL2lhbS92MS9ncm91cHM6Y2hlY2tFbGlnaWJpbGl0eWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A group as version 1 of the API tells it.
+ * A group as version 1 of the API tells it; see `platform.iam.v2beta1.Group`.
  *
  * @generated from message platform.iam.Group
  */
 export type Group = Message<"platform.iam.Group"> & {
   /**
+   * Its uid: which to update. The service makes one at creation, whatever is given.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What people call the group.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What the group is for.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
+   * How many resources of a kind the group may hold, where that is limited. Set by the service.
+   *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits: { [key: string]: number };
 
   /**
+   * Whether the operator of this server has confirmed that the organization owns the domain it is named after.
+   * Only the operator changes it, so an update of a verified organization has to say it again.
+   *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
+
+  /**
+   * What sort of organization this is. Only the operator changes it, as above.
+   *
+   * @generated from field: platform.iam.OrgKind kind = 6;
+   */
+  kind: OrgKind;
+
+  /**
+   * Where the organization stands. Set by the service.
+   *
+   * @generated from field: platform.iam.OrgStatus status = 7;
+   */
+  status: OrgStatus;
 };
 
 /**
@@ -50,4 +82,365 @@ export type Group = Message<"platform.iam.Group"> & {
  */
 export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
   messageDesc(file_platform_iam_group, 0);
+
+/**
+ * @generated from message platform.iam.GroupList
+ */
+export type GroupList = Message<"platform.iam.GroupList"> & {
+  /**
+   * @generated from field: repeated platform.iam.Group items = 1;
+   */
+  items: Group[];
+};
+
+/**
+ * Describes the message platform.iam.GroupList.
+ * Use `create(GroupListSchema)` to create a new message.
+ */
+export const GroupListSchema: GenMessage<GroupList> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 1);
+
+/**
+ * @generated from message platform.iam.GroupFilter
+ */
+export type GroupFilter = Message<"platform.iam.GroupFilter"> & {
+  /**
+   * Only the group with this uid.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 2;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only groups with exactly this name.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message platform.iam.GroupFilter.
+ * Use `create(GroupFilterSchema)` to create a new message.
+ */
+export const GroupFilterSchema: GenMessage<GroupFilter> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 2);
+
+/**
+ * @generated from message platform.iam.CreateGroupRequest
+ */
+export type CreateGroupRequest = Message<"platform.iam.CreateGroupRequest"> & {
+  /**
+   * The group to create it in: its uid, or its name if the caller sees exactly one group of that name. Empty for
+   * a new organization.
+   *
+   * @generated from field: string parent = 1;
+   */
+  parent: string;
+
+  /**
+   * The group to create.
+   *
+   * @generated from field: platform.iam.Group group = 2;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message platform.iam.CreateGroupRequest.
+ * Use `create(CreateGroupRequestSchema)` to create a new message.
+ */
+export const CreateGroupRequestSchema: GenMessage<CreateGroupRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 3);
+
+/**
+ * @generated from message platform.iam.DeleteGroupRequest
+ */
+export type DeleteGroupRequest = Message<"platform.iam.DeleteGroupRequest"> & {
+  /**
+   * The group to delete.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message platform.iam.DeleteGroupRequest.
+ * Use `create(DeleteGroupRequestSchema)` to create a new message.
+ */
+export const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 4);
+
+/**
+ * @generated from message platform.iam.LookupGroupRequest
+ */
+export type LookupGroupRequest = Message<"platform.iam.LookupGroupRequest"> & {
+};
+
+/**
+ * Describes the message platform.iam.LookupGroupRequest.
+ * Use `create(LookupGroupRequestSchema)` to create a new message.
+ */
+export const LookupGroupRequestSchema: GenMessage<LookupGroupRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 5);
+
+/**
+ * @generated from message platform.iam.LookupGroupResponse
+ */
+export type LookupGroupResponse = Message<"platform.iam.LookupGroupResponse"> & {
+  /**
+   * The organization.
+   *
+   * @generated from field: platform.iam.Group group = 1;
+   */
+  group?: Group | undefined;
+};
+
+/**
+ * Describes the message platform.iam.LookupGroupResponse.
+ * Use `create(LookupGroupResponseSchema)` to create a new message.
+ */
+export const LookupGroupResponseSchema: GenMessage<LookupGroupResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 6);
+
+/**
+ * @generated from message platform.iam.RequestGroupAccessRequest
+ */
+export type RequestGroupAccessRequest = Message<"platform.iam.RequestGroupAccessRequest"> & {
+  /**
+   * The organization that LookupGroup finds.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+};
+
+/**
+ * Describes the message platform.iam.RequestGroupAccessRequest.
+ * Use `create(RequestGroupAccessRequestSchema)` to create a new message.
+ */
+export const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 7);
+
+/**
+ * @generated from message platform.iam.RequestGroupAccessResponse
+ */
+export type RequestGroupAccessResponse = Message<"platform.iam.RequestGroupAccessResponse"> & {
+};
+
+/**
+ * Describes the message platform.iam.RequestGroupAccessResponse.
+ * Use `create(RequestGroupAccessResponseSchema)` to create a new message.
+ */
+export const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 8);
+
+/**
+ * @generated from message platform.iam.CheckEligibilityRequest
+ */
+export type CheckEligibilityRequest = Message<"platform.iam.CheckEligibilityRequest"> & {
+};
+
+/**
+ * Describes the message platform.iam.CheckEligibilityRequest.
+ * Use `create(CheckEligibilityRequestSchema)` to create a new message.
+ */
+export const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 9);
+
+/**
+ * @generated from message platform.iam.CheckEligibilityResponse
+ */
+export type CheckEligibilityResponse = Message<"platform.iam.CheckEligibilityResponse"> & {
+  /**
+   * Whether there is an organization to ask for access to.
+   *
+   * @generated from field: bool eligible = 1;
+   */
+  eligible: boolean;
+};
+
+/**
+ * Describes the message platform.iam.CheckEligibilityResponse.
+ * Use `create(CheckEligibilityResponseSchema)` to create a new message.
+ */
+export const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse> = /*@__PURE__*/
+  messageDesc(file_platform_iam_group, 10);
+
+/**
+ * A sort of organization.
+ *
+ * @generated from enum platform.iam.OrgKind
+ */
+export const OrgKind = {
+  /**
+   * @generated from enum value: ORG_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ORG_KIND_STARTER = 1;
+   */
+  STARTER: 1,
+
+  /**
+   * @generated from enum value: ORG_KIND_CUSTOMER = 2;
+   */
+  CUSTOMER: 2,
+
+  /**
+   * @generated from enum value: ORG_KIND_DEV = 3;
+   */
+  DEV: 3,
+
+  /**
+   * @generated from enum value: ORG_KIND_INFRA = 4;
+   */
+  INFRA: 4,
+
+  /**
+   * @generated from enum value: ORG_KIND_AWS_MARKETPLACE = 5;
+   */
+  AWS_MARKETPLACE: 5,
+} as const;
+
+/**
+ * A sort of organization.
+ *
+ * @generated from enum platform.iam.OrgKind
+ */
+export type OrgKind = (typeof OrgKind)[keyof typeof OrgKind] | UnknownEnum;
+
+/**
+ * Describes the enum platform.iam.OrgKind.
+ */
+export const OrgKindSchema: GenEnum<OrgKind> = /*@__PURE__*/
+  enumDesc(file_platform_iam_group, 0);
+
+/**
+ * The state of an organization.
+ *
+ * @generated from enum platform.iam.OrgStatus
+ */
+export const OrgStatus = {
+  /**
+   * @generated from enum value: ORG_STATUS_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ORG_STATUS_INITIALIZING = 1;
+   */
+  INITIALIZING: 1,
+
+  /**
+   * @generated from enum value: ORG_STATUS_READY = 2;
+   */
+  READY: 2,
+
+  /**
+   * @generated from enum value: ORG_STATUS_SUSPENDED = 3;
+   */
+  SUSPENDED: 3,
+} as const;
+
+/**
+ * The state of an organization.
+ *
+ * @generated from enum platform.iam.OrgStatus
+ */
+export type OrgStatus = (typeof OrgStatus)[keyof typeof OrgStatus] | UnknownEnum;
+
+/**
+ * Describes the enum platform.iam.OrgStatus.
+ */
+export const OrgStatusSchema: GenEnum<OrgStatus> = /*@__PURE__*/
+  enumDesc(file_platform_iam_group, 1);
+
+/**
+ * Groups as version 1 of the API tells them; see `platform.iam.v2beta1.GroupsService`, whose rules are theirs.
+ *
+ * @generated from service platform.iam.Groups
+ */
+export const Groups: GenService<{
+  /**
+   * Creates a group below its parent or, without a parent, a new organization whose owner is the caller.
+   *
+   * @generated from rpc platform.iam.Groups.Create
+   */
+  create: {
+    methodKind: "unary";
+    input: typeof CreateGroupRequestSchema;
+    output: typeof GroupSchema;
+  },
+  /**
+   * Replaces a group: what is left out becomes empty.
+   *
+   * @generated from rpc platform.iam.Groups.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof GroupSchema;
+    output: typeof GroupSchema;
+  },
+  /**
+   * Lists all groups that the caller may see and that match. None is no error.
+   *
+   * @generated from rpc platform.iam.Groups.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof GroupFilterSchema;
+    output: typeof GroupListSchema;
+  },
+  /**
+   * Deletes an empty group.
+   *
+   * @generated from rpc platform.iam.Groups.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteGroupRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Finds the verified organization that is named after the domain of the caller's verified e-mail address.
+   *
+   * @generated from rpc platform.iam.Groups.LookupGroup
+   */
+  lookupGroup: {
+    methodKind: "unary";
+    input: typeof LookupGroupRequestSchema;
+    output: typeof LookupGroupResponseSchema;
+  },
+  /**
+   * Asks the owners of that organization to be let in.
+   *
+   * @generated from rpc platform.iam.Groups.RequestGroupAccess
+   */
+  requestGroupAccess: {
+    methodKind: "unary";
+    input: typeof RequestGroupAccessRequestSchema;
+    output: typeof RequestGroupAccessResponseSchema;
+  },
+  /**
+   * Tells whether LookupGroup finds an organization.
+   *
+   * @generated from rpc platform.iam.Groups.CheckEligibility
+   */
+  checkEligibility: {
+    methodKind: "unary";
+    input: typeof CheckEligibilityRequestSchema;
+    output: typeof CheckEligibilityResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_platform_iam_group, 0);
 
