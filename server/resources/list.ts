@@ -1,4 +1,5 @@
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
+import { toBinary } from '@bufbuild/protobuf'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
 import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.ts'
@@ -98,10 +99,10 @@ const rootsOf = (regions: readonly Region[]) =>
 export const equalTo = (column: Sql, value: string): Sql[] =>
   value === '' ? [] : [sql`${column} = ${value}`]
 
-/** All of the request that decides which rows match. */
-function filterOf({ request }: Call<ListRequest>): string {
+/** All of the request that decides which rows match, in whatever order it was said. */
+function filterOf({ request, method }: Call<ListRequest>): string {
   const only = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
-  return JSON.stringify(only, (_, value) => (typeof value === 'bigint' ? String(value) : value))
+  return Buffer.from(toBinary(method.desc.input, only)).toString('latin1')
 }
 
 /** What the caller may see, as far as the filter asks for it. */
