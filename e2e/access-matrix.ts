@@ -300,7 +300,22 @@ export const matrix: Record<string, MatrixRow> = {
     request: async (scene) => ({ parent: await makeRepo(scene), tag }),
     codes: owners,
   },
+  'platform.registry.v2beta1.TagsService.UpdateTag': updates(makeTag, 'tag', { deprecated: true }),
   'platform.registry.v2beta1.TagsService.DeleteTag': deletes(makeTag),
+  'platform.registry.Registry.CreateRepo': {
+    request: ({ here }) => ({ parentId: here, repo }),
+    codes: editors,
+  },
+  'platform.registry.Registry.UpdateRepo': { ...changesOfV1(makeRepo, repo), codes: editors },
+  'platform.registry.Registry.ListRepos': listsOfV1(makeRepo),
+  'platform.registry.Registry.DeleteRepo': { ...changesOfV1(makeRepo), codes: editors },
+  'platform.registry.Registry.CreateTag': {
+    request: async (scene) => ({ repoId: await makeRepo(scene), tag }),
+    codes: owners,
+  },
+  'platform.registry.Registry.UpdateTag': changesOfV1(makeTag, tag),
+  'platform.registry.Registry.DeleteTag': changesOfV1(makeTag),
+  'platform.registry.Registry.ListTags': listsOfV1(makeTag),
   'platform.registry.Registry.ListTagHistory': {
     request: async (scene) => ({ parentId: await makeTag(scene) }),
     codes: readers,
@@ -316,6 +331,7 @@ export const matrix: Record<string, MatrixRow> = {
     request: ({ here }) => ({ parentId: here, advisory }),
     codes: owners,
   },
+  'platform.vulnerabilities.v1.Advisories.List': listsOfV1(makeAdvisoryUid),
   'platform.vulnerabilities.v1.Advisories.Update': {
     request: async (scene) => ({ id: await makeAdvisoryUid(scene), ...advisory, aliases: [] }),
     codes: owners,
@@ -347,6 +363,12 @@ export const matrix: Record<string, MatrixRow> = {
     ...deletes(makeSubscription),
     codes: editors,
   },
+  'platform.events.Subscriptions.Create': {
+    request: ({ here }) => ({ parentId: here, subscription }),
+    codes: editors,
+  },
+  'platform.events.Subscriptions.List': listsOfV1(makeSubscription),
+  'platform.events.Subscriptions.Delete': { ...changesOfV1(makeSubscription), codes: editors },
 
   // Their bearer need not be an access token: one of ours leads to its own identity, and is no refresh token.
   'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 0, 0, 0, 0, 0] },

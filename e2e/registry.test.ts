@@ -12,7 +12,7 @@ import { detail, examples, violations } from './examples.ts'
 
 const { getRepo, listRepos, createRepo, updateRepo, deleteRepo, getRepoReadme, updateRepoReadme } =
   ReposService.method
-const { getTag, listTags, createTag, deleteTag } = TagsService.method
+const { getTag, listTags, createTag, updateTag, deleteTag } = TagsService.method
 const { listTagHistory } = Registry.method
 const { createGroup, deleteGroup } = GroupsService.method
 
@@ -222,6 +222,24 @@ examples('tags', {
     assert.deepEqual(await past({ start: moved.updateTime as string }), [digest('b')])
     assert.equal((await succeed(listTags, {})).totalCount, '1')
     await nothingIsMiscounted(stage)
+  },
+
+  async 'a tag is changed in part, and a move is remembered'(stage) {
+    const { succeed, fail } = stage
+    const repo = await makeRepo(stage)
+    const tag = await makeTag(stage, repo, '1.2', 'a')
+    const uid = tag.uid as string
+    const old = await succeed(updateTag, { tag: { uid, deprecated: true } })
+    assert.deepEqual({ ...old, updateTime: tag.updateTime }, { ...tag, deprecated: true })
+    const moved = await succeed(updateTag, { tag: { uid, digest: digest('b') } })
+    assert.deepEqual([moved.digest, moved.deprecated], [digest('b'), true])
+    const { items } = await succeed(listTagHistory, { parentId: uid })
+    assert.equal((items as unknown[]).length, 2)
+    await succeed(updateTag, { tag: { uid, name: '1.2-r3' } })
+    assert.equal((await succeed(listTags, {})).totalCount, '0', 'by its new name it is of another sort')
+    await makeTag(stage, repo, 'latest')
+    assert.equal((await fail(updateTag, { tag: { uid, name: 'latest' } })).code, 6)
+    assert.deepEqual(violations(await fail(updateTag, { tag: { uid, digest: 'x' } })), ['digest'])
   },
 
   async 'lists show what people give, unless more is asked for'(stage) {

@@ -1,11 +1,14 @@
 // Where the events of a group are to be sent.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
+import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { examples, make, violations } from './examples.ts'
 
 const { createSubscription, deleteSubscription, getSubscription, listSubscriptions } =
   SubscriptionsService.method
+
+const v1 = Subscriptions.method
 
 const sink = 'https://hooks.test/stemma?key=1'
 
@@ -55,5 +58,29 @@ examples('subscriptions', {
       assert.equal(error.code, 3, one)
       assert.deepEqual(violations(error), ['sink'])
     }
+  },
+})
+
+examples('subscriptions of v1', {
+  async 'are those of v2'({ succeed, fail, owner, platform }) {
+    const parentId = owner.organization
+    const made = await succeed(v1.create, { parentId, subscription: { sink } })
+    assert.deepEqual(Object.keys(made).sort(), ['id', 'sink'])
+    const id = made.id as string
+    assert.equal((await succeed(getSubscription, { uid: id })).sink, sink)
+    assert.deepEqual(await succeed(v1.list, { id }), { items: [made] })
+    assert.deepEqual(await succeed(v1.list, { uidp: { childrenOf: parentId } }), { items: [made] })
+    const stranger = await platform.addIdentity('')
+    assert.deepEqual(await succeed(v1.list, { id }, stranger.token), { items: [] })
+    assert.deepEqual(await succeed(v1.delete, { id }), {})
+    assert.deepEqual(await succeed(v1.list, { id }), { items: [] })
+    assert.equal((await fail(v1.delete, { id })).code, 5)
+  },
+
+  async 'obey the rules of v2'({ fail, owner }) {
+    const asked = { parentId: owner.organization, subscription: { sink: 'http://hooks.test' } }
+    assert.deepEqual(violations(await fail(v1.create, asked)), ['sink'])
+    assert.deepEqual(violations(await fail(v1.create, { subscription: { sink } })), ['parentId'])
+    assert.deepEqual(violations(await fail(v1.list, { id: 'acme' })), ['id'])
   },
 })

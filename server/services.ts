@@ -3,6 +3,7 @@ import type { DescService, JsonObject } from '@bufbuild/protobuf'
 import { create, fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
@@ -43,9 +44,14 @@ import { reposService } from './resources/registry/repos/repos.ts'
 import { tagsService } from './resources/registry/tags/tags.ts'
 import type { Surroundings } from './resources/surroundings.ts'
 import type { Ask } from './resources/v1/ask.ts'
+import { subscriptionsOfV1 } from './resources/v1/events/subscriptions.ts'
 import { groupsOfV1 } from './resources/v1/iam/groups/groups.ts'
-import { registryOfV1 } from './resources/v1/registry/registry.ts'
+import { reposOfV1 } from './resources/v1/registry/repos.ts'
+import { tagHistoryOfV1 } from './resources/v1/registry/tag-history.ts'
+import { tagsOfV1 } from './resources/v1/registry/tags.ts'
+import type { AdvisoryWriting } from './resources/v1/vulnerabilities/advisories.ts'
 import { advisoriesOfV1 } from './resources/v1/vulnerabilities/advisories.ts'
+import { advisoryListOfV1 } from './resources/v1/vulnerabilities/list.ts'
 import type { Writers } from './resources/vulnerabilities/advisories/advisories.ts'
 import { advisoriesService } from './resources/vulnerabilities/advisories/advisories.ts'
 import {
@@ -78,16 +84,7 @@ export function endpointsOf(
     serve(GroupInvitesService, groupInvitesService(surroundings)),
     serve(ReposService, reposService(surroundings)),
     serve(TagsService, tagsService(surroundings)),
-    serve(Registry, registryOfV1(surroundings)),
     serve(AdvisoriesService, advisoriesService(surroundings, advisoryWriters(config))),
-    serve(
-      Advisories,
-      advisoriesOfV1(surroundings, {
-        create: (group, draft) => createAdvisory(surroundings, group, draft),
-        revise: (uid, change) => reviseAdvisory(surroundings, uid, change),
-        withdraw: (uid) => withdrawAdvisory(surroundings, uid),
-      }),
-    ),
     serve(SubscriptionsService, subscriptionsService(surroundings, rule)),
     serve(SecurityTokenService, sts),
     serve(PingService, pingService),
@@ -95,8 +92,28 @@ export function endpointsOf(
     serve(Auth, { ...authService(surroundings), ...registration }),
   ].flat()
   const ask = askOf(served)
-  return [...served, serve(Groups, groupsOfV1(ask))].flat()
+  const askWithReadme = (readme: string) => askOf(serve(ReposService, reposService(surroundings, readme)))
+  return [
+    ...served,
+    serve(Groups, groupsOfV1(ask)),
+    serve(Registry, {
+      ...reposOfV1(surroundings, ask, askWithReadme),
+      ...tagsOfV1(ask),
+      ...tagHistoryOfV1(surroundings),
+    }),
+    serve(Advisories, {
+      ...advisoriesOfV1(surroundings, advisoryWriting(surroundings)),
+      ...advisoryListOfV1(ask),
+    }),
+    serve(Subscriptions, subscriptionsOfV1(ask)),
+  ].flat()
 }
+
+const advisoryWriting = (surroundings: Surroundings): AdvisoryWriting => ({
+  create: (group, draft) => createAdvisory(surroundings, group, draft),
+  revise: (uid, change) => reviseAdvisory(surroundings, uid, change),
+  withdraw: (uid) => withdrawAdvisory(surroundings, uid),
+})
 
 /** Advisories as others read them. */
 const advisoryWriters = ({ baseUrl }: Config): Writers => ({

@@ -2,20 +2,387 @@
 // @generated from file platform/registry/registry.proto (package platform.registry, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../common/access_pb.ts";
-import type { Message } from "@bufbuild/protobuf";
+import type { UIDPFilter } from "../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../common/uidp_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/registry/registry.proto.
  */
 export const file_platform_registry_registry: GenFile = /*@__PURE__*/
-  fileDesc("CiBwbGF0Zm9ybS9yZWdpc3RyeS9yZWdpc3RyeS5wcm90bxIRcGxhdGZvcm0ucmVnaXN0cnkiggEKEFRhZ0hpc3RvcnlGaWx0ZXISGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEikKBXN0YXJ0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBInCgNlbmQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj4KDlRhZ0hpc3RvcnlMaXN0EiwKBWl0ZW1zGAEgAygLMh0ucGxhdGZvcm0ucmVnaXN0cnkuVGFnSGlzdG9yeSJSCgpUYWdIaXN0b3J5EjQKEHVwZGF0ZV90aW1lc3RhbXAYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmRpZ2VzdBgCIAEoCTKfAQoIUmVnaXN0cnkSkgEKDkxpc3RUYWdIaXN0b3J5EiMucGxhdGZvcm0ucmVnaXN0cnkuVGFnSGlzdG9yeUZpbHRlchohLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZ0hpc3RvcnlMaXN0IjjKwRgECgLNDILT5JMCKhIoL3JlZ2lzdHJ5L3YxL3RhZ3Mve3BhcmVudF9pZD0qKn0vaGlzdG9yeWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_platform_common_access]);
+  fileDesc("CiBwbGF0Zm9ybS9yZWdpc3RyeS9yZWdpc3RyeS5wcm90bxIRcGxhdGZvcm0ucmVnaXN0cnki/QEKBFJlcG8SEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRI0CgxjYXRhbG9nX3RpZXIYAyABKA4yHi5wbGF0Zm9ybS5yZWdpc3RyeS5DYXRhbG9nVGllchIPCgdidW5kbGVzGAQgAygJEg4KBnJlYWRtZRgFIAEoCRIPCgdhbGlhc2VzGAggAygJEjQKC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhMKC2FjdGl2ZV90YWdzGAogAygJEhMKC2Rlc2NyaXB0aW9uGAsgASgJSgQIBhAHSgQIBxAIIjIKCFJlcG9MaXN0EiYKBWl0ZW1zGAEgAygLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwbyJRCgpSZXBvRmlsdGVyEikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEgoKAmlkGAMgASgJInUKEUNyZWF0ZVJlcG9SZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARIqCgRyZXBvGAIgASgLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ID4EECEhgKEHByZXZlbnRfZXhpc3RpbmcYAyABKAgiKAoRRGVsZXRlUmVwb1JlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEilAEKA1RhZxITCgJpZBgBIAEoCUIH4EEC0MEYARIMCgRuYW1lGAIgASgJEg4KBmRpZ2VzdBgDIAEoCRI1CgxsYXN0X3VwZGF0ZWQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIPCgdidW5kbGVzGAYgAygJIjAKB1RhZ0xpc3QSJQoFaXRlbXMYASADKAsyFi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWci6QEKCVRhZ0ZpbHRlchIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIxCg11cGRhdGVkX3NpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFleGNsdWRlX3JlZmVycmVycxgGIAEoCBIVCg1leGNsdWRlX2RhdGVzGAcgASgIEhYKDmV4Y2x1ZGVfZXBvY2hzGAggASgIEgoKAmlkGAkgASgJEg4KBmRpZ2VzdBgKIAEoCUoECAQQBUoECAUQBiJWChBDcmVhdGVUYWdSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAESKAoDdGFnGAIgASgLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnQgPgQQIiJwoQRGVsZXRlVGFnUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKCAQoQVGFnSGlzdG9yeUZpbHRlchIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESKQoFc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA2VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoOVGFnSGlzdG9yeUxpc3QSLAoFaXRlbXMYASADKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5IlIKClRhZ0hpc3RvcnkSNAoQdXBkYXRlX3RpbWVzdGFtcBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZGlnZXN0GAIgASgJKncKC0NhdGFsb2dUaWVyEgsKB1VOS05PV04QABIPCgtBUFBMSUNBVElPThAEEggKBEJBU0UQBRIICgRGSVBTEAYSBgoCQUkQBxIMCghERVZUT09MUxAIEg4KCkNPTU1FUkNJQUwQCSIECAEQASIECAIQAiIECAMQAzLGCAoIUmVnaXN0cnkShAEKCkNyZWF0ZVJlcG8SJC5wbGF0Zm9ybS5yZWdpc3RyeS5DcmVhdGVSZXBvUmVxdWVzdBoXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8iN8rBGAQKAsMMgtPkkwIpOgRyZXBvIiEvcmVnaXN0cnkvdjEvcmVwb3Mve3BhcmVudF9pZD0qKn0SbQoKVXBkYXRlUmVwbxIXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8aFy5wbGF0Zm9ybS5yZWdpc3RyeS5SZXBvIi3KwRgECgLEDILT5JMCHzoBKhoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SbQoJTGlzdFJlcG9zEh0ucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ZpbHRlchobLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG9MaXN0IiTKwRgGCgLFDBABgtPkkwIUEhIvcmVnaXN0cnkvdjEvcmVwb3MSdgoKRGVsZXRlUmVwbxIkLnBsYXRmb3JtLnJlZ2lzdHJ5LkRlbGV0ZVJlcG9SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IirKwRgECgLGDILT5JMCHCoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SfQoJQ3JlYXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuQ3JlYXRlVGFnUmVxdWVzdBoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIzysEYBAoCywyC0+STAiU6A3RhZyIeL3JlZ2lzdHJ5L3YxL3RhZ3Mve3JlcG9faWQ9Kip9EmkKCVVwZGF0ZVRhZxIWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZxoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIsysEYBAoCzAyC0+STAh46ASoaGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0ScwoJRGVsZXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuRGVsZXRlVGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIpysEYBAoCzgyC0+STAhsqGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0SaQoITGlzdFRhZ3MSHC5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdGaWx0ZXIaGi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdMaXN0IiPKwRgGCgLNDBABgtPkkwITEhEvcmVnaXN0cnkvdjEvdGFncxKSAQoOTGlzdFRhZ0hpc3RvcnkSIy5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5RmlsdGVyGiEucGxhdGZvcm0ucmVnaXN0cnkuVGFnSGlzdG9yeUxpc3QiOMrBGAQKAs0MgtPkkwIqEigvcmVnaXN0cnkvdjEvdGFncy97cGFyZW50X2lkPSoqfS9oaXN0b3J5YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_uidp]);
+
+/**
+ * A repo as version 1 of the API tells it; see `platform.registry.v2beta1.Repo`.
+ *
+ * @generated from message platform.registry.Repo
+ */
+export type Repo = Message<"platform.registry.Repo"> & {
+  /**
+   * Its uid: which to update. The service makes one at creation, whatever is given.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The name; no two repos of a group share one.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Which part of a catalogue it belongs to.
+   *
+   * @generated from field: platform.registry.CatalogTier catalog_tier = 3;
+   */
+  catalogTier: CatalogTier;
+
+  /**
+   * Words that sort it.
+   *
+   * @generated from field: repeated string bundles = 4;
+   */
+  bundles: string[];
+
+  /**
+   * What the repo says of itself, in Markdown.
+   *
+   * @generated from field: string readme = 5;
+   */
+  readme: string;
+
+  /**
+   * Images elsewhere that this repo stands for.
+   *
+   * @generated from field: repeated string aliases = 8;
+   */
+  aliases: string[];
+
+  /**
+   * When the repo was created.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 9;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * The tags that are kept up to date.
+   *
+   * @generated from field: repeated string active_tags = 10;
+   */
+  activeTags: string[];
+
+  /**
+   * What the repo is for.
+   *
+   * @generated from field: string description = 11;
+   */
+  description: string;
+};
+
+/**
+ * Describes the message platform.registry.Repo.
+ * Use `create(RepoSchema)` to create a new message.
+ */
+export const RepoSchema: GenMessage<Repo> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 0);
+
+/**
+ * @generated from message platform.registry.RepoList
+ */
+export type RepoList = Message<"platform.registry.RepoList"> & {
+  /**
+   * @generated from field: repeated platform.registry.Repo items = 1;
+   */
+  items: Repo[];
+};
+
+/**
+ * Describes the message platform.registry.RepoList.
+ * Use `create(RepoListSchema)` to create a new message.
+ */
+export const RepoListSchema: GenMessage<RepoList> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 1);
+
+/**
+ * @generated from message platform.registry.RepoFilter
+ */
+export type RepoFilter = Message<"platform.registry.RepoFilter"> & {
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only repos with exactly this name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Only the repo with this uid.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message platform.registry.RepoFilter.
+ * Use `create(RepoFilterSchema)` to create a new message.
+ */
+export const RepoFilterSchema: GenMessage<RepoFilter> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 2);
+
+/**
+ * @generated from message platform.registry.CreateRepoRequest
+ */
+export type CreateRepoRequest = Message<"platform.registry.CreateRepoRequest"> & {
+  /**
+   * The group to create it in.
+   *
+   * @generated from field: string parent_id = 1;
+   */
+  parentId: string;
+
+  /**
+   * The repo to create.
+   *
+   * @generated from field: platform.registry.Repo repo = 2;
+   */
+  repo?: Repo | undefined;
+
+  /**
+   * Whether a repo of that name that is there already is an error.
+   *
+   * @generated from field: bool prevent_existing = 3;
+   */
+  preventExisting: boolean;
+};
+
+/**
+ * Describes the message platform.registry.CreateRepoRequest.
+ * Use `create(CreateRepoRequestSchema)` to create a new message.
+ */
+export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 3);
+
+/**
+ * @generated from message platform.registry.DeleteRepoRequest
+ */
+export type DeleteRepoRequest = Message<"platform.registry.DeleteRepoRequest"> & {
+  /**
+   * The repo to delete.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message platform.registry.DeleteRepoRequest.
+ * Use `create(DeleteRepoRequestSchema)` to create a new message.
+ */
+export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 4);
+
+/**
+ * A tag as version 1 of the API tells it; see `platform.registry.v2beta1.Tag`.
+ *
+ * @generated from message platform.registry.Tag
+ */
+export type Tag = Message<"platform.registry.Tag"> & {
+  /**
+   * Its uid: which to update. The service makes one at creation, whatever is given.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * The name; no two tags of a repo share one.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The image, by the digest of its manifest.
+   *
+   * @generated from field: string digest = 3;
+   */
+  digest: string;
+
+  /**
+   * When the tag was last moved or changed.
+   *
+   * @generated from field: google.protobuf.Timestamp last_updated = 4;
+   */
+  lastUpdated?: Timestamp | undefined;
+
+  /**
+   * Whether people should turn to another.
+   *
+   * @generated from field: bool deprecated = 5;
+   */
+  deprecated: boolean;
+
+  /**
+   * Words that sort it.
+   *
+   * @generated from field: repeated string bundles = 6;
+   */
+  bundles: string[];
+};
+
+/**
+ * Describes the message platform.registry.Tag.
+ * Use `create(TagSchema)` to create a new message.
+ */
+export const TagSchema: GenMessage<Tag> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 5);
+
+/**
+ * @generated from message platform.registry.TagList
+ */
+export type TagList = Message<"platform.registry.TagList"> & {
+  /**
+   * @generated from field: repeated platform.registry.Tag items = 1;
+   */
+  items: Tag[];
+};
+
+/**
+ * Describes the message platform.registry.TagList.
+ * Use `create(TagListSchema)` to create a new message.
+ */
+export const TagListSchema: GenMessage<TagList> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 6);
+
+/**
+ * @generated from message platform.registry.TagFilter
+ */
+export type TagFilter = Message<"platform.registry.TagFilter"> & {
+  /**
+   * Where in the tree to look: the uid of a repo or of a group.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 1;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only tags with exactly this name, of whatever sort.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Only tags that were moved or changed after this time.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_since = 3;
+   */
+  updatedSince?: Timestamp | undefined;
+
+  /**
+   * No tags for what refers to an image, `sha256-…`.
+   *
+   * @generated from field: bool exclude_referrers = 6;
+   */
+  excludeReferrers: boolean;
+
+  /**
+   * No tags of a day, such as `1.2-20260131`.
+   *
+   * @generated from field: bool exclude_dates = 7;
+   */
+  excludeDates: boolean;
+
+  /**
+   * No tags of one build of a version, such as `1.2-r3`.
+   *
+   * @generated from field: bool exclude_epochs = 8;
+   */
+  excludeEpochs: boolean;
+
+  /**
+   * Only the tag with this uid.
+   *
+   * @generated from field: string id = 9;
+   */
+  id: string;
+
+  /**
+   * Only tags of this image.
+   *
+   * @generated from field: string digest = 10;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message platform.registry.TagFilter.
+ * Use `create(TagFilterSchema)` to create a new message.
+ */
+export const TagFilterSchema: GenMessage<TagFilter> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 7);
+
+/**
+ * @generated from message platform.registry.CreateTagRequest
+ */
+export type CreateTagRequest = Message<"platform.registry.CreateTagRequest"> & {
+  /**
+   * The repo to create it in.
+   *
+   * @generated from field: string repo_id = 1;
+   */
+  repoId: string;
+
+  /**
+   * The tag to create.
+   *
+   * @generated from field: platform.registry.Tag tag = 2;
+   */
+  tag?: Tag | undefined;
+};
+
+/**
+ * Describes the message platform.registry.CreateTagRequest.
+ * Use `create(CreateTagRequestSchema)` to create a new message.
+ */
+export const CreateTagRequestSchema: GenMessage<CreateTagRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 8);
+
+/**
+ * @generated from message platform.registry.DeleteTagRequest
+ */
+export type DeleteTagRequest = Message<"platform.registry.DeleteTagRequest"> & {
+  /**
+   * The tag to delete.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message platform.registry.DeleteTagRequest.
+ * Use `create(DeleteTagRequestSchema)` to create a new message.
+ */
+export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_registry, 9);
 
 /**
  * @generated from message platform.registry.TagHistoryFilter
@@ -48,7 +415,7 @@ export type TagHistoryFilter = Message<"platform.registry.TagHistoryFilter"> & {
  * Use `create(TagHistoryFilterSchema)` to create a new message.
  */
 export const TagHistoryFilterSchema: GenMessage<TagHistoryFilter> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 0);
+  messageDesc(file_platform_registry_registry, 10);
 
 /**
  * @generated from message platform.registry.TagHistoryList
@@ -67,7 +434,7 @@ export type TagHistoryList = Message<"platform.registry.TagHistoryList"> & {
  * Use `create(TagHistoryListSchema)` to create a new message.
  */
 export const TagHistoryListSchema: GenMessage<TagHistoryList> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 1);
+  messageDesc(file_platform_registry_registry, 11);
 
 /**
  * That a tag was moved to an image.
@@ -93,14 +460,150 @@ export type TagHistory = Message<"platform.registry.TagHistory"> & {
  * Use `create(TagHistorySchema)` to create a new message.
  */
 export const TagHistorySchema: GenMessage<TagHistory> = /*@__PURE__*/
-  messageDesc(file_platform_registry_registry, 2);
+  messageDesc(file_platform_registry_registry, 12);
 
 /**
- * The registry as v1 has it, as far as `platform.registry.v2beta1` lacks it.
+ * The parts of a catalogue.
+ *
+ * @generated from enum platform.registry.CatalogTier
+ */
+export const CatalogTier = {
+  /**
+   * @generated from enum value: UNKNOWN = 0;
+   */
+  UNKNOWN: 0,
+
+  /**
+   * @generated from enum value: APPLICATION = 4;
+   */
+  APPLICATION: 4,
+
+  /**
+   * @generated from enum value: BASE = 5;
+   */
+  BASE: 5,
+
+  /**
+   * @generated from enum value: FIPS = 6;
+   */
+  FIPS: 6,
+
+  /**
+   * @generated from enum value: AI = 7;
+   */
+  AI: 7,
+
+  /**
+   * @generated from enum value: DEVTOOLS = 8;
+   */
+  DEVTOOLS: 8,
+
+  /**
+   * @generated from enum value: COMMERCIAL = 9;
+   */
+  COMMERCIAL: 9,
+} as const;
+
+/**
+ * The parts of a catalogue.
+ *
+ * @generated from enum platform.registry.CatalogTier
+ */
+export type CatalogTier = (typeof CatalogTier)[keyof typeof CatalogTier] | UnknownEnum;
+
+/**
+ * Describes the enum platform.registry.CatalogTier.
+ */
+export const CatalogTierSchema: GenEnum<CatalogTier> = /*@__PURE__*/
+  enumDesc(file_platform_registry_registry, 0);
+
+/**
+ * The registry as version 1 of the API tells it; see `platform.registry.v2beta1`, whose rules are its own.
  *
  * @generated from service platform.registry.Registry
  */
 export const Registry: GenService<{
+  /**
+   * Creates a repo in a group. Where the group has one of that name already, what is given is changed in it and the
+   * rest stays, which needs `repo.update`; with `prevent_existing` that is an error.
+   *
+   * @generated from rpc platform.registry.Registry.CreateRepo
+   */
+  createRepo: {
+    methodKind: "unary";
+    input: typeof CreateRepoRequestSchema;
+    output: typeof RepoSchema;
+  },
+  /**
+   * Replaces a repo: what is left out becomes empty.
+   *
+   * @generated from rpc platform.registry.Registry.UpdateRepo
+   */
+  updateRepo: {
+    methodKind: "unary";
+    input: typeof RepoSchema;
+    output: typeof RepoSchema;
+  },
+  /**
+   * Lists all repos that the caller may see and that match. None is no error.
+   *
+   * @generated from rpc platform.registry.Registry.ListRepos
+   */
+  listRepos: {
+    methodKind: "unary";
+    input: typeof RepoFilterSchema;
+    output: typeof RepoListSchema;
+  },
+  /**
+   * Deletes a repo with all of its tags.
+   *
+   * @generated from rpc platform.registry.Registry.DeleteRepo
+   */
+  deleteRepo: {
+    methodKind: "unary";
+    input: typeof DeleteRepoRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Creates a tag in a repo, or moves the one of that name to another image.
+   *
+   * @generated from rpc platform.registry.Registry.CreateTag
+   */
+  createTag: {
+    methodKind: "unary";
+    input: typeof CreateTagRequestSchema;
+    output: typeof TagSchema;
+  },
+  /**
+   * Replaces a tag: what is left out becomes empty.
+   *
+   * @generated from rpc platform.registry.Registry.UpdateTag
+   */
+  updateTag: {
+    methodKind: "unary";
+    input: typeof TagSchema;
+    output: typeof TagSchema;
+  },
+  /**
+   * Deletes a tag; the image stays.
+   *
+   * @generated from rpc platform.registry.Registry.DeleteTag
+   */
+  deleteTag: {
+    methodKind: "unary";
+    input: typeof DeleteTagRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * Lists all tags that the caller may see and that match, of whatever sort unless it is excluded. None is no error.
+   *
+   * @generated from rpc platform.registry.Registry.ListTags
+   */
+  listTags: {
+    methodKind: "unary";
+    input: typeof TagFilterSchema;
+    output: typeof TagListSchema;
+  },
   /**
    * Lists which images a tag has named, the latest first.
    *

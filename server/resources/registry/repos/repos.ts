@@ -20,6 +20,7 @@ import { messageReply } from '../../../aip/message-reply.ts'
 import type { Reply } from '../../../aip/passage.ts'
 import { lineage } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
+import type { Demand } from '../../../policy/admit.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
@@ -40,8 +41,18 @@ type Repo = MessageShape<typeof RepoSchema>
 
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
-export function reposService(surroundings: Surroundings) {
+/** `readme` is what a repo says of itself once it is written; without it, it goes on saying what it did. */
+export function reposService(surroundings: Surroundings, readme?: string) {
   const { store, now } = surroundings
+
+  /** Reading a text costs, so it is read for those alone who may write it. */
+  async function requireHarmless(demand: Demand, content = ''): Promise<void> {
+    if (content === '') return
+    await store.read(() => admit(demand, false))
+    const [violation] = violationsOf(RepoReadmeSchema, create(RepoReadmeSchema, { content }))
+    const fault = violation?.description ?? (await readmeFault(content))
+    if (fault !== undefined) throw invalidField('content', fault)
+  }
 
   return {
     getRepo: (call: Call) => getResource(store, repos, call),
@@ -49,23 +60,27 @@ export function reposService(surroundings: Surroundings) {
     listRepos: (call: Call<ListReposRequest>) =>
       listResources(surroundings, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
 
-    createRepo: (call: Call<CreateRepoRequest>) =>
-      createResource(surroundings, repos, call, {
+    async createRepo(call: Call<CreateRepoRequest>) {
+      await requireHarmless(call.demand, readme)
+      return createResource(surroundings, repos, call, {
         prepare(draft) {
           settle(draft)
-          return ['']
+          return [readme ?? '']
         },
         conflict,
-      }),
+      })
+    },
 
-    updateRepo: (call: Call<UpdateRepoRequest>) =>
-      updateResource(surroundings, repos, call, {
-        revise({ merged, columns: [readme] }) {
+    async updateRepo(call: Call<UpdateRepoRequest>) {
+      await requireHarmless(call.demand, readme)
+      return updateResource(surroundings, repos, call, {
+        revise({ merged, columns: [before] }) {
           settle(merged)
-          return [readme as string]
+          return [readme ?? (before as string)]
         },
         conflict,
-      }),
+      })
+    },
 
     deleteRepo: (call: Call) =>
       deleteResource(surroundings, repos, call, {
@@ -83,13 +98,8 @@ export function reposService(surroundings: Surroundings) {
 
     async updateRepoReadme(call: Call<UpdateRepoReadmeRequest>) {
       const { demand } = call
-      const readme = call.request.repoReadme ?? create(RepoReadmeSchema)
-      // Reading a text costs, so it is read for those alone who may change it.
-      await store.read(() => admit(demand, false))
-      const [violation] = violationsOf(RepoReadmeSchema, readme)
-      const fault = violation?.description ?? (await readmeFault(readme.content))
-      if (fault !== undefined) throw invalidField('content', fault)
-      const { content } = readme
+      const content = call.request.repoReadme?.content ?? ''
+      await requireHarmless(demand, content)
       return store.write(function* () {
         yield* admit(demand, true)
         const uid = demand.scope

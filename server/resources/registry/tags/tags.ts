@@ -2,7 +2,11 @@
 import type { MessageShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
-import type { CreateTagRequest, ListTagsRequest } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import type {
+  CreateTagRequest,
+  ListTagsRequest,
+  UpdateTagRequest,
+} from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
@@ -21,6 +25,7 @@ import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { sentIn } from '../../sent.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import { updateResource } from '../../update.ts'
 import { sorts, sortsWithin } from './sort.ts'
 import { tags } from './table.ts'
 
@@ -68,6 +73,14 @@ export function tagsService(surroundings: Surroundings) {
         const uid = yield* put(call.demand.scope, draftOf(TagSchema, sentIn(tags, call)))
         return yield* readReply(tags, uid, call.form)
       }, call.deadline),
+
+    updateTag: (call: Call<UpdateTagRequest>) =>
+      updateResource(surroundings, tags, call, {
+        *revise({ current, merged, time }) {
+          if (current.digest !== merged.digest) yield noteMove(merged.uid, time, merged.digest)
+        },
+        conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,
+      }),
 
     deleteTag: (call: Call) => deleteResource(surroundings, tags, call),
   }

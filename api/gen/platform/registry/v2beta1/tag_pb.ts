@@ -6,8 +6,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
 import { file_platform_common_rules } from "../../common/rules_pb.ts";
 import type { UIDPFilter } from "../../common/uidp_pb.ts";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/registry/v2beta1/tag.proto.
  */
 export const file_platform_registry_v2beta1_tag: GenFile = /*@__PURE__*/
-  fileDesc("CiNwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3RhZy5wcm90bxIZcGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMSKdBAoDVGFnEhQKA3VpZBgBIAEoCUIH4EED0MEYARI6CgRuYW1lGAIgASgJQizgQQLawRglCiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBKGAQoGZGlnZXN0GAMgASgJQnbgQQLawRhvCi5eKD86c2hhMjU2OlswLTlhLWZdezY0fXxzaGE1MTI6WzAtOWEtZl17MTI4fSkkQj1tdXN0IGJlIHNoYTI1NjogYW5kIDY0IGhleGFkZWNpbWFsIGRpZ2l0cywgb3Igc2hhNTEyOiBhbmQgMTI4EjQKC3VwZGF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKCmRlcHJlY2F0ZWQYBSABKAgSuQEKB2J1bmRsZXMYBiADKAlCpwHawRiiAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBRCVG11c3QgYmUgYXBwbGljYXRpb24sIGJhc2UsIGJ5b2wsIGFpLCBhaS1ncHUsIGZlYXR1cmVkLCBmaXBzLCBjb21tZXJjaWFsIG9yIGVtZXJpdG9zcxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMirgIKD0xpc3RUYWdzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIxCg11cGRhdGVkX3NpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFpbmNsdWRlX3JlZmVycmVycxgEIAEoCBIVCg1pbmNsdWRlX2RhdGVzGAUgASgIEhYKDmluY2x1ZGVfZXBvY2hzGAYgASgIEg4KBmRpZ2VzdBgHIAEoCRIZCglwYWdlX3NpemUYCiABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAsgASgJEhAKCG9yZGVyX2J5GAwgASgJEhQKBHNraXAYDSABKAVCBtrBGAIoASKcAQoQTGlzdFRhZ3NSZXNwb25zZRIsCgR0YWdzGAEgAygLMh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWcSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCIlCg1HZXRUYWdSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASJdChBDcmVhdGVUYWdSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARIwCgN0YWcYAiABKAsyHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZ0ID4EECIigKEERlbGV0ZVRhZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBMrsECgtUYWdzU2VydmljZRKNAQoITGlzdFRhZ3MSKi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RUYWdzUmVxdWVzdBorLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuTGlzdFRhZ3NSZXNwb25zZSIoysEYBgoCzQwQAYLT5JMCGBIWL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncxKDAQoGR2V0VGFnEigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRUYWdSZXF1ZXN0Gh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWciL8rBGAQKAs0MgtPkkwIhEh8vcmVnaXN0cnkvdjJiZXRhMS90YWdzL3t1aWQ9Kip9EpEBCglDcmVhdGVUYWcSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNyZWF0ZVRhZ1JlcXVlc3QaHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZyI3ysEYBAoCywyC0+STAik6A3RhZyIiL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncy97cGFyZW50PSoqfRKBAQoJRGVsZXRlVGFnEisucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5EZWxldGVUYWdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Ii/KwRgECgLODILT5JMCISofL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncy97dWlkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
+  fileDesc("CiNwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3RhZy5wcm90bxIZcGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMSKdBAoDVGFnEhQKA3VpZBgBIAEoCUIH4EED0MEYARI6CgRuYW1lGAIgASgJQizgQQLawRglCiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBKGAQoGZGlnZXN0GAMgASgJQnbgQQLawRhvCi5eKD86c2hhMjU2OlswLTlhLWZdezY0fXxzaGE1MTI6WzAtOWEtZl17MTI4fSkkQj1tdXN0IGJlIHNoYTI1NjogYW5kIDY0IGhleGFkZWNpbWFsIGRpZ2l0cywgb3Igc2hhNTEyOiBhbmQgMTI4EjQKC3VwZGF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKCmRlcHJlY2F0ZWQYBSABKAgSuQEKB2J1bmRsZXMYBiADKAlCpwHawRiiAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBRCVG11c3QgYmUgYXBwbGljYXRpb24sIGJhc2UsIGJ5b2wsIGFpLCBhaS1ncHUsIGZlYXR1cmVkLCBmaXBzLCBjb21tZXJjaWFsIG9yIGVtZXJpdG9zcxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMirgIKD0xpc3RUYWdzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIxCg11cGRhdGVkX3NpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFpbmNsdWRlX3JlZmVycmVycxgEIAEoCBIVCg1pbmNsdWRlX2RhdGVzGAUgASgIEhYKDmluY2x1ZGVfZXBvY2hzGAYgASgIEg4KBmRpZ2VzdBgHIAEoCRIZCglwYWdlX3NpemUYCiABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAsgASgJEhAKCG9yZGVyX2J5GAwgASgJEhQKBHNraXAYDSABKAVCBtrBGAIoASKcAQoQTGlzdFRhZ3NSZXNwb25zZRIsCgR0YWdzGAEgAygLMh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWcSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCIlCg1HZXRUYWdSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASJdChBDcmVhdGVUYWdSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARIwCgN0YWcYAiABKAsyHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZ0ID4EECInkKEFVwZGF0ZVRhZ1JlcXVlc3QSNAoDdGFnGAEgASgLMh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWdCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIigKEERlbGV0ZVRhZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBMtAFCgtUYWdzU2VydmljZRKNAQoITGlzdFRhZ3MSKi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RUYWdzUmVxdWVzdBorLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuTGlzdFRhZ3NSZXNwb25zZSIoysEYBgoCzQwQAYLT5JMCGBIWL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncxKDAQoGR2V0VGFnEigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRUYWdSZXF1ZXN0Gh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWciL8rBGAQKAs0MgtPkkwIhEh8vcmVnaXN0cnkvdjJiZXRhMS90YWdzL3t1aWQ9Kip9EpEBCglDcmVhdGVUYWcSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNyZWF0ZVRhZ1JlcXVlc3QaHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZyI3ysEYBAoCywyC0+STAik6A3RhZyIiL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncy97cGFyZW50PSoqfRKSAQoJVXBkYXRlVGFnEisucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5VcGRhdGVUYWdSZXF1ZXN0Gh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWciOMrBGAQKAswMgtPkkwIqOgN0YWcyIy9yZWdpc3RyeS92MmJldGExL3RhZ3Mve3RhZy51aWQ9Kip9EoEBCglEZWxldGVUYWcSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkRlbGV0ZVRhZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiL8rBGAQKAs4MgtPkkwIhKh8vcmVnaXN0cnkvdjJiZXRhMS90YWdzL3t1aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
  * A name for an image.
@@ -256,6 +256,32 @@ export const CreateTagRequestSchema: GenMessage<CreateTagRequest> = /*@__PURE__*
   messageDesc(file_platform_registry_v2beta1_tag, 4);
 
 /**
+ * @generated from message platform.registry.v2beta1.UpdateTagRequest
+ */
+export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagRequest"> & {
+  /**
+   * The tag with its new values.
+   *
+   * @generated from field: platform.registry.v2beta1.Tag tag = 1;
+   */
+  tag?: Tag | undefined;
+
+  /**
+   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   *
+   * @generated from field: google.protobuf.FieldMask update_mask = 2;
+   */
+  updateMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message platform.registry.v2beta1.UpdateTagRequest.
+ * Use `create(UpdateTagRequestSchema)` to create a new message.
+ */
+export const UpdateTagRequestSchema: GenMessage<UpdateTagRequest> = /*@__PURE__*/
+  messageDesc(file_platform_registry_v2beta1_tag, 5);
+
+/**
  * @generated from message platform.registry.v2beta1.DeleteTagRequest
  */
 export type DeleteTagRequest = Message<"platform.registry.v2beta1.DeleteTagRequest"> & {
@@ -272,7 +298,7 @@ export type DeleteTagRequest = Message<"platform.registry.v2beta1.DeleteTagReque
  * Use `create(DeleteTagRequestSchema)` to create a new message.
  */
 export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest> = /*@__PURE__*/
-  messageDesc(file_platform_registry_v2beta1_tag, 5);
+  messageDesc(file_platform_registry_v2beta1_tag, 6);
 
 /**
  * Tags are names for the images of a repo. Each lies in its repo.
@@ -308,6 +334,16 @@ export const TagsService: GenService<{
   createTag: {
     methodKind: "unary";
     input: typeof CreateTagRequestSchema;
+    output: typeof TagSchema;
+  },
+  /**
+   * Changes the named fields of a tag and answers with the whole of it.
+   *
+   * @generated from rpc platform.registry.v2beta1.TagsService.UpdateTag
+   */
+  updateTag: {
+    methodKind: "unary";
+    input: typeof UpdateTagRequestSchema;
     output: typeof TagSchema;
   },
   /**

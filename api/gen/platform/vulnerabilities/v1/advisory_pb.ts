@@ -9,13 +9,15 @@ import { file_google_api_field_behavior } from "../../../google/api/field_behavi
 import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_platform_common_access } from "../../common/access_pb.ts";
+import type { UIDPFilter } from "../../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../../common/uidp_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/vulnerabilities/v1/advisory.proto.
  */
 export const file_platform_vulnerabilities_v1_advisory: GenFile = /*@__PURE__*/
-  fileDesc("CipwbGF0Zm9ybS92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcnkucHJvdG8SG3BsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MSKLBQoIQWR2aXNvcnkSEwoCaWQYASABKAlCB+BBAtDBGAESFQoNYXJ0aWZhY3RfdHlwZRgCIAEoCRIVCg1hcnRpZmFjdF9uYW1lGAMgASgJEh0KFWFydGlmYWN0X2FyY2hpdGVjdHVyZRgFIAEoCRIbCg5jb21wb25lbnRfbmFtZRgGIAEoCUgAiAEBEh8KEmNvbXBvbmVudF9sb2NhdGlvbhgHIAEoCUgBiAEBEhsKDmNvbXBvbmVudF90eXBlGAggASgJSAKIAQESMwoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKCmRlbGV0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIA4gBARIPCgdhbGlhc2VzGA0gAygJEjoKBmV2ZW50cxgOIAMoCzIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50EhMKC2Fkdmlzb3J5X2lkGA8gASgJEg4KBmF1dGhvchgQIAEoCRIxChJsZWdhY3lfYWR2aXNvcnlfaWQYEyABKAlIBFIQbGVnYWN5QWR2aXNvcnlJRIgBAUIRCg9fY29tcG9uZW50X25hbWVCFQoTX2NvbXBvbmVudF9sb2NhdGlvbkIRCg9fY29tcG9uZW50X3R5cGVCDQoLX2RlbGV0ZWRfYXRCFQoTX2xlZ2FjeV9hZHZpc29yeV9pZEoECAQQBUoECAkQCkoECBEQEkoECBIQEyKQEgoNQWR2aXNvcnlFdmVudBITCgJpZBgBIAEoCUIH4EEC0MEYARItCgl0aW1lc3RhbXAYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGZpbmRpbmdzGAogASgMEg4KBmF1dGhvchgLIAEoCRIQCghyZXZpZXdlchgMIAEoCRI5CgZzdGF0dXMYDSABKA4yKS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuUmV2aWV3U3RhdHVzEhIKBWlzc3VlGA4gASgJSAGIAQESSQoJZGV0ZWN0aW9uGAMgASgLMjQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uSAASQQoFZml4ZWQYBCABKAsyMC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GaXhlZEgAEm0KHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YBSABKAsyRS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEl0KFGFuYWx5c2lzX25vdF9wbGFubmVkGAYgASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuQW5hbHlzaXNOb3RQbGFubmVkSAASUwoPZml4X25vdF9wbGFubmVkGAcgASgLMjgucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRml4Tm90UGxhbm5lZEgAEl0KFHBlbmRpbmdfdXBzdHJlYW1fZml4GAggASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuUGVuZGluZ1Vwc3RyZWFtRml4SAASawobdHJ1ZV9wb3NpdGl2ZV9kZXRlcm1pbmF0aW9uGAkgASgLMkQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuVHJ1ZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEkUKB3BhdGNoZWQYDyABKAsyMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5QYXRjaGVkSAAa1QQKCURldGVjdGlvbhJNCgZudmRhcGkYASABKAsyOy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5EZXRlY3Rpb24uTlZEQVBJSAASTQoGbWFudWFsGAIgASgLMjsucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uLk1hbnVhbEgAEk0KBnNjYW52MRgDIAEoCzI7LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5TY2FuVjFIABoxCgZOVkRBUEkSFAoMY3BlX3NlYXJjaGVkGAEgASgJEhEKCWNwZV9mb3VuZBgCIAEoCRoICgZNYW51YWwalQIKBlNjYW5WMRIPCgdzY2FubmVyGAEgASgJEhcKD3N1YnBhY2thZ2VfbmFtZRgCIAEoCRIUCgxjb21wb25lbnRfaWQYAyABKAkSFgoOY29tcG9uZW50X25hbWUYBCABKAkSGQoRY29tcG9uZW50X3ZlcnNpb24YBSABKAkSFgoOY29tcG9uZW50X3R5cGUYBiABKAkSGgoSY29tcG9uZW50X2xvY2F0aW9uGAcgASgJEhgKEGFydGlmYWN0X3ZlcnNpb24YCCABKAkSFwoPc2Nhbm5lcl92ZXJzaW9uGAkgASgJEhYKDmdyeXBlX2RiX2J1aWx0GAogASgJEhkKEWdyeXBlX2RiX2NoZWNrc3VtGAsgASgJQgYKBHR5cGUaeAoFRml4ZWQSFQoNZml4ZWRfdmVyc2lvbhgBIAEoCRIMCgRub3RlGAIgASgJEhcKD3NjYW5uZXJfdmVyc2lvbhgDIAEoCRIWCg5ncnlwZV9kYl9idWlsdBgEIAEoCRIZChFncnlwZV9kYl9jaGVja3N1bRgFIAEoCRopChlUcnVlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEgwKBG5vdGUYASABKAkaxAMKGkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uElgKBHR5cGUYASABKA4ySi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbi5UeXBlEgwKBG5vdGUYAiABKAkivQIKBFR5cGUSDwoLVU5TUEVDSUZJRUQQABIrCidWVUxORVJBQklMSVRZX1JFQ09SRF9BTkFMWVNJU19DT05URVNURUQQARIkCiBDT01QT05FTlRfVlVMTkVSQUJJTElUWV9NSVNNQVRDSBACEiQKIFZVTE5FUkFCTEVfQ09ERV9WRVJTSU9OX05PVF9VU0VEEAMSKwonVlVMTkVSQUJMRV9DT0RFX05PVF9JTkNMVURFRF9JTl9QQUNLQUdFEAQSKQolVlVMTkVSQUJMRV9DT0RFX05PVF9JTl9FWEVDVVRJT05fUEFUSBAFEjUKMVZVTE5FUkFCTEVfQ09ERV9DQU5OT1RfQkVfQ09OVFJPTExFRF9CWV9BRFZFUlNBUlkQBhIcChhJTkxJTkVfTUlUSUdBVElPTlNfRVhJU1QQBxoiChJBbmFseXNpc05vdFBsYW5uZWQSDAoEbm90ZRgBIAEoCRodCg1GaXhOb3RQbGFubmVkEgwKBG5vdGUYASABKAkaIgoSUGVuZGluZ1Vwc3RyZWFtRml4EgwKBG5vdGUYASABKAkaMQoHUGF0Y2hlZBIYChBwYXRjaGVkX3ZlcnNpb25zGAEgAygJEgwKBG5vdGUYAiABKAlCBgoEdHlwZUIICgZfaXNzdWVKBAgQEBEicQoVQ3JlYXRlQWR2aXNvcnlSZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARI8CghhZHZpc29yeRgCIAEoCzIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUID4EECIiwKFURlbGV0ZUFkdmlzb3J5UmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKHAQoaQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEkcKDmFkdmlzb3J5X2V2ZW50GAMgASgLMioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRCA+BBAkoECAIQAyIxChNBZHZpc29yeUV2ZW50RmlsdGVyEhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYASJhChFBZHZpc29yeUV2ZW50TGlzdBIRCglwYXJlbnRfaWQYASABKAkSOQoFaXRlbXMYAiADKAsyKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCpZCgxSZXZpZXdTdGF0dXMSCwoHVU5LTk9XThAAEgsKB1BFTkRJTkcQARIMCghBUFBST1ZFRBACEhMKD1JFUVVFU1RfQ0hBTkdFUxADEgwKCFJFSkVDVEVEEAQy/QcKCkFkdmlzb3JpZXMSlgEKBkNyZWF0ZRIyLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5DcmVhdGVBZHZpc29yeVJlcXVlc3QaJS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnkiMcrBGAQKAuwOgtPkkwIjOgEqIh4vdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3JpZXMSkQEKBlVwZGF0ZRIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeRolLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeSI5ysEYBAoC7Q6C0+STAis6ASoaJi92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97aWQ9Kip9EowBCgZEZWxldGUSMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuRGVsZXRlQWR2aXNvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjbKwRgECgLvDoLT5JMCKComL3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3tpZD0qKn0SwwEKE0NyZWF0ZUFkdmlzb3J5RXZlbnQSNy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QaKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCJHysEYBAoC7A6C0+STAjk6ASoiNC92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97cGFyZW50X2lkPSoqfS9ldmVudHMSvAEKEkxpc3RBZHZpc29yeUV2ZW50cxIwLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50RmlsdGVyGi4ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRMaXN0IkTKwRgECgLuDoLT5JMCNhI0L3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3twYXJlbnRfaWQ9Kip9L2V2ZW50cxKtAQoTVXBkYXRlQWR2aXNvcnlFdmVudBIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50GioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQiPsrBGAQKAu0OgtPkkwIwOgEqGisvdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3J5X2V2ZW50cy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access]);
+  fileDesc("CipwbGF0Zm9ybS92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcnkucHJvdG8SG3BsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MSKLBQoIQWR2aXNvcnkSEwoCaWQYASABKAlCB+BBAtDBGAESFQoNYXJ0aWZhY3RfdHlwZRgCIAEoCRIVCg1hcnRpZmFjdF9uYW1lGAMgASgJEh0KFWFydGlmYWN0X2FyY2hpdGVjdHVyZRgFIAEoCRIbCg5jb21wb25lbnRfbmFtZRgGIAEoCUgAiAEBEh8KEmNvbXBvbmVudF9sb2NhdGlvbhgHIAEoCUgBiAEBEhsKDmNvbXBvbmVudF90eXBlGAggASgJSAKIAQESMwoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKCmRlbGV0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIA4gBARIPCgdhbGlhc2VzGA0gAygJEjoKBmV2ZW50cxgOIAMoCzIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50EhMKC2Fkdmlzb3J5X2lkGA8gASgJEg4KBmF1dGhvchgQIAEoCRIxChJsZWdhY3lfYWR2aXNvcnlfaWQYEyABKAlIBFIQbGVnYWN5QWR2aXNvcnlJRIgBAUIRCg9fY29tcG9uZW50X25hbWVCFQoTX2NvbXBvbmVudF9sb2NhdGlvbkIRCg9fY29tcG9uZW50X3R5cGVCDQoLX2RlbGV0ZWRfYXRCFQoTX2xlZ2FjeV9hZHZpc29yeV9pZEoECAQQBUoECAkQCkoECBEQEkoECBIQEyKQEgoNQWR2aXNvcnlFdmVudBITCgJpZBgBIAEoCUIH4EEC0MEYARItCgl0aW1lc3RhbXAYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGZpbmRpbmdzGAogASgMEg4KBmF1dGhvchgLIAEoCRIQCghyZXZpZXdlchgMIAEoCRI5CgZzdGF0dXMYDSABKA4yKS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuUmV2aWV3U3RhdHVzEhIKBWlzc3VlGA4gASgJSAGIAQESSQoJZGV0ZWN0aW9uGAMgASgLMjQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uSAASQQoFZml4ZWQYBCABKAsyMC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GaXhlZEgAEm0KHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YBSABKAsyRS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEl0KFGFuYWx5c2lzX25vdF9wbGFubmVkGAYgASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuQW5hbHlzaXNOb3RQbGFubmVkSAASUwoPZml4X25vdF9wbGFubmVkGAcgASgLMjgucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRml4Tm90UGxhbm5lZEgAEl0KFHBlbmRpbmdfdXBzdHJlYW1fZml4GAggASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuUGVuZGluZ1Vwc3RyZWFtRml4SAASawobdHJ1ZV9wb3NpdGl2ZV9kZXRlcm1pbmF0aW9uGAkgASgLMkQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuVHJ1ZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEkUKB3BhdGNoZWQYDyABKAsyMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5QYXRjaGVkSAAa1QQKCURldGVjdGlvbhJNCgZudmRhcGkYASABKAsyOy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5EZXRlY3Rpb24uTlZEQVBJSAASTQoGbWFudWFsGAIgASgLMjsucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uLk1hbnVhbEgAEk0KBnNjYW52MRgDIAEoCzI7LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5TY2FuVjFIABoxCgZOVkRBUEkSFAoMY3BlX3NlYXJjaGVkGAEgASgJEhEKCWNwZV9mb3VuZBgCIAEoCRoICgZNYW51YWwalQIKBlNjYW5WMRIPCgdzY2FubmVyGAEgASgJEhcKD3N1YnBhY2thZ2VfbmFtZRgCIAEoCRIUCgxjb21wb25lbnRfaWQYAyABKAkSFgoOY29tcG9uZW50X25hbWUYBCABKAkSGQoRY29tcG9uZW50X3ZlcnNpb24YBSABKAkSFgoOY29tcG9uZW50X3R5cGUYBiABKAkSGgoSY29tcG9uZW50X2xvY2F0aW9uGAcgASgJEhgKEGFydGlmYWN0X3ZlcnNpb24YCCABKAkSFwoPc2Nhbm5lcl92ZXJzaW9uGAkgASgJEhYKDmdyeXBlX2RiX2J1aWx0GAogASgJEhkKEWdyeXBlX2RiX2NoZWNrc3VtGAsgASgJQgYKBHR5cGUaeAoFRml4ZWQSFQoNZml4ZWRfdmVyc2lvbhgBIAEoCRIMCgRub3RlGAIgASgJEhcKD3NjYW5uZXJfdmVyc2lvbhgDIAEoCRIWCg5ncnlwZV9kYl9idWlsdBgEIAEoCRIZChFncnlwZV9kYl9jaGVja3N1bRgFIAEoCRopChlUcnVlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEgwKBG5vdGUYASABKAkaxAMKGkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uElgKBHR5cGUYASABKA4ySi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbi5UeXBlEgwKBG5vdGUYAiABKAkivQIKBFR5cGUSDwoLVU5TUEVDSUZJRUQQABIrCidWVUxORVJBQklMSVRZX1JFQ09SRF9BTkFMWVNJU19DT05URVNURUQQARIkCiBDT01QT05FTlRfVlVMTkVSQUJJTElUWV9NSVNNQVRDSBACEiQKIFZVTE5FUkFCTEVfQ09ERV9WRVJTSU9OX05PVF9VU0VEEAMSKwonVlVMTkVSQUJMRV9DT0RFX05PVF9JTkNMVURFRF9JTl9QQUNLQUdFEAQSKQolVlVMTkVSQUJMRV9DT0RFX05PVF9JTl9FWEVDVVRJT05fUEFUSBAFEjUKMVZVTE5FUkFCTEVfQ09ERV9DQU5OT1RfQkVfQ09OVFJPTExFRF9CWV9BRFZFUlNBUlkQBhIcChhJTkxJTkVfTUlUSUdBVElPTlNfRVhJU1QQBxoiChJBbmFseXNpc05vdFBsYW5uZWQSDAoEbm90ZRgBIAEoCRodCg1GaXhOb3RQbGFubmVkEgwKBG5vdGUYASABKAkaIgoSUGVuZGluZ1Vwc3RyZWFtRml4EgwKBG5vdGUYASABKAkaMQoHUGF0Y2hlZBIYChBwYXRjaGVkX3ZlcnNpb25zGAEgAygJEgwKBG5vdGUYAiABKAlCBgoEdHlwZUIICgZfaXNzdWVKBAgQEBEicQoVQ3JlYXRlQWR2aXNvcnlSZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARI8CghhZHZpc29yeRgCIAEoCzIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUID4EECIiwKFURlbGV0ZUFkdmlzb3J5UmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKHAQoaQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEkcKDmFkdmlzb3J5X2V2ZW50GAMgASgLMioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRCA+BBAkoECAIQAyIxChNBZHZpc29yeUV2ZW50RmlsdGVyEhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYASJhChFBZHZpc29yeUV2ZW50TGlzdBIRCglwYXJlbnRfaWQYASABKAkSOQoFaXRlbXMYAiADKAsyKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCLrBQoOQWR2aXNvcnlGaWx0ZXISFQoNYXJ0aWZhY3RfdHlwZRgCIAMoCRIVCg1hcnRpZmFjdF9uYW1lGAMgAygJEhYKDmNvbXBvbmVudF9uYW1lGAUgAygJEhYKDmNvbXBvbmVudF90eXBlGAYgAygJEg8KB2FsaWFzZXMYByADKAkSHQoVYXJ0aWZhY3RfYXJjaGl0ZWN0dXJlGAggAygJEhIKCnBhZ2VfdG9rZW4YCSABKAkSEQoJcGFnZV9zaXplGAogASgDEkEKDmV2ZW50X3N0YXR1c2VzGAsgAygOMikucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLlJldmlld1N0YXR1cxIUCgxldmVudF9hdXRob3IYDCADKAkSQQoLZXZlbnRfdHlwZXMYDSADKA4yLC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuRXZlbnRUeXBlRmlsdGVyEjYKCG9yZGVyX2J5GA4gASgOMiQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLk9yZGVyQnkSHAoUZXhjbHVkZV9ldmVudF9hdXRob3IYDyADKAkSKQoEdWlkcBgQIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgoKAmlkGBEgASgJEhYKDmV2ZW50X3Jldmlld2VyGBIgAygJEkwKEWxhdGVzdF9ldmVudF90eXBlGBMgASgOMiwucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkV2ZW50VHlwZUZpbHRlckgAiAEBEhoKEmNvbXBvbmVudF9sb2NhdGlvbhgUIAMoCRITCgZvcmlnaW4YFiABKAlIAYgBARIUCgxhZHZpc29yeV9pZHMYFyADKAkSGwoTbGVnYWN5X2Fkdmlzb3J5X2lkcxgYIAMoCUIUChJfbGF0ZXN0X2V2ZW50X3R5cGVCCQoHX29yaWdpbkoECAEQAkoECAQQBUoECBUQFiKPAQoOQWR2aXNvcmllc0xpc3QSNAoFaXRlbXMYAiADKAsyJS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhgKC3RvdGFsX2NvdW50GAQgASgDSACIAQFCDgoMX3RvdGFsX2NvdW50SgQIARACKlkKDFJldmlld1N0YXR1cxILCgdVTktOT1dOEAASCwoHUEVORElORxABEgwKCEFQUFJPVkVEEAISEwoPUkVRVUVTVF9DSEFOR0VTEAMSDAoIUkVKRUNURUQQBCraAQoHT3JkZXJCeRIYChRPUkRFUl9CWV9VTlNQRUNJRklFRBAAEgoKBklEX0FTQxABEgsKB0lEX0RFU0MQAhISCg5DUkVBVEVEX0FUX0FTQxADEhMKD0NSRUFURURfQVRfREVTQxAEEg8KC0FMSUFTRVNfQVNDEAUSEAoMQUxJQVNFU19ERVNDEAYSEgoOVVBEQVRFRF9BVF9BU0MQBxITCg9VUERBVEVEX0FUX0RFU0MQCBISCg5ERUxFVEVEX0FUX0FTQxAJEhMKD0RFTEVURURfQVRfREVTQxAKKvcCCg9FdmVudFR5cGVGaWx0ZXISIQodRVZFTlRfVFlQRV9GSUxURVJfVU5TUEVDSUZJRUQQABIfChtFVkVOVF9UWVBFX0ZJTFRFUl9ERVRFQ1RJT04QARIxCi1FVkVOVF9UWVBFX0ZJTFRFUl9UUlVFX1BPU0lUSVZFX0RFVEVSTUlOQVRJT04QAhIbChdFVkVOVF9UWVBFX0ZJTFRFUl9GSVhFRBADEjIKLkVWRU5UX1RZUEVfRklMVEVSX0ZBTFNFX1BPU0lUSVZFX0RFVEVSTUlOQVRJT04QBBIqCiZFVkVOVF9UWVBFX0ZJTFRFUl9BTkFMWVNJU19OT1RfUExBTk5FRBAFEiUKIUVWRU5UX1RZUEVfRklMVEVSX0ZJWF9OT1RfUExBTk5FRBAGEioKJkVWRU5UX1RZUEVfRklMVEVSX1BFTkRJTkdfVVBTVFJFQU1fRklYEAcSHQoZRVZFTlRfVFlQRV9GSUxURVJfUEFUQ0hFRBAIMpIJCgpBZHZpc29yaWVzEpYBCgZDcmVhdGUSMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQ3JlYXRlQWR2aXNvcnlSZXF1ZXN0GiUucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5IjHKwRgECgLsDoLT5JMCIzoBKiIeL3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzEpIBCgRMaXN0EisucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RmlsdGVyGisucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3JpZXNMaXN0IjDKwRgGCgLuDhABgtPkkwIgEh4vdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3JpZXMSkQEKBlVwZGF0ZRIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeRolLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeSI5ysEYBAoC7Q6C0+STAis6ASoaJi92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97aWQ9Kip9EowBCgZEZWxldGUSMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuRGVsZXRlQWR2aXNvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjbKwRgECgLvDoLT5JMCKComL3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3tpZD0qKn0SwwEKE0NyZWF0ZUFkdmlzb3J5RXZlbnQSNy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QaKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCJHysEYBAoC7A6C0+STAjk6ASoiNC92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97cGFyZW50X2lkPSoqfS9ldmVudHMSvAEKEkxpc3RBZHZpc29yeUV2ZW50cxIwLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50RmlsdGVyGi4ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRMaXN0IkTKwRgECgLuDoLT5JMCNhI0L3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3twYXJlbnRfaWQ9Kip9L2V2ZW50cxKtAQoTVXBkYXRlQWR2aXNvcnlFdmVudBIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50GioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQiPsrBGAQKAu0OgtPkkwIwOgEqGisvdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3J5X2V2ZW50cy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_uidp]);
 
 /**
  * What is known of a vulnerability in an artifact; see `platform.vulnerabilities.v2beta1.Advisory`.
@@ -667,6 +669,198 @@ export const AdvisoryEventListSchema: GenMessage<AdvisoryEventList> = /*@__PURE_
   messageDesc(file_platform_vulnerabilities_v1_advisory, 6);
 
 /**
+ * Which advisories to list. Several values of one field are alternatives; several fields must all be met.
+ *
+ * @generated from message platform.vulnerabilities.v1.AdvisoryFilter
+ */
+export type AdvisoryFilter = Message<"platform.vulnerabilities.v1.AdvisoryFilter"> & {
+  /**
+   * Sorts of artifacts.
+   *
+   * @generated from field: repeated string artifact_type = 2;
+   */
+  artifactType: string[];
+
+  /**
+   * What is affected.
+   *
+   * @generated from field: repeated string artifact_name = 3;
+   */
+  artifactName: string[];
+
+  /**
+   * Vulnerable parts.
+   *
+   * @generated from field: repeated string component_name = 5;
+   */
+  componentName: string[];
+
+  /**
+   * Sorts of parts.
+   *
+   * @generated from field: repeated string component_type = 6;
+   */
+  componentType: string[];
+
+  /**
+   * Names of vulnerabilities.
+   *
+   * @generated from field: repeated string aliases = 7;
+   */
+  aliases: string[];
+
+  /**
+   * Processors.
+   *
+   * @generated from field: repeated string artifact_architecture = 8;
+   */
+  artifactArchitecture: string[];
+
+  /**
+   * The next_page_token of the page before.
+   *
+   * @generated from field: string page_token = 9;
+   */
+  pageToken: string;
+
+  /**
+   * How many advisories a page holds: 50 unless given, 200 at most.
+   *
+   * @generated from field: int64 page_size = 10;
+   */
+  pageSize: bigint;
+
+  /**
+   * Advisories with an event of one of these states.
+   *
+   * @generated from field: repeated platform.vulnerabilities.v1.ReviewStatus event_statuses = 11;
+   */
+  eventStatuses: ReviewStatus[];
+
+  /**
+   * Advisories with an event by one of these.
+   *
+   * @generated from field: repeated string event_author = 12;
+   */
+  eventAuthor: string[];
+
+  /**
+   * Advisories with an event of one of these types.
+   *
+   * @generated from field: repeated platform.vulnerabilities.v1.EventTypeFilter event_types = 13;
+   */
+  eventTypes: EventTypeFilter[];
+
+  /**
+   * By uid unless given.
+   *
+   * @generated from field: platform.vulnerabilities.v1.OrderBy order_by = 14;
+   */
+  orderBy: OrderBy;
+
+  /**
+   * Not advisories with an event by one of these.
+   *
+   * @generated from field: repeated string exclude_event_author = 15;
+   */
+  excludeEventAuthor: string[];
+
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 16;
+   */
+  uidp?: UIDPFilter | undefined;
+
+  /**
+   * Only the advisory with this uid.
+   *
+   * @generated from field: string id = 17;
+   */
+  id: string;
+
+  /**
+   * Advisories with an event that one of these has reviewed.
+   *
+   * @generated from field: repeated string event_reviewer = 18;
+   */
+  eventReviewer: string[];
+
+  /**
+   * Advisories whose latest approved event is of this type.
+   *
+   * @generated from field: optional platform.vulnerabilities.v1.EventTypeFilter latest_event_type = 19;
+   */
+  latestEventType?: EventTypeFilter | undefined;
+
+  /**
+   * Where parts lie.
+   *
+   * @generated from field: repeated string component_location = 20;
+   */
+  componentLocation: string[];
+
+  /**
+   * A package and all that is built from it; `artifact_name` is then ignored.
+   *
+   * @generated from field: optional string origin = 22;
+   */
+  origin?: string | undefined;
+
+  /**
+   * Advisories by the names under which they are published.
+   *
+   * @generated from field: repeated string advisory_ids = 23;
+   */
+  advisoryIds: string[];
+
+  /**
+   * Advisories by the names under which they were known before.
+   *
+   * @generated from field: repeated string legacy_advisory_ids = 24;
+   */
+  legacyAdvisoryIds: string[];
+};
+
+/**
+ * Describes the message platform.vulnerabilities.v1.AdvisoryFilter.
+ * Use `create(AdvisoryFilterSchema)` to create a new message.
+ */
+export const AdvisoryFilterSchema: GenMessage<AdvisoryFilter> = /*@__PURE__*/
+  messageDesc(file_platform_vulnerabilities_v1_advisory, 7);
+
+/**
+ * @generated from message platform.vulnerabilities.v1.AdvisoriesList
+ */
+export type AdvisoriesList = Message<"platform.vulnerabilities.v1.AdvisoriesList"> & {
+  /**
+   * @generated from field: repeated platform.vulnerabilities.v1.Advisory items = 2;
+   */
+  items: Advisory[];
+
+  /**
+   * Where the next page starts; empty on the last one. Valid for three days.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * How many advisories match, over all pages.
+   *
+   * @generated from field: optional int64 total_count = 4;
+   */
+  totalCount?: bigint | undefined;
+};
+
+/**
+ * Describes the message platform.vulnerabilities.v1.AdvisoriesList.
+ * Use `create(AdvisoriesListSchema)` to create a new message.
+ */
+export const AdvisoriesListSchema: GenMessage<AdvisoriesList> = /*@__PURE__*/
+  messageDesc(file_platform_vulnerabilities_v1_advisory, 8);
+
+/**
  * What a reviewer thinks of an event.
  *
  * @generated from enum platform.vulnerabilities.v1.ReviewStatus
@@ -712,7 +906,155 @@ export const ReviewStatusSchema: GenEnum<ReviewStatus> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v1_advisory, 0);
 
 /**
- * How advisories are written. They are read by `platform.vulnerabilities.v2beta1.AdvisoriesService`.
+ * The order of a list.
+ *
+ * @generated from enum platform.vulnerabilities.v1.OrderBy
+ */
+export const OrderBy = {
+  /**
+   * @generated from enum value: ORDER_BY_UNSPECIFIED = 0;
+   */
+  ORDER_BY_UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ID_ASC = 1;
+   */
+  ID_ASC: 1,
+
+  /**
+   * @generated from enum value: ID_DESC = 2;
+   */
+  ID_DESC: 2,
+
+  /**
+   * @generated from enum value: CREATED_AT_ASC = 3;
+   */
+  CREATED_AT_ASC: 3,
+
+  /**
+   * @generated from enum value: CREATED_AT_DESC = 4;
+   */
+  CREATED_AT_DESC: 4,
+
+  /**
+   * Not offered.
+   *
+   * @generated from enum value: ALIASES_ASC = 5;
+   */
+  ALIASES_ASC: 5,
+
+  /**
+   * Not offered.
+   *
+   * @generated from enum value: ALIASES_DESC = 6;
+   */
+  ALIASES_DESC: 6,
+
+  /**
+   * @generated from enum value: UPDATED_AT_ASC = 7;
+   */
+  UPDATED_AT_ASC: 7,
+
+  /**
+   * @generated from enum value: UPDATED_AT_DESC = 8;
+   */
+  UPDATED_AT_DESC: 8,
+
+  /**
+   * No advisory that was withdrawn is listed, so this is by uid.
+   *
+   * @generated from enum value: DELETED_AT_ASC = 9;
+   */
+  DELETED_AT_ASC: 9,
+
+  /**
+   * As above, the other way round.
+   *
+   * @generated from enum value: DELETED_AT_DESC = 10;
+   */
+  DELETED_AT_DESC: 10,
+} as const;
+
+/**
+ * The order of a list.
+ *
+ * @generated from enum platform.vulnerabilities.v1.OrderBy
+ */
+export type OrderBy = (typeof OrderBy)[keyof typeof OrderBy] | UnknownEnum;
+
+/**
+ * Describes the enum platform.vulnerabilities.v1.OrderBy.
+ */
+export const OrderBySchema: GenEnum<OrderBy> = /*@__PURE__*/
+  enumDesc(file_platform_vulnerabilities_v1_advisory, 1);
+
+/**
+ * A type of event.
+ *
+ * @generated from enum platform.vulnerabilities.v1.EventTypeFilter
+ */
+export const EventTypeFilter = {
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_DETECTION = 1;
+   */
+  DETECTION: 1,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION = 2;
+   */
+  TRUE_POSITIVE_DETERMINATION: 2,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_FIXED = 3;
+   */
+  FIXED: 3,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION = 4;
+   */
+  FALSE_POSITIVE_DETERMINATION: 4,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED = 5;
+   */
+  ANALYSIS_NOT_PLANNED: 5,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_FIX_NOT_PLANNED = 6;
+   */
+  FIX_NOT_PLANNED: 6,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX = 7;
+   */
+  PENDING_UPSTREAM_FIX: 7,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_FILTER_PATCHED = 8;
+   */
+  PATCHED: 8,
+} as const;
+
+/**
+ * A type of event.
+ *
+ * @generated from enum platform.vulnerabilities.v1.EventTypeFilter
+ */
+export type EventTypeFilter = (typeof EventTypeFilter)[keyof typeof EventTypeFilter] | UnknownEnum;
+
+/**
+ * Describes the enum platform.vulnerabilities.v1.EventTypeFilter.
+ */
+export const EventTypeFilterSchema: GenEnum<EventTypeFilter> = /*@__PURE__*/
+  enumDesc(file_platform_vulnerabilities_v1_advisory, 2);
+
+/**
+ * How advisories are written. `platform.vulnerabilities.v2beta1.AdvisoriesService` tells more of how they are read.
  *
  * @generated from service platform.vulnerabilities.v1.Advisories
  */
@@ -726,6 +1068,16 @@ export const Advisories: GenService<{
     methodKind: "unary";
     input: typeof CreateAdvisoryRequestSchema;
     output: typeof AdvisorySchema;
+  },
+  /**
+   * Lists the advisories the caller may see, page by page.
+   *
+   * @generated from rpc platform.vulnerabilities.v1.Advisories.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof AdvisoryFilterSchema;
+    output: typeof AdvisoriesListSchema;
   },
   /**
    * Replaces what an advisory says; its events stay.

@@ -1,0 +1,30 @@
+// Which images a tag has named: v1 tells, and v2 does not.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import type { TagHistoryFilter } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { TagHistoryListSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { messageReply } from '../../../aip/message-reply.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { sql } from '../../../store/sql.ts'
+import { all } from '../../../store/work.ts'
+import type { Surroundings } from '../../surroundings.ts'
+
+const mostTold = 1000
+
+export const tagHistoryOfV1 = ({ store }: Surroundings) => ({
+  listTagHistory: (call: Call<TagHistoryFilter>) =>
+    store.read(function* () {
+      yield* admit(call.demand, false)
+      const { parentId, start, end } = call.request
+      const [from, to] = [start ? timestampMs(start) : 0, end ? timestampMs(end) : Number.MAX_SAFE_INTEGER]
+      const rows = yield* all(sql`select update_time, digest from tag_history
+        where tag = ${parentId} and update_time >= ${from} and update_time < ${to}
+        order by update_time desc limit ${mostTold}`)
+      const items = rows.map(([time, digest]) => ({
+        updateTimestamp: timestampFromMs(time as number),
+        digest: digest as string,
+      }))
+      return messageReply(TagHistoryListSchema, create(TagHistoryListSchema, { items }))
+    }),
+})
