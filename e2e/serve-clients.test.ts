@@ -80,6 +80,7 @@ for (const isTls of [false, true]) {
       const services = await bufCurl(...call, '--list-services', platform.url)
       assert.equal(services.code, 0, services.stderr)
       assert.ok(services.stdout.trim().split('\n').includes(service))
+      assert.doesNotMatch(services.stdout, /chainguard|\.v2\./, 'by their own names alone')
       const methods = await bufCurl(...call, '--list-methods', platform.url)
       assert.match(methods.stdout, /GroupsService\/ListGroups/)
     })

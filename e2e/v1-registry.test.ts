@@ -158,9 +158,26 @@ examples('tags of v1', {
       [digest('b'), digest('a')],
     )
     assert.equal(history[0]?.updateTimestamp, lastUpdated)
-    assert.deepEqual(violations(await fail(v1.updateTag, { id, name: 'newest' })), ['digest'])
+    const kept = await succeed(v1.updateTag, { id, name: 'newest', bundles: ['fips'] })
+    assert.deepEqual([kept.digest, kept.bundles], [digest('b'), ['fips']])
+    assert.deepEqual(violations(await fail(v1.updateTag, { id, digest: digest('b') })), ['name'])
     await succeed(v1.createTag, { repoId, tag })
     assert.equal((await fail(v1.updateTag, { ...update, name: 'latest' })).code, 6)
+  },
+
+  async 'name no image where clients know of none, if they are there'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const request = { repoId, tag: { name: 'latest', bundles: ['base'] } }
+    assert.deepEqual(violations(await fail(v1.createTag, request)), ['digest'])
+    const tag = { name: 'latest', digest: digest('a') }
+    const { id } = await succeed(v1.createTag, { repoId, tag })
+    const again = await succeed(v1.createTag, request)
+    assert.deepEqual([again.id, again.digest, again.bundles], [id, digest('a'), ['base']])
+    const creator = await platform.addRole(owner.organization, ['CAP_TAG_CREATE', 'CAP_TAG_LIST'])
+    assert.equal((await fail(v1.createTag, request, creator.token)).code, 7)
+    const stranger = await platform.addIdentity('')
+    assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
   },
 
   async 'are all listed, unless a sort is excluded'(stage) {

@@ -219,7 +219,7 @@ export type Tag = Message<"platform.registry.Tag"> & {
   name: string;
 
   /**
-   * The image, by the digest of its manifest.
+   * The image, by the digest of its manifest. A new tag needs one.
    *
    * @generated from field: string digest = 3;
    */
@@ -565,7 +565,8 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Creates a tag in a repo, or moves the one of that name to another image.
+   * Creates a tag in a repo, or moves the one of that name to another image. Without an image, the one of that name is
+   * replaced as UpdateTag does.
    *
    * @generated from rpc platform.registry.Registry.CreateTag
    */
@@ -575,7 +576,7 @@ export const Registry: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Replaces a tag: what is left out becomes empty.
+   * Replaces a tag: what is left out becomes empty, except that it goes on naming its image.
    *
    * @generated from rpc platform.registry.Registry.UpdateTag
    */
