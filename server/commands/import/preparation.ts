@@ -26,7 +26,7 @@ export type Message = Chunk | { usage: string }
 export const chunksAhead = 15
 
 /** In megabytes. What a record leaves behind dies young, so that little room is needed for it. */
-const resourceLimits = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 }
+const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
 const program = new URL(`./preparation-thread${extname(import.meta.filename)}`, import.meta.url)
 
