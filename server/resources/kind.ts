@@ -49,11 +49,11 @@ export function kindOf<D extends DescMessage>(desc: D, name: string, options: Ki
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
   } = options
-  const { isPlace = false, isAtPlaces = isPlace, leaving = storedForm } = options
+  const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, leaving = storedForm } = options
   const values = Object.values(columns)
   return {
     ...{ desc, liesIn },
-    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, leaving },
+    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, isOrderedInPlace, leaving },
     shape: shapeOf(desc, ...lends),
     columns: (resource) => values.map((tell) => tell(resource)),
     sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),

@@ -13,7 +13,10 @@ import { insertEntry, storedForm } from './table.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
 
-const groups = { name: 'groups', columns: [], isPlace: true, isAtPlaces: true, leaving: storedForm }
+const groups: Table = {
+  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  leaving: storedForm,
+}
 const root = 'a'.repeat(40)
 const other = 'b'.repeat(40)
 const large = `${root}/${'1'.repeat(16)}`
@@ -77,6 +80,11 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
           const found = await plan([children(large)], order, some)
           usesOnly(found, `groups_by_parent_${column}`)
           isOrdered(found)
+          const inOrganization: typeof readPage = (table, listing) =>
+            readPage({ ...table, isOrderedInPlace: false }, listing)
+          const walked = await plan([children(large)], order, some, inOrganization)
+          usesOnly(walked, `groups_by_root_${column}`)
+          isOrdered(walked)
         }
       })
     }

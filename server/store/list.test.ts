@@ -10,10 +10,14 @@ import { readPage, readRun } from './list.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
+import type { Table } from './table.ts'
 import { insertEntry, storedForm } from './table.ts'
 import type { Work } from './work.ts'
 
-const groups = { name: 'groups', columns: [], isPlace: true, isAtPlaces: true, leaving: storedForm }
+const groups: Table = {
+  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  leaving: storedForm,
+}
 
 type Node = { uid: string; name: string; create_time: number; update_time: number }
 type Column = keyof Node
@@ -243,10 +247,12 @@ const form = { kind: 'json', shape: '' } as const
 
 const uidsOf = (page: Page) => page.rows
 
-/** With and without its total, which must make no difference to its rows. */
+/** With and without its total and the indexes of places, which must make no difference to its rows. */
 async function read(store: Store, listing: Listing, texts: Set<string>): Promise<Page> {
   const { total, ...page } = await store.read(() => recorded(readPage(groups, listing), texts))
   assert.deepEqual(await store.read(() => readRun(groups, listing)), page)
+  const table = { ...groups, isOrderedInPlace: false }
+  assert.deepEqual(await store.read(() => readPage(table, listing)), { ...page, total })
   return { ...page, total }
 }
 

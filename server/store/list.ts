@@ -1,6 +1,6 @@
 // Pages of rows in any documented order, with exact totals. A list reads a set of regions that do not
 // overlap; each region has an index that yields its rows in order, and the engine merges those of several.
-import type { Part, Region, Selection, Term } from './region-sql.ts'
+import type { Part, Region, Selection, Term, Way, Wide } from './region-sql.ts'
 import {
   chunks,
   columnsOf,
@@ -47,7 +47,7 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const { filters, skip, size } = listing
   const parts = partsOf(listing.regions)
   const isCounted = filters.length > 0
-  const counts = isCounted ? new Map() : yield* readTally(table.name, placesOf(parts))
+  const counts = isCounted ? new Map() : yield* readTally(table.name, placesOf(table, parts))
   const total = isCounted ? yield* countRows(table, parts, filters) : yield* sumTallies(table, parts, counts)
   if (skip >= total || size === 0) return { rows: [], next: undefined, total }
   const run = yield* runOf(table, listing, parts, counts)
@@ -58,7 +58,7 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
 export function* readRun(table: Table, listing: Listing): Work<Run> {
   const parts = partsOf(listing.regions)
   const isTallied = listing.filters.length === 0
-  const counts = isTallied ? yield* readTally(table.name, placesOf(parts)) : new Map()
+  const counts = isTallied ? yield* readTally(table.name, placesOf(table, parts)) : new Map()
   return yield* runOf(table, { ...listing, isScanned: true }, parts, counts)
 }
 
@@ -81,12 +81,12 @@ function* leaving(table: Table, rows: readonly Row[]): Work<Leaving[]> {
   return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Leaving) // of the same moment
 }
 
-function placesOf(parts: readonly Part[]): string[] {
+function placesOf(table: Table, parts: readonly Part[]): string[] {
   const places = new Set<string>()
   for (const part of parts) {
     if (part.kind === 'points') continue
     places.add(part.uid)
-    if (isRange(part)) places.add(rootOf(part.uid))
+    if (isWalked(part, table)) places.add(rootOf(part.uid))
   }
   return [...places]
 }
@@ -130,11 +130,11 @@ function* readRows(
   const { order, skip, size, form } = listing
   const limit = limits.find((some) => some > size) ?? size + 1
   const left = parts.filter((part) => !isPassed(part, listing))
-  const ways = left.map((part) => (isSorted(part, listing, counts, limit + skip) ? 'sort' : 'walk'))
-  const wheres = left.map((part, at) => rowsOf(part, listing, ways[at] === 'sort'))
+  const ways = left.map((part) => wayOf(table, part, listing, counts, limit + skip))
+  const wheres = left.map((part, at) => rowsOf(part, listing, ways[at] ?? 'place'))
   const [only, ...others] = wheres
   if (!only) return []
-  const isServed = others.length === 0 && skip === 0 && order.length <= 2 && ways[0] === 'walk'
+  const isServed = others.length === 0 && skip === 0 && order.length <= 2 && ways[0] !== 'sort'
   if (isServed) return yield selectRows(table, form, order, only, limit)
   if (wheres.length <= partsInAStatement) {
     const keys = selectKeys(table, order, wheres, pageOf(limit, skip), limit + skip)
@@ -151,12 +151,24 @@ function* readRows(
  * what lies below, or take all that lies below and sort it. The tally tells which is cheaper, so that the
  * cost grows with the square root of the organization.
  */
-function isSorted(part: Part, { order, filters }: Selection, counts: Map<string, Count>, rows: number) {
-  if (!isRange(part) || isRoot(part.uid) || filters.length > 0 || order[0]?.column === 'uid') return false
-  const inside = counts.get(part.uid)?.subtree ?? 0
+function wayOf(
+  table: Table,
+  part: Part,
+  { order, filters }: Selection,
+  counts: Map<string, Count>,
+  rows: number,
+): Way {
+  if (!isWalked(part, table) || order[0]?.column === 'uid') return 'place'
+  if (filters.length > 0 || (isRange(part) && isRoot(part.uid))) return 'walk'
+  const { children = 0, subtree = 0 } = counts.get(part.uid) ?? {}
+  const inside = isRange(part) ? subtree : children
   const around = counts.get(rootOf(part.uid))?.subtree ?? 0
-  return costOfSorting * inside * inside <= rows * around
+  return costOfSorting * inside * inside <= rows * around ? 'sort' : 'walk'
 }
+
+/** Whether it has no index of its own for an order. */
+const isWalked = (part: Part, table: Table): part is Wide =>
+  isRange(part) || (part.kind === 'children' && !table.isOrderedInPlace)
 
 /** Measured on both engines: a row that is fetched and sorted, against an entry of an index that is passed. */
 const costOfSorting = 8

@@ -19,7 +19,7 @@ export type Selection = {
 
 /** What one condition can say: a region, or many points. */
 export type Part = Wide | { kind: 'points'; uids: readonly string[] }
-type Wide = { kind: 'tree' | 'below' | 'children'; uid: string }
+export type Wide = { kind: 'tree' | 'below' | 'children'; uid: string }
 type Range = { kind: 'tree' | 'below'; uid: string }
 
 const pointsInAPart = 1024
@@ -33,18 +33,18 @@ export function partsOf(regions: readonly Region[]): Part[] {
 
 export const isRange = (part: Part): part is Range => part.kind === 'tree' || part.kind === 'below'
 
-/**
- * The rows of a part beyond the cursor. Of those below a group some are found by the organization's index of
- * the order (a walk), others by their uids, to be sorted (`isSorted`).
- */
-export function rowsOf(part: Part, selection: Selection, isSorted: boolean): Sql {
+/** By the index of a place in that order; by the organization's, which is walked; or whatever their order, to be sorted. */
+export type Way = 'place' | 'walk' | 'sort'
+
+/** The rows of a part beyond the cursor. */
+export function rowsOf(part: Part, selection: Selection, way: Way): Sql {
   const { filters, order, after, isScanned = false } = selection
   const byUid = order[0]?.column === 'uid'
   if (byUid && isRange(part)) {
     const root = filters.length > 0 && !isScanned ? [sql`root = ${rootOf(part.uid)}`] : []
     return allOf([...root, uidRange(part, order, after), ...filters])
   }
-  const place = isSorted || !isRange(part) ? placeOf(part) : inOrganization(part)
+  const place = way === 'walk' ? inOrganization(part) : placeOf(part)
   return allOf([place, ...filters, ...beyond(order, after)])
 }
 
@@ -64,7 +64,10 @@ function placeOf(part: Part): Sql {
   }
 }
 
-function inOrganization(part: Range): Sql {
+/** Written so that only the index of the organization can serve it. */
+function inOrganization(part: Part): Sql {
+  if (part.kind === 'points') return placeOf(part)
+  if (part.kind === 'children') return sql`root = ${rootOf(part.uid)} and parent || '' = ${part.uid}`
   if (!isRoot(part.uid)) return sql`root = ${rootOf(part.uid)} and ${placeOf(part)}`
   return part.kind === 'tree' ? sql`root = ${part.uid}` : sql`root = ${part.uid} and uid <> ${part.uid}`
 }

@@ -96,7 +96,10 @@ function openQueue(writer: Connection, lockPatience: number) {
   function flush(): void {
     isScheduled = false
     waiting = waiting.filter(isInTime)
-    if (waiting.length > 0 && begin()) runBatch()
+    if (waiting.length > 0 && begin()) {
+      if (waiting.length === 1) runAlone()
+      else runBatch()
+    }
     if (waiting.length > 0) schedule()
     else onIdle()
   }
@@ -114,6 +117,24 @@ function openQueue(writer: Connection, lockPatience: number) {
       for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
       return false
     }
+  }
+
+  /** With nobody to share the commit it needs no savepoint, which would keep a copy of every page it changes. */
+  function runAlone(): void {
+    const job = waiting.shift() as Job // there is one
+    let outcome: Outcome
+    try {
+      outcome = { value: drive(writer, job.work()) }
+    } catch (error) {
+      outcome = { error: translate(error) }
+    }
+    try {
+      if (writer.db.isTransaction) run(writer, 'error' in outcome ? 'rollback' : 'commit')
+    } catch (error) {
+      if (writer.db.isTransaction) run(writer, 'rollback')
+      outcome = { error: new StoreError('unavailable', error) }
+    }
+    job.settle(outcome)
   }
 
   /** One commit for many. What fails as a whole, such as the commit, fails for all that share it. */

@@ -13,6 +13,8 @@ export type Table = {
   isAtPlaces: boolean
   /** Whether other resources lie in its rows, as they do in groups. */
   isPlace: boolean
+  /** Whether each place has its own index for each order, or only each organization, which makes writing cheaper. */
+  isOrderedInPlace: boolean
   /** How a row leaves; as it is stored unless the table puts it together from several rows. */
   leaving(form: Form): Sql
 }

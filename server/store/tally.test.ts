@@ -13,11 +13,15 @@ import { deleteEntry, insertEntry, storedForm } from './table.ts'
 import { contentsOf, readTally } from './tally.ts'
 import type { Work } from './work.ts'
 
-const groups: Table = { name: 'groups', columns: [], isPlace: true, isAtPlaces: true, leaving: storedForm }
+const groups: Table = {
+  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  leaving: storedForm,
+}
 const identities: Table = {
   name: 'identities',
   columns: [],
   isPlace: false,
+  isOrderedInPlace: true,
   isAtPlaces: false,
   leaving: storedForm,
 }

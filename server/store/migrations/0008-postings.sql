@@ -18,3 +18,9 @@ create table advisory_postings (
 -- Those that are in no segment yet are put into one at the next start.
 alter table advisories add column segment bigint not null default 0;
 create index advisories_without_segment on advisories (uid) where segment = 0;
+
+-- The organization's indexes serve what lies directly in a group as well; each index more slows down imports.
+drop index advisories_by_parent_advisory_id;
+drop index advisories_by_parent_artifact_name;
+drop index advisories_by_parent_create_time;
+drop index advisories_by_parent_update_time;

@@ -21,6 +21,8 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     artifact_name: 'artifact_name',
     artifactName: 'artifact_name',
   },
+  // Imports write many, most of them into one place.
+  isOrderedInPlace: false,
 })
 
 /** Found by nobody, and read by whoever knows one. */
