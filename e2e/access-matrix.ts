@@ -145,6 +145,13 @@ const deletes = (maker: Maker): MatrixRow => ({
   codes: owners,
 })
 
+const roleOfV1 = { name: 'lister', capabilities: ['groups.list'] }
+const bindingOfV1 = async (scene: Scene) => ({ identity: await makeIdentity(scene), role: viewerRole })
+
+const createsOfV1 = (resource: JsonObject): MatrixRow => ({
+  request: ({ here }) => ({ parentId: here, ...resource }),
+  codes: owners,
+})
 const listsOfV1 = (maker: Maker, filter = 'id'): MatrixRow => ({
   request: async (scene) => ({ [filter]: await maker(scene) }),
   ...list,
@@ -191,6 +198,59 @@ export const matrix: Record<string, MatrixRow> = {
     request: ({ organization }) => ({ groupId: organization }),
     codes: [16, 16, 5, 5, 5, 5, 5],
   },
+
+  'platform.iam.Identities.Create': createsOfV1({ identity }),
+  'platform.iam.Identities.Update': changesOfV1(makeIdentity, { ...identity, description: 'changed' }),
+  'platform.iam.Identities.List': listsOfV1(makeIdentity),
+  // Whoever may list the identity is told of it.
+  'platform.iam.Identities.Lookup': {
+    request: async (scene) => {
+      await makeIdentity(scene)
+      return identity.claimMatch
+    },
+    codes: [16, 16, 5, 0, 0, 0, 0],
+  },
+  'platform.iam.Identities.Delete': changesOfV1(makeIdentity),
+
+  'platform.iam.Roles.Create': createsOfV1({ role: roleOfV1 }),
+  'platform.iam.Roles.Update': changesOfV1(makeRole, { ...roleOfV1, description: 'changed' }),
+  'platform.iam.Roles.List': listsOfV1(makeRole),
+  'platform.iam.Roles.Delete': changesOfV1(makeRole),
+
+  'platform.iam.RoleBindings.Create': {
+    request: async (scene) => ({ parent: scene.here, roleBinding: await bindingOfV1(scene) }),
+    codes: owners,
+  },
+  'platform.iam.RoleBindings.CreateBatch': {
+    request: async (scene) => ({ parent: scene.here, roleBindings: [await bindingOfV1(scene)] }),
+    codes: owners,
+  },
+  'platform.iam.RoleBindings.Update': {
+    request: async (scene) => ({ id: await makeBinding(scene), ...(await bindingOfV1(scene)) }),
+    codes: owners,
+  },
+  'platform.iam.RoleBindings.List': listsOfV1(makeBinding),
+  'platform.iam.RoleBindings.Delete': changesOfV1(makeBinding),
+
+  'platform.iam.IdentityProviders.Create': createsOfV1({ identityProvider: provider }),
+  'platform.iam.IdentityProviders.Update': changesOfV1(makeProvider, { ...provider, description: 'changed' }),
+  'platform.iam.IdentityProviders.List': listsOfV1(makeProvider),
+  'platform.iam.IdentityProviders.Delete': changesOfV1(makeProvider),
+
+  'platform.iam.GroupAccountAssociations.Create': {
+    request: ({ here }) => ({ group: here, ...association }),
+    codes: owners,
+  },
+  'platform.iam.GroupAccountAssociations.Update': changesOfV1(makeAssociation, association, 'group'),
+  'platform.iam.GroupAccountAssociations.List': listsOfV1(makeAssociation, 'group'),
+  'platform.iam.GroupAccountAssociations.Delete': changesOfV1(makeAssociation, {}, 'group'),
+
+  'platform.iam.GroupInvites.Create': {
+    request: ({ here }) => ({ group: here, role: viewerRole, ttl: '3600s' }),
+    codes: owners,
+  },
+  'platform.iam.GroupInvites.List': listsOfV1(makeInvite),
+  'platform.iam.GroupInvites.Delete': changesOfV1(makeInvite),
 
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': get(makeAccessRequest),
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': lists(makeAccessRequest),

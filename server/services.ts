@@ -5,7 +5,13 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
+import { GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { Identities } from '@stemma/api/gen/platform/iam/identity_pb.ts'
+import { IdentityProviders } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
+import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
+import { Roles } from '@stemma/api/gen/platform/iam/role_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -45,7 +51,13 @@ import { tagsService } from './resources/registry/tags/tags.ts'
 import type { Surroundings } from './resources/surroundings.ts'
 import type { Ask } from './resources/v1/ask.ts'
 import { subscriptionsOfV1 } from './resources/v1/events/subscriptions.ts'
+import { accountAssociationsOfV1 } from './resources/v1/iam/account-associations/account-associations.ts'
+import { groupInvitesOfV1 } from './resources/v1/iam/group-invites/group-invites.ts'
 import { groupsOfV1 } from './resources/v1/iam/groups/groups.ts'
+import { identitiesOfV1 } from './resources/v1/iam/identities/identities.ts'
+import { identityProvidersOfV1 } from './resources/v1/iam/identity-providers/identity-providers.ts'
+import { roleBindingsOfV1 } from './resources/v1/iam/role-bindings/role-bindings.ts'
+import { rolesOfV1 } from './resources/v1/iam/roles/roles.ts'
 import { reposOfV1 } from './resources/v1/registry/repos.ts'
 import { tagHistoryOfV1 } from './resources/v1/registry/tag-history.ts'
 import { tagsOfV1 } from './resources/v1/registry/tags.ts'
@@ -96,6 +108,12 @@ export function endpointsOf(
   return [
     ...served,
     serve(Groups, groupsOfV1(ask)),
+    serve(Identities, identitiesOfV1(surroundings, ask)),
+    serve(Roles, rolesOfV1(ask)),
+    serve(RoleBindings, roleBindingsOfV1(ask)),
+    serve(IdentityProviders, identityProvidersOfV1(ask)),
+    serve(GroupAccountAssociations, accountAssociationsOfV1(ask)),
+    serve(GroupInvites, groupInvitesOfV1(ask)),
     serve(Registry, {
       ...reposOfV1(surroundings, ask, askWithReadme),
       ...tagsOfV1(ask),

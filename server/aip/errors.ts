@@ -109,6 +109,10 @@ export function notFound(resourceType: string, resourceName: string): StatusErro
 export const noOrganization = () =>
   new StatusError(Code.NOT_FOUND, 'no verified organization is named after the domain of your e-mail address')
 
+/** One answer, whether there is none or the caller may not see it. */
+export const noIdentity = () =>
+  new StatusError(Code.NOT_FOUND, 'no identity that you may see has this issuer and subject')
+
 /** What a caller sent, shortened and made safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 

@@ -2,39 +2,52 @@
 // @generated from file platform/iam/role.proto (package platform.iam, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
+import { file_google_api_field_behavior } from "../../google/api/field_behavior_pb.ts";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
+import { file_platform_common_access } from "../common/access_pb.ts";
+import type { UIDPFilter } from "../common/uidp_pb.ts";
+import { file_platform_common_uidp } from "../common/uidp_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/iam/role.proto.
  */
 export const file_platform_iam_role: GenFile = /*@__PURE__*/
-  fileDesc("ChdwbGF0Zm9ybS9pYW0vcm9sZS5wcm90bxIMcGxhdGZvcm0uaWFtIksKBFJvbGUSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAliBnByb3RvMw");
+  fileDesc("ChdwbGF0Zm9ybS9pYW0vcm9sZS5wcm90bxIMcGxhdGZvcm0uaWFtIlQKBFJvbGUSEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkiLQoIUm9sZUxpc3QSIQoFaXRlbXMYASADKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZSJhCgpSb2xlRmlsdGVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcGFyZW50GAMgASgJEikKBHVpZHAYBCABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlciJWChFDcmVhdGVSb2xlUmVxdWVzdBIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESJQoEcm9sZRgCIAEoCzISLnBsYXRmb3JtLmlhbS5Sb2xlQgPgQQIiKAoRRGVsZXRlUm9sZVJlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEymwMKBVJvbGVzEnEKBkNyZWF0ZRIfLnBsYXRmb3JtLmlhbS5DcmVhdGVSb2xlUmVxdWVzdBoSLnBsYXRmb3JtLmlhbS5Sb2xlIjLKwRgECgKtAoLT5JMCJDoEcm9sZSIcL2lhbS92MS9yb2xlcy97cGFyZW50X2lkPSoqfRJaCgZVcGRhdGUSEi5wbGF0Zm9ybS5pYW0uUm9sZRoSLnBsYXRmb3JtLmlhbS5Sb2xlIijKwRgECgKuAoLT5JMCGjoBKhoVL2lhbS92MS9yb2xlcy97aWQ9Kip9ElkKBExpc3QSGC5wbGF0Zm9ybS5pYW0uUm9sZUZpbHRlchoWLnBsYXRmb3JtLmlhbS5Sb2xlTGlzdCIfysEYBgoCrwIQAYLT5JMCDxINL2lhbS92MS9yb2xlcxJoCgZEZWxldGUSHy5wbGF0Zm9ybS5pYW0uRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJcrBGAQKArACgtPkkwIXKhUvaWFtL3YxL3JvbGVzL3tpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A role as version 1 of the API tells it.
+ * A role as version 1 of the API tells it; see `platform.iam.v2beta1.Role`.
  *
  * @generated from message platform.iam.Role
  */
 export type Role = Message<"platform.iam.Role"> & {
   /**
+   * Its uid: which to update. The service makes one at creation, whatever is given.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
+   * What people call the role; no two roles of a group share a name.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What the role is for.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Names of capabilities, such as `groups.list`.
+   * Names of capabilities, such as `groups.list`; at least one.
    *
    * @generated from field: repeated string capabilities = 4;
    */
@@ -47,4 +60,155 @@ export type Role = Message<"platform.iam.Role"> & {
  */
 export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
   messageDesc(file_platform_iam_role, 0);
+
+/**
+ * @generated from message platform.iam.RoleList
+ */
+export type RoleList = Message<"platform.iam.RoleList"> & {
+  /**
+   * @generated from field: repeated platform.iam.Role items = 1;
+   */
+  items: Role[];
+};
+
+/**
+ * Describes the message platform.iam.RoleList.
+ * Use `create(RoleListSchema)` to create a new message.
+ */
+export const RoleListSchema: GenMessage<RoleList> = /*@__PURE__*/
+  messageDesc(file_platform_iam_role, 1);
+
+/**
+ * @generated from message platform.iam.RoleFilter
+ */
+export type RoleFilter = Message<"platform.iam.RoleFilter"> & {
+  /**
+   * Only the role with this uid.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Only roles with exactly this name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Only roles that lie directly in this group; `/` for built-in roles.
+   *
+   * @generated from field: string parent = 3;
+   */
+  parent: string;
+
+  /**
+   * Where in the tree to look.
+   *
+   * @generated from field: platform.common.UIDPFilter uidp = 4;
+   */
+  uidp?: UIDPFilter | undefined;
+};
+
+/**
+ * Describes the message platform.iam.RoleFilter.
+ * Use `create(RoleFilterSchema)` to create a new message.
+ */
+export const RoleFilterSchema: GenMessage<RoleFilter> = /*@__PURE__*/
+  messageDesc(file_platform_iam_role, 2);
+
+/**
+ * @generated from message platform.iam.CreateRoleRequest
+ */
+export type CreateRoleRequest = Message<"platform.iam.CreateRoleRequest"> & {
+  /**
+   * The group to create it in.
+   *
+   * @generated from field: string parent_id = 1;
+   */
+  parentId: string;
+
+  /**
+   * The role to create.
+   *
+   * @generated from field: platform.iam.Role role = 2;
+   */
+  role?: Role | undefined;
+};
+
+/**
+ * Describes the message platform.iam.CreateRoleRequest.
+ * Use `create(CreateRoleRequestSchema)` to create a new message.
+ */
+export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_role, 3);
+
+/**
+ * @generated from message platform.iam.DeleteRoleRequest
+ */
+export type DeleteRoleRequest = Message<"platform.iam.DeleteRoleRequest"> & {
+  /**
+   * The role to delete.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message platform.iam.DeleteRoleRequest.
+ * Use `create(DeleteRoleRequestSchema)` to create a new message.
+ */
+export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest> = /*@__PURE__*/
+  messageDesc(file_platform_iam_role, 4);
+
+/**
+ * Roles as version 1 of the API tells them; see `platform.iam.v2beta1.RolesService`, whose rules are theirs.
+ *
+ * @generated from service platform.iam.Roles
+ */
+export const Roles: GenService<{
+  /**
+   * Creates a role in a group. Nobody can make one that allows more than they may do there themselves.
+   *
+   * @generated from rpc platform.iam.Roles.Create
+   */
+  create: {
+    methodKind: "unary";
+    input: typeof CreateRoleRequestSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Replaces a role: what is left out becomes empty. Those bound to it feel it at once.
+   *
+   * @generated from rpc platform.iam.Roles.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof RoleSchema;
+    output: typeof RoleSchema;
+  },
+  /**
+   * Lists the built-in roles and all of the groups that the caller may see, as far as they match. None is no error.
+   *
+   * @generated from rpc platform.iam.Roles.List
+   */
+  list: {
+    methodKind: "unary";
+    input: typeof RoleFilterSchema;
+    output: typeof RoleListSchema;
+  },
+  /**
+   * Deletes a role that is not bound.
+   *
+   * @generated from rpc platform.iam.Roles.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteRoleRequestSchema;
+    output: typeof EmptySchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_platform_iam_role, 0);
 

@@ -5,6 +5,7 @@ import {
   RoleBindingIdentitySchema,
   RoleBindingSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { userUid } from '../../../aip/uid.ts'
 import { kindOf } from '../../kind.ts'
 import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
@@ -48,6 +49,11 @@ export const identities = kindOf(IdentitySchema, 'identities', {
       relationship.case ? relationshipTypes[relationship.case] : RelationshipType.UNSPECIFIED,
     binding_json: (identity) => jsonPart(inBinding, brief(identity)),
     binding_bytes: (identity) => bytesPart(inBinding, brief(identity)),
+    /** A hash of the issuer and subject of its tokens; empty where they are not known exactly. */
+    known_by(identity) {
+      const { issuer, subject } = tokenOf(identity)
+      return issuer === '' || subject === '' ? '' : userUid(issuer, subject)
+    },
   },
   lends: [RoleBindingIdentitySchema],
 })
