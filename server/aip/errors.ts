@@ -130,9 +130,12 @@ export function failedPrecondition(type: string, description: string): StatusErr
   })
 }
 
+/** What an error says, without the words for its code. */
+export const textOf = ({ code, message }: StatusError) => message.slice(`${codePrefix(code)}: `.length)
+
 /** The same without its details, for callers of a version that had none. */
-export const withoutDetails = ({ code, message, http, headers }: StatusError) =>
-  new StatusError(code, message.slice(`${codePrefix(code)}: `.length), { http, headers })
+export const withoutDetails = (error: StatusError) =>
+  new StatusError(error.code, textOf(error), { http: error.http, headers: error.headers })
 
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 

@@ -1,7 +1,7 @@
 // What v2 answers, or refuses, in terms of v1.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { Code } from '../../aip/code.ts'
-import { invalidArgument, StatusError, withoutDetails } from '../../aip/errors.ts'
+import { alreadyExists, invalidArgument, StatusError, textOf, withoutDetails } from '../../aip/errors.ts'
 import { messageReply } from '../../aip/message-reply.ts'
 import type { Reply } from '../../aip/passage.ts'
 import { emptyReply } from '../reply.ts'
@@ -12,12 +12,15 @@ export type Renaming = readonly [RegExp, string]
 
 /** Complaints name the fields of the request that the caller knows. */
 export async function inNames<T>(renamings: readonly Renaming[], telling: Promise<T>): Promise<T> {
+  const rename = (path: string) => renamings.reduce((so, [from, to]) => so.replace(from, to), path)
   try {
     return await telling
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
+    // Of a batch, it says which of them is there.
+    if (error.code === Code.ALREADY_EXISTS) throw alreadyExists(rename(textOf(error)))
     const [first, ...others] = error.violations.map(({ field, description }) => ({
-      field: renamings.reduce((path, [from, to]) => path.replace(from, to), field),
+      field: rename(field),
       description,
     }))
     throw first ? invalidArgument(first, ...others) : error
