@@ -55,6 +55,7 @@ examples('groups of v1', {
     assert.deepEqual(await succeed(v1.list, { id }, stranger.token), nothing)
     assert.equal((await fail(v1.list, { id }, 'x.y.z')).code, 16)
     assert.deepEqual(violations(await fail(v1.list, { id: 'acme' })), ['id'])
+    assert.deepEqual(violations(await fail(v1.list, { id: 'acme', uidp: { ids: [id] } })), ['id'])
     assert.deepEqual(violations(await fail(v1.list, { uidp: { ids: ['acme'] } })), ['uidp.ids[0]'])
   },
 

@@ -106,6 +106,6 @@ function* narrowedOf({ held }: Grants): Work<WhoAmI_Capability[]> {
 }
 
 function groupOf(proto: Uint8Array) {
-  const { uid, name, description, resourceLimits, verified } = messageOf(groups, proto)
-  return { id: uid, name, description, resourceLimits, verified }
+  const { uid, name, description, resourceLimits, verified, kind = 0, status = 0 } = messageOf(groups, proto)
+  return { id: uid, name, description, resourceLimits, verified, kind, status }
 }

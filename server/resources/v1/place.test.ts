@@ -6,7 +6,6 @@ import { placeOf } from './place.ts'
 
 const [here, there] = ['a'.repeat(40), 'b'.repeat(40)]
 const everything = { ancestorsOf: '', descendantsOf: '', childrenOf: '', inRoot: false, ids: [] }
-const nothing = (uid: string) => ({ inRoot: true, childrenOf: uid })
 const uidp = (filter: object) => create(UIDPFilterSchema, filter)
 
 describe('where v1 looks', () => {
@@ -18,12 +17,16 @@ describe('where v1 looks', () => {
   test('is one of the resources that uidp names, or nowhere', () => {
     assert.deepEqual(placeOf(undefined, { id: here }), { ...everything, ids: [here] })
     assert.deepEqual(placeOf(uidp({ ids: [there, here] }), { id: here }), { ...everything, ids: [here] })
-    assert.deepEqual(placeOf(uidp({ ids: [there] }), { id: here }), nothing(here))
+    const { inRoot, childrenOf, ids } = placeOf(uidp({ ids: [there] }), { id: here })
+    assert.deepEqual([inRoot, Boolean(childrenOf), ids], [true, true, [here]])
   })
 
   test('is one group, the root, or nowhere', () => {
     assert.deepEqual(placeOf(undefined, { parent: here }), { ...everything, childrenOf: here })
     assert.deepEqual(placeOf(undefined, { parent: '/' }), { ...everything, inRoot: true })
-    assert.deepEqual(placeOf(uidp({ childrenOf: there }), { parent: here }), nothing(here))
+    assert.deepEqual(placeOf(uidp({ childrenOf: there }), { parent: here }), {
+      inRoot: true,
+      childrenOf: here,
+    })
   })
 })

@@ -17,19 +17,19 @@ export function placeOf(uidp: UIDPFilter | undefined, { id = '', parent = '' }: 
   const { ancestorsOf = '', descendantsOf = '', childrenOf = '', inRoot = false, ids = [] } = uidp ?? {}
   const wanted = { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }
   if (id !== '') {
-    if (ids.length > 0 && !ids.includes(id)) return nothing(id)
+    if (ids.length > 0 && !ids.includes(id)) return { ids: [id], inRoot: true, childrenOf: nobody }
     wanted.ids = [id]
   }
   if (parent === '/') wanted.inRoot = true
   else if (parent !== '') {
-    if (childrenOf !== '' && childrenOf !== parent) return nothing(parent)
+    if (childrenOf !== '' && childrenOf !== parent) return { inRoot: true, childrenOf: parent }
     wanted.childrenOf = parent
   }
   return wanted
 }
 
-/** What lies in a group does not lie at root level. */
-const nothing = (uid: string): Filter => ({ inRoot: true, childrenOf: uid })
+/** What lies in a group does not lie at root level, so both together match nothing. */
+const nobody = '0'.repeat(40)
 
 /** Faults of such a filter, in the names that the caller gave. */
 export const namesOfPlace = (idName: string, parentName = ''): Renaming[] => [
