@@ -29,6 +29,10 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
 /** What an update's body holds is its mask where it came without one. */
 function readResource(request: ReflectMessage, bodyField: string, json: JsonValue, isPatch: boolean): void {
   const field = findField(request.desc, bodyField)
+  if (field?.fieldKind === 'list') {
+    readJson(request, { [field.jsonName]: json })
+    return
+  }
   if (!field || !isBranch(field))
     throw new Error(`${request.desc.typeName} has no message field ${bodyField}`)
   const resource = reflect(field.message, create(field.message))
