@@ -1,5 +1,6 @@
 // What stemmad can do, and what it says when asked.
 import { ConfigError, settings } from '../config.ts'
+import { backup } from './backup.ts'
 import { bootstrap } from './bootstrap.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
@@ -7,6 +8,7 @@ import { UsageError } from './command.ts'
 import { importRecords } from './import.ts'
 import { keys } from './keys.ts'
 import { migrate } from './migrate.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { token } from './token.ts'
 import { users } from './users.ts'
@@ -20,6 +22,8 @@ const commands: Record<string, Command> = {
   verify,
   keys,
   import: importRecords,
+  backup,
+  restore,
   migrate,
   check,
 }

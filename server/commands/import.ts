@@ -12,7 +12,7 @@ import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { collectGarbage } from './import/garbage.ts'
 import { prepareAll } from './import/preparation.ts'
-import { openProgress } from './import/progress.ts'
+import { openProgress } from './progress.ts'
 
 const usage = 'import advisories --group UID FILE|DIR|-'
 
@@ -62,7 +62,7 @@ export async function importFrom(
   complain: (line: string) => void,
 ): Promise<Summary> {
   await store.write(prepareImport)
-  const progress = openProgress()
+  const progress = openProgress('records')
   const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
   let batch = new Map<string, Prepared>()
   let characters = 0

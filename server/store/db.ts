@@ -1,4 +1,5 @@
 // What the two engines have in common.
+import type { Portion } from './snapshot.ts'
 import type { Row, Sql } from './sql.ts'
 import type { Work } from './work.ts'
 
@@ -14,6 +15,8 @@ export type Store = {
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
   /** Applies what is missing, once, however many copies start together. Answers the names it applied. */
   migrate(migrations: readonly Migration[]): Promise<string[]>
+  /** All that is in it at one moment, however long it takes to read; others go on meanwhile. */
+  snapshot(): AsyncGenerator<Portion>
   close(): Promise<void>
 }
 
@@ -36,17 +39,22 @@ export const migrationsTable = `create table if not exists migrations (
   apply_time bigint not null
 )`
 
+/** Stands among the migrations while a backup is restored. */
+export const unfinishedRestore = 'unfinished-restore'
+
 /** The code marks it as nothing that a stack would explain. */
-class NewerStoreError extends Error {
-  readonly code = 'STORE_IS_NEWER'
+class ForeignStoreError extends Error {
+  readonly code = 'STORE_IS_FOREIGN'
 }
 
 /** Which migrations to apply, given those applied before. */
 export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
   const known = new Set(migrations.map(({ name }) => name))
   const foreign = applied.filter((name) => !known.has(name))
+  if (foreign.includes(unfinishedRestore))
+    throw new ForeignStoreError('a restore into this store was broken off; empty it and restore again')
   if (foreign.length > 0) {
-    throw new NewerStoreError(
+    throw new ForeignStoreError(
       `the store was written by a newer version of Stemma: it has ${foreign.join(', ')}; start that version instead`,
     )
   }

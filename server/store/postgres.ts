@@ -3,6 +3,7 @@ import pg from 'pg'
 import type { Migration, Store } from './db.ts'
 import { migrationsTable, pendingOf, StoreError } from './db.ts'
 import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
+import { readSnapshot } from './postgres-snapshot.ts'
 import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { join, tuple } from './sql.ts'
@@ -86,6 +87,15 @@ export function openPostgres(options: PostgresOptions): Store {
       transaction('begin isolation level repeatable read read only', work, Number.POSITIVE_INFINITY),
     write: (work, deadline = Number.POSITIVE_INFINITY) => transaction('begin', work, deadline),
     migrate: (migrations) => tracked(() => connected((client) => migrateWith(client, migrations))),
+    async *snapshot() {
+      const client = await pool.connect()
+      try {
+        yield* readSnapshot(client)
+      } finally {
+        // What was begun and not read to its end goes with the connection.
+        client.release(true)
+      }
+    },
     close() {
       closing ??= Promise.allSettled(running).then(() => pool.end())
       return closing

@@ -6,6 +6,7 @@ import { migrationsTable, pendingOf, StoreError } from './db.ts'
 import { sql } from './sql.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { connect, drive, isBusy, run, translate } from './sqlite-connection.ts'
+import { readSnapshot } from './sqlite-snapshot.ts'
 import type { Work } from './work.ts'
 
 const mostWritesInACommit = 256
@@ -70,6 +71,7 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
         }
         return pending.map(({ name }) => name)
       }),
+    snapshot: () => readSnapshot(file),
     async close() {
       await queue.close()
       for (const { db } of [reader, writer]) if (db.isOpen) db.close()

@@ -5,7 +5,7 @@ const often = 100
 
 export type Progress = { tell(done: number, total: number | undefined): void; end(): void }
 
-export function openProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+export function openProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {
   const started = performance.now()
   let told = Number.NEGATIVE_INFINITY
   if (!stream.isTTY) return { tell() {}, end() {} }
@@ -16,7 +16,7 @@ export function openProgress(stream: NodeJS.WriteStream = process.stderr): Progr
       told = now
       const speed = Math.round((done / (now - started)) * 1000)
       stream.write(
-        `\r${bar(done, total)} ${done.toLocaleString('en')} records, ${speed.toLocaleString('en')} a second `,
+        `\r${bar(done, total)} ${done.toLocaleString('en')} ${what}, ${speed.toLocaleString('en')} a second `,
       )
     },
     end: () => void stream.write('\r\x1b[K'),

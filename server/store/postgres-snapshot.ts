@@ -1,0 +1,33 @@
+// Everything in PostgreSQL as it is at one moment, read with a cursor.
+import type pg from 'pg'
+import type { Portion } from './snapshot.ts'
+import type { Row } from './sql.ts'
+
+/** Some are large. */
+const rowsAtOnce = 50
+
+/** Tables are told in the order of their making, so that none refers to a later one. */
+const tablesInOrder = `select c.relname from pg_class c where c.relkind = 'r'
+  and c.relnamespace = current_schema()::regnamespace order by c.oid`
+
+const columnsInOrder = `select column_name from information_schema.columns
+  where table_schema = current_schema() and table_name = $1 order by ordinal_position`
+
+export async function* readSnapshot(client: pg.PoolClient): AsyncGenerator<Portion> {
+  const query = async (text: string, values: string[] = []) =>
+    (await client.query<Row>({ text, values, rowMode: 'array' })).rows
+  // Whoever writes it down may take their time.
+  await query(`begin isolation level repeatable read read only;
+    set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0`)
+  for (const [name] of await query(tablesInOrder)) {
+    const table = String(name)
+    const columns = (await query(columnsInOrder, [table])).map(([column]) => String(column))
+    await query(`declare portion cursor for select ${columns.join(', ')} from ${table} order by 1`)
+    for (let rows: Row[] | undefined; rows === undefined || rows.length > 0; ) {
+      rows = await query(`fetch ${rowsAtOnce} from portion`)
+      yield { table, columns, rows }
+    }
+    await query('close portion')
+  }
+  await query('commit')
+}
