@@ -18,7 +18,8 @@ const [few, many] = [2000, 200_000]
 const rounds = 9
 /** How many times dearer a list may be among many. */
 const most = 2
-const batch = 1000
+/** As imports write them. */
+const batch = 2000
 
 /** Each matches as many among few as among many. */
 const filters = {

@@ -1,5 +1,6 @@
 // Writes what advisories are found by: for each term the numbers of those that have it, packed by segment, since
 // there are dozens of terms for each advisory.
+import { endianness } from 'node:os'
 import { among, sql } from '../../../store/sql.ts'
 import { insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -9,18 +10,17 @@ import { numberOf } from './terms.ts'
 /** An advisory with the hashes of all that it is found by. */
 export type Indexed = { number: number; hashes: Iterable<number> }
 
-const width = 8
 const columns = ['term', 'segment', 'count', 'advisories']
 
-export function pack(numbers: readonly number[]): Uint8Array {
-  const bytes = Buffer.allocUnsafe(numbers.length * width)
-  for (let at = 0; at < numbers.length; at++) bytes.writeDoubleLE(numbers[at] as number, at * width)
-  return bytes
-}
+/** Numbers as bytes, the least first, whatever machine it is. */
+export const pack = (numbers: readonly number[]): Uint8Array => ordered(Float64Array.from(numbers).buffer)
 
-export function unpack(bytes: Uint8Array): number[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Array.from({ length: bytes.length / width }, (_, at) => view.getFloat64(at * width, true))
+export const unpack = (bytes: Uint8Array): Float64Array =>
+  new Float64Array(ordered(Uint8Array.from(bytes).buffer).buffer)
+
+function ordered(numbers: ArrayBuffer): Buffer<ArrayBuffer> {
+  const bytes = Buffer.from(numbers)
+  return endianness() === 'LE' ? bytes : bytes.swap64()
 }
 
 /** The number of a new segment of many, made from the first of them. Those of one have the number of that one. */
@@ -60,7 +60,7 @@ export function* changePostings(
     where segment = ${segment} and term in ${among(terms)} order by term /*pg for update */`)
   const before = new Map(rows.map(([term, bytes]) => [term as number, unpack(bytes as Uint8Array)]))
   for (const term of terms) {
-    const others = (before.get(term) ?? []).filter((other) => other !== number)
+    const others = [...(before.get(term) ?? [])].filter((other) => other !== number)
     yield* replace(term, come.has(term) ? [...others, number] : others)
   }
 

@@ -16,7 +16,8 @@ const fewEnough = 2000
 const some = 100
 const mostHashes = 5000
 const mostPostings = 50_000
-const mostSegments = 5000
+const mostSegments = 4096
+const someSegments = 8
 const mostTrigrams = 32
 const enoughTrigrams = 3
 const numbersAtOnce = 512
@@ -59,73 +60,90 @@ export function* search(
     (author) => sql`not ${has(termOf('eventAuthor', author))}`,
   )
   let only: Set<number> | undefined
-  const keep = (numbers: Set<number> | undefined) => {
-    if (numbers) only = only ? only.intersection(numbers) : numbers
-  }
   for (const wish of wishesOf(request)) {
     // Where only some are left, looking at each of them is cheaper than looking for others.
-    if (!only || only.size > some) keep(yield* findFew(roots, wish, few))
+    if (!only || only.size > some) only = (yield* findFew(roots, wish, few, only)) ?? only
     filters.push(sql`(${join(wish.map(has), ' or ')})`)
   }
   const query = folded(request.query)
   if (query !== '') {
-    if (!only || only.size > some) keep(yield* findTexts(roots, query, few))
+    if (!only || only.size > some) only = (yield* findTexts(roots, query, few, only)) ?? only
     filters.push(contains('texts', query))
   }
   return only ? { filters, only: yield* uidsOf([...only]) } : { filters }
 }
 
-/** The numbers of advisories that have one of these terms, unless they are many. */
+/** The numbers of advisories that have one of these terms, among `only`, unless they are many. */
 function* findFew(
   roots: readonly string[],
   terms: readonly string[],
   few: number,
+  only: Set<number> | undefined,
 ): Work<Set<number> | undefined> {
   const hashes = roots.flatMap((root) => [...hashesOf(root, terms, [])])
   if (hashes.length > mostHashes) return undefined
   if (hashes.length === 0) return new Set()
-  if ((yield* countPostings(hashes)) > mostPostings) return undefined
-  const found = yield* readPostings(hashes)
+  if (yield* areMany(hashes)) return undefined
+  const found = yield* readPostings(hashes, only)
   return found.size > few ? undefined : found
 }
 
-/** The numbers of advisories with a text that may hold a query, unless they are many. */
-function* findTexts(roots: readonly string[], query: string, few: number): Work<Set<number> | undefined> {
-  const found: Set<number>[] = []
+/** The numbers of advisories with a text that may hold a query, among `only`, unless they are many. */
+function* findTexts(
+  roots: readonly string[],
+  query: string,
+  few: number,
+  only: Set<number> | undefined,
+): Work<Set<number> | undefined> {
+  const found = new Set<number>()
   for (const root of roots) {
-    const some = yield* findRarest([...hashesOf(root, [], [query])].slice(0, mostTrigrams))
-    if (!some) return undefined
-    found.push(some)
+    const trigrams = [...hashesOf(root, [], [query])].slice(0, mostTrigrams)
+    const these = yield* findRarest(trigrams, only)
+    if (!these) return undefined
+    for (const number of these) found.add(number)
   }
-  const numbers = new Set(found.flatMap((some) => [...some]))
-  return numbers.size > few ? undefined : numbers
+  return found.size > few ? undefined : found
 }
 
 /** Those that have the few trigrams which the fewest have: the others tell little. */
-function* findRarest(trigrams: readonly number[]): Work<Set<number> | undefined> {
+function* findRarest(
+  trigrams: readonly number[],
+  only: Set<number> | undefined,
+): Work<Set<number> | undefined> {
   const counted: { trigram: number; count: number }[] = []
-  for (const trigram of trigrams) counted.push({ trigram, count: yield* countPostings([trigram]) })
+  for (const trigram of trigrams) counted.push({ trigram, count: (yield* glance([trigram])).count })
   const rarest = counted.sort((a, b) => a.count - b.count).slice(0, enoughTrigrams)
   let found: Set<number> | undefined
-  for (const { trigram, count } of rarest) {
-    if (count > mostPostings || (found && found.size <= some)) break
-    const these = yield* readPostings([trigram])
-    found = found ? found.intersection(these) : these
+  for (const { trigram } of rarest) {
+    if ((found && found.size <= some) || (yield* areMany([trigram]))) break
+    found = yield* readPostings([trigram], found ?? only)
   }
   return found
 }
 
-/** How many there are, as far as that matters. */
-function* countPostings(hashes: readonly number[]): Work<number> {
+/** How many there are in the first segments, which tells enough of terms that many have. */
+function* glance(hashes: readonly number[], segments = someSegments) {
   const rows = yield* all(sql`select sum(count), count(*) from (select count from advisory_postings
-    where term in ${among(hashes)} limit ${mostSegments}) t`)
-  const [count, segments] = rows[0] as [number | null, number]
-  return segments < mostSegments ? (count ?? 0) : Number.POSITIVE_INFINITY
+    where term in ${among(hashes)} limit ${segments}) t`)
+  const [count, seen] = rows[0] as [number | null, number]
+  return { count: count ?? 0, isAll: seen < segments }
 }
 
-function* readPostings(hashes: readonly number[]): Work<Set<number>> {
+/** Looks no further than it must. */
+function* areMany(hashes: readonly number[]): Work<boolean> {
+  for (let segments = someSegments; segments <= mostSegments; segments *= 8) {
+    const { count, isAll } = yield* glance(hashes, segments)
+    if (isAll || count > mostPostings) return count > mostPostings
+  }
+  return true
+}
+
+function* readPostings(hashes: readonly number[], only: Set<number> | undefined): Work<Set<number>> {
+  const found = new Set<number>()
   const rows = yield* all(sql`select advisories from advisory_postings where term in ${among(hashes)}`)
-  return new Set(rows.flatMap(([bytes]) => unpack(bytes as Uint8Array)))
+  for (const [bytes] of rows)
+    for (const number of unpack(bytes as Uint8Array)) if (only?.has(number) ?? true) found.add(number)
+  return found
 }
 
 function* uidsOf(numbers: readonly number[]): Work<string[]> {
