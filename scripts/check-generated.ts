@@ -1,9 +1,10 @@
-// Proves that api/gen is what the protos generate, byte for byte.
+// Proves that api/gen, and what of docs is generated, is what the protos and the settings generate, byte for byte.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 
+const generated = ['api/gen/**', 'docs/reference/**', 'docs/openapi.json', 'docs/configuration.md']
 const root = join(import.meta.dirname, '..')
 const fresh = mkdtempSync(join(tmpdir(), 'stemma-generated-'))
 try {
@@ -16,7 +17,7 @@ try {
 }
 
 function read(folder: string): Map<string, string> {
-  const entries = globSync('api/gen/**', { cwd: folder, withFileTypes: true })
+  const entries = globSync(generated, { cwd: folder, withFileTypes: true })
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
   return new Map(paths.map((path) => [relative(folder, path), readFileSync(path, 'latin1')]))
 }
@@ -24,7 +25,7 @@ function read(folder: string): Map<string, string> {
 function compare(wanted: Map<string, string>, found: Map<string, string>): number {
   const paths = new Set([...wanted.keys(), ...found.keys()])
   const stale = [...paths].filter((path) => wanted.get(path) !== found.get(path)).sort()
-  for (const path of stale) console.error(`${path} is not what the protos generate`)
+  for (const path of stale) console.error(`${path} is not what is generated`)
   if (stale.length > 0) console.error('run npm run generate')
   return stale.length > 0 ? 1 : 0
 }

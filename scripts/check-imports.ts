@@ -8,7 +8,7 @@ import { type Import, listFiles, readImports } from './imports.ts'
 const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
-  scripts: [],
+  scripts: ['api', 'server/config'],
   e2e: ['*', 'server/testing'],
   bench: ['*', 'server/testing'],
   'server/app': ['*'],
@@ -22,6 +22,7 @@ const mayImport: Record<string, string[]> = {
   'server/store': [],
   'server/aip': ['api'],
   'server/http': ['api', 'server/aip'],
+  'server/reference': ['api', 'server/aip'],
   'server/rpc': ['api', 'server/aip', 'server/auth', 'server/policy'],
   'server/resources': ['api', 'server/aip', 'server/policy', 'server/store', 'type server/rpc'],
   'server/auth': ['api', 'server/aip', 'server/store', 'tables'],

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/access.proto.
  */
 export const file_platform_common_access: GenFile = /*@__PURE__*/
-  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24iWAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAg6UQoGYWNjZXNzEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMYmYgDIAEoCzIXLnBsYXRmb3JtLmNvbW1vbi5BY2Nlc3NSBmFjY2Vzczo1CgVzY29wZRIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYmogDIAEoCFIFc2NvcGViBnByb3RvMw", [file_capabilities_capability, file_google_protobuf_descriptor]);
+  fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ibAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
  * What a caller must be allowed to do before a method runs.
@@ -42,6 +42,13 @@ export type Access = Message<"platform.common.Access"> & {
    * @generated from field: bool open = 3;
    */
   open: boolean;
+
+  /**
+   * What an open call takes as its bearer in place of an access token; empty where it takes none.
+   *
+   * @generated from field: string credential = 4;
+   */
+  credential: string;
 };
 
 /**
