@@ -19,6 +19,7 @@ import { openStreams } from './http/streams.ts'
 import type { IdentificationOverrides } from './identification.ts'
 import { openIdentification, tendStates } from './identification.ts'
 import type { Log } from './log.ts'
+import { referencePaths } from './reference/reference.ts'
 import { spokenStore } from './resources/spoken-store.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
@@ -76,7 +77,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     isTls: tls !== undefined,
     isDraining: () => isDraining,
   })
-  const plain = { ...plainPaths(store, registry, () => isDraining), ...keyPaths(config.authUrl, keys) }
+  const plain = {
+    ...plainPaths(store, registry, () => isDraining),
+    ...keyPaths(config.authUrl, keys),
+    ...referencePaths(
+      baseUrl,
+      endpoints.map(({ method }) => method.desc.parent),
+    ),
+  }
   const stopTending = tendKeys(store, secret, keys, (err) =>
     log.warn({ err }, 'keys could not be read again'),
   )

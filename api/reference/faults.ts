@@ -75,7 +75,13 @@ export const faults = {
     status: 409,
     name: 'Conflict',
     about: 'It exists already (code 6), or others changed it at the same moment: try again (code 10).',
-    examples: { 'a name that is taken': body(6, 'ALREADY_EXISTS', 'Already exists: the group has a repo named "static" already') },
+    examples: {
+      'a name that is taken': body(
+        6,
+        'ALREADY_EXISTS',
+        'Already exists: the group has a repo named "static" already',
+      ),
+    },
   },
   changed: {
     status: 412,

@@ -1,17 +1,5 @@
 // How the parts of the contract are called in its reference.
-import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, DescService } from '@bufbuild/protobuf'
-import { comments } from '../gen/comments.ts'
-
-type Described = DescEnum | DescField | DescMessage | DescMethod | DescOneof | DescService
-
-/** What the protos say of something; `` where they say nothing. */
-export const aboutOf = (desc: Described) => comments[nameOf(desc)] ?? ''
-
-export const aboutValue = (desc: DescEnum, value: string) => comments[`${desc.typeName}.${value}`] ?? ''
-
-function nameOf(desc: Described): string {
-  return 'typeName' in desc ? desc.typeName : `${desc.parent?.typeName}.${desc.name}`
-}
+import type { DescService } from '@bufbuild/protobuf'
 
 /** `iam.v2beta1.Group`: without the package that all share. */
 export const shortName = (typeName: string) => typeName.replace(/^platform\./, '')
@@ -32,11 +20,4 @@ export function slugOf(service: DescService): string {
   const domain = shortName(service.typeName).split('.')[0] ?? ''
   const name = service.name.replace(/Service$/, '').replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-')
   return [domain, versionOf(service.typeName), name].join('-').toLowerCase()
-}
-
-/** The first sentence, and what follows it. */
-export function splitSummary(text: string): { summary: string; rest: string } {
-  const [first = '', ...others] = text.split('\n\n')
-  const [, summary = first, more = ''] = /^(.*?[^.]\.)\s+(?=[A-Z`])(.*)$/s.exec(first) ?? []
-  return { summary, rest: [more, ...others].filter(Boolean).join('\n\n') }
 }

@@ -5,7 +5,8 @@ import { CapabilitySchema, info } from '../gen/capabilities/capability_pb.ts'
 import { services } from '../gen/services.ts'
 import type { HttpBinding, Method } from '../method.ts'
 import { describeMethods, isOutputOnly, isRequired } from '../method.ts'
-import { aboutOf, shortName, slugOf, splitSummary, titleOf, versionOf } from './naming.ts'
+import { aboutOf, splitSummary } from './about.ts'
+import { shortName, slugOf, titleOf, versionOf } from './naming.ts'
 
 export type Service = {
   desc: DescService

@@ -2,10 +2,11 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isInputOnly, isOutputOnly, isRequired, rulesOf } from '../method.ts'
+import { aboutOf, aboutValue } from './about.ts'
 import { curlOf } from './curl.ts'
 import type { Fault } from './faults.ts'
 import { faultsOf } from './faults.ts'
-import { aboutOf, aboutValue, shortName } from './naming.ts'
+import { shortName } from './naming.ts'
 import type { Operation, Service } from './operations.ts'
 import type { Side } from './schema.ts'
 import { fieldAbout, fieldsOf } from './schema.ts'
@@ -45,6 +46,7 @@ export const localName = (typeName: string) => shortName(typeName).replace(/^(?:
 function operationPart(operation: Operation, types: Map<string, DescMessage | DescEnum>): OperationPart {
   const { id, method, verb, path, variables, query, body, takesIfMatch } = operation
   const { output } = method.desc
+  for (const { field } of query) collectField(types, field)
   if (body?.isWhole) collect(types, body.message)
   else for (const field of body?.fields ?? []) collectField(types, field)
   collect(types, output)

@@ -3,7 +3,8 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isImmutable, isInputOnly, isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
-import { aboutOf, shortName } from './naming.ts'
+import { aboutOf } from './about.ts'
+import { shortName } from './naming.ts'
 
 export type Schema = { [key: string]: unknown }
 export type Side = 'answer' | 'draft' | 'change'

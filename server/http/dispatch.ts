@@ -3,12 +3,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ClientAddress } from './client-address.ts'
 import { forwardedFor, requestIdOf } from './door.ts'
+import type { OwnWords } from './headers.ts'
 import { isTls, safeHeaders } from './headers.ts'
 import { invite, isHeldBack } from './rest/body.ts'
 import { splitTarget } from './target.ts'
 
-/** `cacheFor` is in seconds; what says nothing of it is kept by nobody. */
-export type PlainAnswer = { status: number; type: string; body: string; cacheFor?: number }
+/** What says nothing of `cacheFor` is kept by nobody; with an `etag`, whoever has it already is told so. */
+export type PlainAnswer = OwnWords & { status: number; type: string; body: string; etag?: string }
 type Answer = () => PlainAnswer | Promise<PlainAnswer>
 export type PlainPaths = Record<string, Answer>
 
@@ -65,13 +66,20 @@ async function answerPlainly(
   response: ServerResponse,
 ): Promise<void> {
   const isAsked = request.method === 'GET' || request.method === 'HEAD'
-  const { status, type, body, cacheFor } = isAsked ? await attempt(answer) : text(405, 'method not allowed\n')
+  const plain = isAsked ? await attempt(answer) : text(405, 'method not allowed\n')
   if (response.destroyed) return
-  response.writeHead(status, [
-    ...safeHeaders(isTls(request.socket), cacheFor),
+  const { status, type, body, etag } = plain
+  const isKnown = etag !== undefined && knows(request.headers['if-none-match'], etag)
+  response.writeHead(isKnown ? 304 : status, [
+    ...safeHeaders(isTls(request.socket), plain),
     ...['x-request-id', requestIdOf(request.headers)],
-    ...['content-type', type, 'content-length', String(Buffer.byteLength(body))],
+    ...(etag === undefined ? [] : ['etag', etag]),
+    ...(isKnown ? [] : ['content-type', type, 'content-length', String(Buffer.byteLength(body))]),
     ...(isAsked ? [] : ['allow', 'GET, HEAD']),
   ])
-  response.end(request.method === 'HEAD' ? undefined : body)
+  response.end(request.method === 'HEAD' || isKnown ? undefined : body)
 }
+
+/** RFC 9110 section 13.1.2: a list of tags, weak or not. */
+const knows = (header: string | undefined, etag: string) =>
+  header?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false

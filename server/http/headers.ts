@@ -9,9 +9,16 @@ const always = [
 ]
 const underTls = [...always, 'strict-transport-security', 'max-age=31536000']
 
-export function safeHeaders(isTls: boolean, cacheFor?: number): readonly string[] {
+/** What an answer may say in place of the usual: how many seconds it may be kept, and what a page may do. */
+export type OwnWords = { cacheFor?: number; policy?: string }
+
+export function safeHeaders(isTls: boolean, { cacheFor, policy }: OwnWords = {}): readonly string[] {
   const headers = isTls ? underTls : always
-  return cacheFor === undefined ? headers : ['cache-control', `max-age=${cacheFor}`, ...headers.slice(2)]
+  if (cacheFor === undefined && policy === undefined) return headers
+  const own = [...headers]
+  if (cacheFor !== undefined) own[own.indexOf('cache-control') + 1] = `max-age=${cacheFor}`
+  if (policy !== undefined) own[own.indexOf('content-security-policy') + 1] = policy
+  return own
 }
 
 export const isTls = (socket: Duplex | null) => socket instanceof TLSSocket

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { StatusError } from '../../aip/errors.ts'
-import { html, page } from './html.ts'
+import { html } from '../../aip/html.ts'
+import { page } from './html.ts'
 import { secretOf } from './provider.ts'
 
 export type DevicePages = ReturnType<typeof devicePagesOf>

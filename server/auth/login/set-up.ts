@@ -1,6 +1,7 @@
 // Links that are good for one use: the one that sets up an empty server, and those at which a person chooses a
 // password.
 import { malformed } from '../../aip/errors.ts'
+import { html } from '../../aip/html.ts'
 import type { Store } from '../../store/db.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -8,7 +9,6 @@ import { first } from '../../store/work.ts'
 import { isEmail, loginOf, passwordLink, setPassword, vouchFor } from './accounts.ts'
 import type { Fault } from './fields.ts'
 import { marksOf, newPassword } from './fields.ts'
-import { html } from './html.ts'
 import { hashPassword, passwordFault } from './passwords.ts'
 import { paths, prefixOf } from './paths.ts'
 import type { People } from './people.ts'

@@ -1,9 +1,9 @@
 // What the sign-in page shows.
 import type { Provider } from 'oidc-provider'
+import type { Html } from '../../aip/html.ts'
+import { html } from '../../aip/html.ts'
 import type { Fault } from './fields.ts'
 import { marksOf, newPassword } from './fields.ts'
-import type { Html } from './html.ts'
-import { html } from './html.ts'
 import { paths, prefixOf } from './paths.ts'
 import type { Profile } from './provider.ts'
 import type { Answer } from './visit.ts'
