@@ -10,7 +10,7 @@ import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.
 import type { OpenApi } from '@stemma/api/reference/openapi.ts'
 import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
-import { sampleOf } from '@stemma/api/reference/sample.ts'
+import { bodySample } from '@stemma/api/reference/sample.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Door } from '../server/testing/doors.ts'
@@ -180,12 +180,15 @@ describe('a server', () => {
           const parent = isInRepo
             ? await make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
             : group
-          const sample = sampleOf(body.message, 'draft')
-          if ('identityUid' in sample)
-            sample.identityUid = await make(IdentitiesService.method.createIdentity, {
-              parent: group,
-              identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
-            })
+          const identity = await make(IdentitiesService.method.createIdentity, {
+            parent: group,
+            identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
+          })
+          const sample = JSON.parse(
+            JSON.stringify(bodySample(body), (key, value) =>
+              /^identity(?:Uid)?$/.test(key) ? identity : value,
+            ),
+          )
           const request = {
             [variable.field.jsonName]: parent,
             [method.resource?.jsonName ?? '']: sample,

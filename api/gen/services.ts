@@ -3,23 +3,29 @@ import type { DescService } from '@bufbuild/protobuf'
 import { Auth as service0 } from './platform/auth/auth_pb.ts'
 import { Subscriptions as service1 } from './platform/events/subscription_pb.ts'
 import { SubscriptionsService as service2 } from './platform/events/v2beta1/subscription_pb.ts'
-import { Groups as service3 } from './platform/iam/group_pb.ts'
-import { AccountAssociationsService as service4 } from './platform/iam/v2beta1/account_association_pb.ts'
-import { GroupsService as service5 } from './platform/iam/v2beta1/group_pb.ts'
-import { GroupAccessRequestsService as service6 } from './platform/iam/v2beta1/group_access_request_pb.ts'
-import { GroupInvitesService as service7 } from './platform/iam/v2beta1/group_invite_pb.ts'
-import { IdentitiesService as service8 } from './platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService as service9 } from './platform/iam/v2beta1/identity_provider_pb.ts'
-import { RolesService as service10 } from './platform/iam/v2beta1/role_pb.ts'
-import { RoleBindingsService as service11 } from './platform/iam/v2beta1/role_binding_pb.ts'
-import { SecurityTokenService as service12 } from './platform/oidc/sts_pb.ts'
-import { PingService as service13 } from './platform/ping/ping_pb.ts'
-import { PingService as service14 } from './platform/ping/v2beta1/ping_pb.ts'
-import { Registry as service15 } from './platform/registry/registry_pb.ts'
-import { ReposService as service16 } from './platform/registry/v2beta1/repo_pb.ts'
-import { TagsService as service17 } from './platform/registry/v2beta1/tag_pb.ts'
-import { Advisories as service18 } from './platform/vulnerabilities/v1/advisory_pb.ts'
-import { AdvisoriesService as service19 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { GroupAccountAssociations as service3 } from './platform/iam/account_associations_pb.ts'
+import { Groups as service4 } from './platform/iam/group_pb.ts'
+import { GroupInvites as service5 } from './platform/iam/group_invite_pb.ts'
+import { Identities as service6 } from './platform/iam/identity_pb.ts'
+import { IdentityProviders as service7 } from './platform/iam/identity_provider_pb.ts'
+import { Roles as service8 } from './platform/iam/role_pb.ts'
+import { RoleBindings as service9 } from './platform/iam/role_binding_pb.ts'
+import { AccountAssociationsService as service10 } from './platform/iam/v2beta1/account_association_pb.ts'
+import { GroupsService as service11 } from './platform/iam/v2beta1/group_pb.ts'
+import { GroupAccessRequestsService as service12 } from './platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService as service13 } from './platform/iam/v2beta1/group_invite_pb.ts'
+import { IdentitiesService as service14 } from './platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService as service15 } from './platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService as service16 } from './platform/iam/v2beta1/role_pb.ts'
+import { RoleBindingsService as service17 } from './platform/iam/v2beta1/role_binding_pb.ts'
+import { SecurityTokenService as service18 } from './platform/oidc/sts_pb.ts'
+import { PingService as service19 } from './platform/ping/ping_pb.ts'
+import { PingService as service20 } from './platform/ping/v2beta1/ping_pb.ts'
+import { Registry as service21 } from './platform/registry/registry_pb.ts'
+import { ReposService as service22 } from './platform/registry/v2beta1/repo_pb.ts'
+import { TagsService as service23 } from './platform/registry/v2beta1/tag_pb.ts'
+import { Advisories as service24 } from './platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService as service25 } from './platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
 /** Every service of the contract. */
 export const services: readonly DescService[] = [
@@ -43,4 +49,10 @@ export const services: readonly DescService[] = [
   service17,
   service18,
   service19,
+  service20,
+  service21,
+  service22,
+  service23,
+  service24,
+  service25,
 ]

@@ -2,7 +2,7 @@
 import type { DescField } from '@bufbuild/protobuf'
 import { isRequired } from '../method.ts'
 import type { Operation } from './operations.ts'
-import { sampleOf, scalarOf } from './sample.ts'
+import { bodySample, scalarOf } from './sample.ts'
 
 const base = 'http://localhost:8080'
 
@@ -44,9 +44,8 @@ const likely: Record<string, string> = {
 
 function bodyOf({ body }: Operation): string[] {
   if (!body) return []
-  const side = body.isPartial ? 'change' : 'draft'
-  const sample = body.isWhole ? sampleOf(body.message, side) : sampleOf(body.message, side, body.fields)
-  return [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(sample).replaceAll("'", "'\\''")}'`]
+  const sample = JSON.stringify(bodySample(body)).replaceAll("'", "'\\''")
+  return [`-H 'Content-Type: application/json'`, `-d '${sample}'`]
 }
 
 function formOf({ body }: Operation): string[] {

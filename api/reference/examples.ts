@@ -37,6 +37,17 @@ const eventOfV1 = {
   author: 'security@acme.example',
   pendingUpstreamFix: { note: 'reported to the makers' },
 }
+const recognition = { claimMatch: { issuer: identity.issuer, subject: identity.subject } }
+const provider = {
+  issuer: 'https://login.acme.example',
+  clientId: 'stemma',
+  clientSecret: 'a secret of the provider',
+  additionalScopes: [],
+  groupsClaim: '',
+  correlationRule: 'CORRELATION_RULE_UNSPECIFIED',
+  pkceEnabled: false,
+}
+const invite = { expiration: updated, keyId: '7d3b9f52c8e1a604' }
 const group = { name: 'platform', description: 'keeps the lights on' }
 const repo = { name: 'tools/static-base', description: 'what images are built on' }
 const tag = { name: 'latest', digest, deprecated: false, bundles: ['base'] }
@@ -48,7 +59,7 @@ export const examples: Readonly<Record<string, JsonObject>> = {
     uid: childUid,
     name: 'ci',
     description: 'the build of the main branch',
-    claimMatch: { issuer: identity.issuer, subject: identity.subject },
+    ...recognition,
     lastSeenTime: created,
     ...times,
   },
@@ -66,15 +77,7 @@ export const examples: Readonly<Record<string, JsonObject>> = {
   },
   'iam.v2beta1.IdentityProvider': {
     ...{ uid: childUid, name: 'sso', description: 'the sign-in of acme', defaultRole: viewerUid },
-    oidc: {
-      ...{
-        issuer: 'https://login.acme.example',
-        clientId: 'stemma',
-        clientSecret: 'a secret of the provider',
-      },
-      ...{ additionalScopes: [], groupsClaim: '', pkceEnabled: false },
-      correlationRule: 'CORRELATION_RULE_UNSPECIFIED',
-    },
+    oidc: provider,
     ...times,
   },
   'iam.v2beta1.AccountAssociation': {
@@ -102,6 +105,28 @@ export const examples: Readonly<Record<string, JsonObject>> = {
     name: viewer.name,
     description: viewer.description,
     capabilities: ['groups.list'],
+  },
+  'iam.Identity': {
+    ...{ id: childUid, name: identity.name, description: identity.description },
+    claimMatch: { ...recognition.claimMatch, claims: {}, claimPatterns: {} },
+    ...{ createdAt: created, updatedAt: updated, lastSeen: updated },
+  },
+  'iam.IdentityProvider': {
+    ...{
+      id: childUid,
+      name: 'sso',
+      description: 'the sign-in of acme',
+      defaultRole: viewerUid,
+      oidc: provider,
+    },
+  },
+  'iam.RoleBinding': { id: childUid, identity: childUid, group: groupUid, role: viewerUid },
+  'iam.GroupInvite': { id: childUid, ...invite, code: 'Zm9yIG9uZSBwZXJzb24gb25seQ' },
+  'iam.StoredGroupInvite': { id: childUid, ...invite, email: '', createdAt: created, singleUse: true },
+  'iam.GroupInviteRequest': { group: groupUid, role: viewerUid, ttl: '86400s', singleUse: true },
+  'iam.AccountAssociations': {
+    ...{ group: groupUid, name: 'accounts', description: 'where the team runs' },
+    amazon: { account: '123456789012' },
   },
   'registry.v2beta1.Repo': { uid: repoUid, ...repo, ...times },
   'registry.v2beta1.RepoReadme': { uid: repoUid, content: '# Static base\n\nNothing but what is needed.' },

@@ -6,7 +6,7 @@ import { faults, faultsOf, statusSchema } from './faults.ts'
 import { introduction } from './introduction.ts'
 import type { Body, Operation, Query, Service } from './operations.ts'
 import { describeServices } from './operations.ts'
-import { sampleOf } from './sample.ts'
+import { bodySample, sampleOf } from './sample.ts'
 import type { Schema, Schemas, Side } from './schema.ts'
 import { answerSchema, fieldAbout, fieldSchema, objectSchema, refTo, uidPattern } from './schema.ts'
 
@@ -150,15 +150,19 @@ function queryParameter(schemas: Schemas, { name, field }: Query): Schema {
   }
 }
 
-function requestBodyOf(schemas: Schemas, { type, message, fields, isWhole, isPartial, about }: Body): Schema {
-  const side: Side = isPartial ? 'change' : 'draft'
-  const schema = isWhole ? refTo(schemas, message, side) : objectSchema(schemas, message, fields, side)
-  const example = isWhole ? sampleOf(message, side) : sampleOf(message, side, fields)
+function requestBodyOf(schemas: Schemas, body: Body): Schema {
+  const { type, about, isPartial } = body
   return {
     ...(about ? { description: about } : {}),
     ...(isPartial ? {} : { required: true }),
-    content: { [type]: { schema, example } },
+    content: { [type]: { schema: bodySchema(schemas, body), example: bodySample(body) } },
   }
+}
+
+function bodySchema(schemas: Schemas, { message, fields, isWhole, isList, isPartial }: Body): Schema {
+  const side: Side = isPartial ? 'change' : 'draft'
+  const schema = isWhole ? refTo(schemas, message, side) : objectSchema(schemas, message, fields, side)
+  return isList ? { type: 'array', items: schema } : schema
 }
 
 function responsesOf(schemas: Schemas, operation: Operation): Schema {

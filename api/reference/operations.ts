@@ -41,18 +41,20 @@ export type Variable = { name: string; field: DescField; isMany: boolean }
 /** Dotted where a filter lies in a message of its own, in JSON spelling. */
 export type Query = { name: string; field: DescField }
 
-/** `replaces` tells a PATCH, which may leave out anything, from what has to be whole. */
 export type Body = {
   type: 'application/json' | 'application/x-www-form-urlencoded'
   message: DescMessage
   fields: DescField[]
   /** Whether the body is the message itself, and not what the path leaves of a request. */
   isWhole: boolean
+  /** Whether it is a list of such messages. */
+  isList: boolean
+  /** Whether anything may be left out, as in a PATCH. */
   isPartial: boolean
   about: string
 }
 
-/** v2 before v1, and by name. */
+/** v2 before v1, what others hang on before what hangs on it, and by name. */
 export function describeServices(): Service[] {
   return services
     .map((desc) => ({
@@ -66,7 +68,12 @@ export function describeServices(): Service[] {
     .sort((a, b) => order(a).localeCompare(order(b), 'en'))
 }
 
-const order = ({ version, slug }: Service) => `${version === 'v1' ? 1 : 0} ${slug}`
+const domains = ['iam', 'registry', 'vulnerabilities', 'events']
+
+const order = ({ version, slug }: Service) => {
+  const at = domains.indexOf(slug.split('-')[0] ?? '')
+  return `${version === 'v1' ? 1 : 0} ${at < 0 ? domains.length : at} ${slug}`
+}
 
 function operationsOf(method: Method): Operation[] {
   return method.bindings.flatMap((binding, at) => {
@@ -148,16 +155,16 @@ function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Vari
   if (body === '*') {
     const bound = new Set(variables.map(({ name }) => name))
     const fields = input.fields.filter((field) => !bound.has(field.name) && !isOutputOnly(field))
-    return { type, message: input, fields, isWhole: false, isPartial: false, about: '' }
+    return { type, message: input, fields, isWhole: false, isList: false, isPartial: false, about: '' }
   }
   const field = input.fields.find(({ name }) => name === body)
   if (!field?.message) throw new Error(`${input.typeName} has no message ${body} for the body`)
-  const { message } = field
   return {
     type,
-    message,
-    fields: message.fields,
+    message: field.message,
+    fields: field.message.fields,
     isWhole: true,
+    isList: field.fieldKind === 'list',
     isPartial: verb === 'PATCH',
     about: aboutOf(field),
   }
@@ -167,7 +174,7 @@ function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Vari
 function formOf(message: DescMessage): Body {
   const type = 'application/x-www-form-urlencoded'
   const about = 'May be sent in the query as well.'
-  return { type, message, fields: message.fields, isWhole: false, isPartial: true, about }
+  return { type, message, fields: message.fields, isWhole: false, isList: false, isPartial: true, about }
 }
 
 export function capabilityName(number: number): string {

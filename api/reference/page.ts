@@ -64,7 +64,9 @@ function operationPart(operation: Operation, types: Map<string, DescMessage | De
     ],
     body: body && {
       type: body.type,
-      about: body.about,
+      about: [body.isList && `A list of ${localName(body.message.typeName)}.`, body.about]
+        .filter(Boolean)
+        .join(' '),
       rows: (body.isWhole ? fieldsOf(body.message, side) : body.fields).map((field) => rowOf(field, side)),
       typeName: body.isWhole ? body.message.typeName : undefined,
     },

@@ -4,8 +4,16 @@ import { ScalarType } from '@bufbuild/protobuf'
 import { isRequired, isScope, rulesOf } from '../method.ts'
 import { examples, fieldExamples, groupUid } from './examples.ts'
 import { shortName } from './naming.ts'
+import type { Body } from './operations.ts'
 import type { Side } from './schema.ts'
 import { fieldsOf } from './schema.ts'
+
+/** What a call might be sent. */
+export function bodySample({ message, fields, isWhole, isList, isPartial }: Body): JsonValue {
+  const side = isPartial ? 'change' : 'draft'
+  const sample = isWhole ? sampleOf(message, side) : sampleOf(message, side, fields)
+  return isList ? [sample] : sample
+}
 
 export function sampleOf(desc: DescMessage, side: Side, fields = fieldsOf(desc, side)): JsonObject {
   const example = examples[shortName(desc.typeName)]

@@ -12,8 +12,8 @@ h2 { font-size: 1.25rem; line-height: 1.3; margin: 0 0 0.5rem; overflow-wrap: an
 h3 { font-size: 1rem; margin: 1.25rem 0 0.25rem }
 p { margin: 0 0 0.75rem }
 a { color: var(--leaf); text-underline-offset: 0.15em }
-h2 a, li a { text-decoration: none }
-h2 a:hover, li a:hover { text-decoration: underline }
+h2 a, h3 a, li a { text-decoration: none }
+h2 a:hover, h3 a:hover, li a:hover { text-decoration: underline }
 :focus-visible { outline: 3px solid var(--leaf); outline-offset: 2px }
 :target { scroll-margin-top: 1rem; outline: 2px solid var(--leaf) }
 section, article { background: var(--card); border-radius: 0.6rem; padding: 1rem clamp(0.75rem, 3vw, 1.5rem);
@@ -28,6 +28,7 @@ li p { margin: 0 }
 .quiet { color: var(--quiet); font-size: 0.9rem }
 .call { font-size: 1rem }
 dl { margin: 0 }
+dt code { font-weight: 600 }
 dt { border-top: 1px solid #8883; padding-top: 0.4rem; overflow-wrap: anywhere }
 dd { margin: 0 0 0.4rem; padding-left: 1rem }
 label { display: block; font-weight: 600; margin-bottom: 0.25rem }

@@ -17,7 +17,7 @@ export function indexPage(): string {
 <search hidden><label for="words">Find a call</label><input id="words" type="search" autocomplete="off">
 <output class="quiet"></output></search>
 ${describeServices().map(serviceSection)}
-<section><h2>Errors</h2><dl>${Object.values(faults).map(
+<section id="errors"><h2>Errors</h2><dl>${Object.values(faults).map(
       ({ status, name, about }) => html`<dt>${status} ${name}</dt><dd>${inline(about)}</dd>`,
     )}</dl></section>
 <script>${new Html(script)}</script>`,
@@ -74,7 +74,7 @@ function operationArticle({
 ${parameters.length > 0 && html`<h3>Parameters</h3>${rowList(parameters)}`}
 ${body && html`<h3>Body</h3><p class="quiet">${body.type}. ${inline(body.about)}</p>${rowList(body.rows)}`}
 <h3>Answer</h3><p>${linked(answer.about, answer.typeName)}</p>
-<h3>Errors</h3><p>${all.map(({ status, name }) => `${status} ${name}`).join(', ')}</p>
+<h3><a href="../docs#errors">Errors</a></h3><p>${all.map(({ status, name }) => `${status} ${name}`).join(', ')}</p>
 <pre tabindex="0"><code>${curl}</code></pre></article>`
 }
 
