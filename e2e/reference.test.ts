@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { describeServices } from '@stemma/api/reference/operations.ts'
+import { pageOf } from '@stemma/api/reference/page.ts'
 import type { Browser } from 'playwright-core'
 import type { Platform } from '../server/testing/platform.ts'
 import { startPlatform } from '../server/testing/platform.ts'
@@ -48,6 +50,22 @@ describe('the reference', () => {
       assert.ok(isShown && pages.includes(`<article id="${anchor}">`), `the pages lack ${method.name}`)
       const file = files.find((text) => text.includes(`gRPC: \`${parent.typeName}\``))
       assert.ok(file?.includes(`\n## ${name}\n`), `docs lack ${method.name}`)
+    }
+  })
+
+  test('says in words what everything is', () => {
+    for (const service of describeServices()) {
+      assert.ok(service.about, `${service.slug} is not described`)
+      for (const { operation, parameters } of pageOf(service).operations) {
+        assert.ok(operation.summary, `${operation.id} is not described`)
+        for (const { name, about } of parameters)
+          assert.ok(about, `${name} of ${operation.id} is not described`)
+      }
+      for (const { name, about, rows = [] } of pageOf(service).types) {
+        assert.ok(about || /(?:Request|Response)$/.test(name), `${name} of ${service.slug} is not described`)
+        for (const row of rows)
+          assert.ok(row.about, `${row.name} of ${name} of ${service.slug} is not described`)
+      }
     }
   })
 

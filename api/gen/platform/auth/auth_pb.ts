@@ -49,6 +49,8 @@ export const RegistrationRequestSchema: GenMessage<RegistrationRequest> = /*@__P
   messageDesc(file_platform_auth_auth, 0);
 
 /**
+ * Who was written down.
+ *
  * @generated from message platform.auth.Session
  */
 export type Session = Message<"platform.auth.Session"> & {
@@ -217,6 +219,8 @@ export const WhoAmISchema: GenMessage<WhoAmI> = /*@__PURE__*/
  */
 export type WhoAmI_Capability = Message<"platform.auth.WhoAmI.Capability"> & {
   /**
+   * The group.
+   *
    * @generated from field: platform.iam.Group group = 1;
    */
   group?: Group | undefined;
@@ -250,21 +254,29 @@ export const WhoAmI_CapabilitySchema: GenMessage<WhoAmI_Capability> = /*@__PURE_
  */
 export type Profile = Message<"platform.auth.Profile"> & {
   /**
+   * The whole name.
+   *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
+   * The URL of a picture.
+   *
    * @generated from field: string picture = 2;
    */
   picture: string;
 
   /**
+   * The given name.
+   *
    * @generated from field: string given_name = 3;
    */
   givenName: string;
 
   /**
+   * The family name.
+   *
    * @generated from field: string family_name = 4;
    */
   familyName: string;

@@ -48,10 +48,14 @@ export const SubscriptionSchema: GenMessage<Subscription> = /*@__PURE__*/
   messageDesc(file_platform_events_subscription, 0);
 
 /**
+ * Subscriptions.
+ *
  * @generated from message platform.events.SubscriptionList
  */
 export type SubscriptionList = Message<"platform.events.SubscriptionList"> & {
   /**
+   * All subscriptions that match.
+   *
    * @generated from field: repeated platform.events.Subscription items = 1;
    */
   items: Subscription[];

@@ -88,10 +88,14 @@ export const AccountAssociationsSchema: GenMessage<AccountAssociations> = /*@__P
   messageDesc(file_platform_iam_account_associations, 0);
 
 /**
+ * An account of Amazon Web Services.
+ *
  * @generated from message platform.iam.AccountAssociations.Amazon
  */
 export type AccountAssociations_Amazon = Message<"platform.iam.AccountAssociations.Amazon"> & {
   /**
+   * The account, 12 digits.
+   *
    * @generated from field: string account = 1;
    */
   account: string;
@@ -105,15 +109,21 @@ export const AccountAssociations_AmazonSchema: GenMessage<AccountAssociations_Am
   messageDesc(file_platform_iam_account_associations, 0, 0);
 
 /**
+ * A project of Google Cloud.
+ *
  * @generated from message platform.iam.AccountAssociations.Google
  */
 export type AccountAssociations_Google = Message<"platform.iam.AccountAssociations.Google"> & {
   /**
+   * The name of the project.
+   *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
+   * Its number.
+   *
    * @generated from field: string project_number = 2;
    */
   projectNumber: string;
@@ -127,6 +137,8 @@ export const AccountAssociations_GoogleSchema: GenMessage<AccountAssociations_Go
   messageDesc(file_platform_iam_account_associations, 0, 1);
 
 /**
+ * Apps that are installed at GitHub.
+ *
  * @generated from message platform.iam.AccountAssociations.GitHub
  */
 export type AccountAssociations_GitHub = Message<"platform.iam.AccountAssociations.GitHub"> & {
@@ -146,10 +158,14 @@ export const AccountAssociations_GitHubSchema: GenMessage<AccountAssociations_Gi
   messageDesc(file_platform_iam_account_associations, 0, 2);
 
 /**
+ * Where one app is installed.
+ *
  * @generated from message platform.iam.AccountAssociations.GitHubAppInstallations
  */
 export type AccountAssociations_GitHubAppInstallations = Message<"platform.iam.AccountAssociations.GitHubAppInstallations"> & {
   /**
+   * Where the app is installed.
+   *
    * @generated from field: repeated platform.iam.AccountAssociations.GitHubInstallation installations = 1;
    */
   installations: AccountAssociations_GitHubInstallation[];
@@ -163,15 +179,21 @@ export const AccountAssociations_GitHubAppInstallationsSchema: GenMessage<Accoun
   messageDesc(file_platform_iam_account_associations, 0, 3);
 
 /**
+ * One installation of an app.
+ *
  * @generated from message platform.iam.AccountAssociations.GitHubInstallation
  */
 export type AccountAssociations_GitHubInstallation = Message<"platform.iam.AccountAssociations.GitHubInstallation"> & {
   /**
+   * The number that GitHub gave the installation.
+   *
    * @generated from field: int64 installation_id = 1;
    */
   installationId: bigint;
 
   /**
+   * What people call the installation.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
@@ -185,6 +207,8 @@ export const AccountAssociations_GitHubInstallationSchema: GenMessage<AccountAss
   messageDesc(file_platform_iam_account_associations, 0, 4);
 
 /**
+ * Identities that services of the platform act as.
+ *
  * @generated from message platform.iam.AccountAssociations.Chainguard
  */
 export type AccountAssociations_Chainguard = Message<"platform.iam.AccountAssociations.Chainguard"> & {
@@ -204,10 +228,14 @@ export const AccountAssociations_ChainguardSchema: GenMessage<AccountAssociation
   messageDesc(file_platform_iam_account_associations, 0, 5);
 
 /**
+ * A directory of Microsoft Azure.
+ *
  * @generated from message platform.iam.AccountAssociations.Azure
  */
 export type AccountAssociations_Azure = Message<"platform.iam.AccountAssociations.Azure"> & {
   /**
+   * The directory, by its id.
+   *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
@@ -228,10 +256,14 @@ export const AccountAssociations_AzureSchema: GenMessage<AccountAssociations_Azu
   messageDesc(file_platform_iam_account_associations, 0, 6);
 
 /**
+ * Associations of groups.
+ *
  * @generated from message platform.iam.AccountAssociationsList
  */
 export type AccountAssociationsList = Message<"platform.iam.AccountAssociationsList"> & {
   /**
+   * All associations that match.
+   *
    * @generated from field: repeated platform.iam.AccountAssociations items = 1;
    */
   items: AccountAssociations[];

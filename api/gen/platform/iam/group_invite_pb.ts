@@ -26,6 +26,8 @@ export const file_platform_iam_group_invite: GenFile = /*@__PURE__*/
  */
 export type GroupInvite = Message<"platform.iam.GroupInvite"> & {
   /**
+   * Its uid.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -73,6 +75,8 @@ export const GroupInviteSchema: GenMessage<GroupInvite> = /*@__PURE__*/
  */
 export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
   /**
+   * Its uid.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -128,10 +132,14 @@ export const StoredGroupInviteSchema: GenMessage<StoredGroupInvite> = /*@__PURE_
   messageDesc(file_platform_iam_group_invite, 1);
 
 /**
+ * Invites.
+ *
  * @generated from message platform.iam.GroupInviteList
  */
 export type GroupInviteList = Message<"platform.iam.GroupInviteList"> & {
   /**
+   * All invites that match.
+   *
    * @generated from field: repeated platform.iam.StoredGroupInvite items = 1;
    */
   items: StoredGroupInvite[];

@@ -84,10 +84,14 @@ export const GroupSchema: GenMessage<Group> = /*@__PURE__*/
   messageDesc(file_platform_iam_group, 0);
 
 /**
+ * Groups.
+ *
  * @generated from message platform.iam.GroupList
  */
 export type GroupList = Message<"platform.iam.GroupList"> & {
   /**
+   * All groups that match.
+   *
    * @generated from field: repeated platform.iam.Group items = 1;
    */
   items: Group[];

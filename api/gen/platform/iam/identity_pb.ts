@@ -126,12 +126,16 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
    */
   iss: {
     /**
+     * The issuer, exactly.
+     *
      * @generated from field: string issuer = 1;
      */
     value: string;
     case: "issuer";
   } | {
     /**
+     * A pattern that the issuer matches.
+     *
      * @generated from field: string issuer_pattern = 2;
      */
     value: string;
@@ -143,12 +147,16 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
    */
   sub: {
     /**
+     * The subject, exactly.
+     *
      * @generated from field: string subject = 3;
      */
     value: string;
     case: "subject";
   } | {
     /**
+     * A pattern that the subject matches.
+     *
      * @generated from field: string subject_pattern = 4;
      */
     value: string;
@@ -160,12 +168,16 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
    */
   aud: {
     /**
+     * The audience, exactly.
+     *
      * @generated from field: string audience = 5;
      */
     value: string;
     case: "audience";
   } | {
     /**
+     * A pattern that the audience matches.
+     *
      * @generated from field: string audience_pattern = 6;
      */
     value: string;
@@ -173,11 +185,15 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
+   * Further claims and their values.
+   *
    * @generated from field: map<string, string> claims = 7;
    */
   claims: { [key: string]: string };
 
   /**
+   * Further claims and patterns of their values.
+   *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
   claimPatterns: { [key: string]: string };
@@ -197,11 +213,15 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch> = /*@__P
  */
 export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & {
   /**
+   * The issuer that tokens must name.
+   *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
+   * The subject that tokens must name.
+   *
    * @generated from field: string subject = 2;
    */
   subject: string;
@@ -221,6 +241,8 @@ export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & 
   expiration?: Timestamp | undefined;
 
   /**
+   * The audience that tokens must name.
+   *
    * @generated from field: repeated string audiences = 6;
    */
   audiences: string[];
@@ -240,6 +262,8 @@ export const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys> = /*@__P
  */
 export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> & {
   /**
+   * The account, 12 digits.
+   *
    * @generated from field: string aws_account = 1;
    */
   awsAccount: string;
@@ -249,12 +273,16 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
    */
   awsArn: {
     /**
+     * The ARN, exactly.
+     *
      * @generated from field: string arn = 3;
      */
     value: string;
     case: "arn";
   } | {
     /**
+     * A pattern that the ARN matches.
+     *
      * @generated from field: string arn_pattern = 4;
      */
     value: string;
@@ -266,12 +294,16 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
    */
   awsUserId: {
     /**
+     * The unique id, exactly.
+     *
      * @generated from field: string user_id = 5;
      */
     value: string;
     case: "userId";
   } | {
     /**
+     * A pattern that the unique id matches.
+     *
      * @generated from field: string user_id_pattern = 6;
      */
     value: string;
@@ -332,10 +364,14 @@ export const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest> = /*
   messageDesc(file_platform_iam_identity, 2);
 
 /**
+ * Identities.
+ *
  * @generated from message platform.iam.IdentityList
  */
 export type IdentityList = Message<"platform.iam.IdentityList"> & {
   /**
+   * All identities that match.
+   *
    * @generated from field: repeated platform.iam.Identity items = 1;
    */
   items: Identity[];

@@ -84,11 +84,15 @@ export const IdentityProviderSchema: GenMessage<IdentityProvider> = /*@__PURE__*
  */
 export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"> & {
   /**
+   * The issuer: an https URL.
+   *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
+   * The name under which the provider knows this server.
+   *
    * @generated from field: string client_id = 2;
    */
   clientId: string;
@@ -101,11 +105,15 @@ export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"
   clientSecret: string;
 
   /**
+   * Scopes to ask for besides `openid`.
+   *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes: string[];
 
   /**
+   * The claim that holds a person's groups; empty for none.
+   *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim: string;
@@ -118,6 +126,8 @@ export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
+   * Whether sign-in is protected by PKCE; needed where there is no client secret.
+   *
    * @generated from field: bool pkce_enabled = 7;
    */
   pkceEnabled: boolean;
@@ -248,10 +258,14 @@ export const IdentityProviderFilterSchema: GenMessage<IdentityProviderFilter> = 
   messageDesc(file_platform_iam_identity_provider, 3);
 
 /**
+ * Identity providers.
+ *
  * @generated from message platform.iam.IdentityProviderList
  */
 export type IdentityProviderList = Message<"platform.iam.IdentityProviderList"> & {
   /**
+   * All providers that match.
+   *
    * @generated from field: repeated platform.iam.IdentityProvider items = 1;
    */
   items: IdentityProvider[];

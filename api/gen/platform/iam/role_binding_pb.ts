@@ -67,10 +67,14 @@ export const RoleBindingSchema: GenMessage<RoleBinding> = /*@__PURE__*/
   messageDesc(file_platform_iam_role_binding, 0);
 
 /**
+ * Bindings.
+ *
  * @generated from message platform.iam.RoleBindingList
  */
 export type RoleBindingList = Message<"platform.iam.RoleBindingList"> & {
   /**
+   * All bindings that match.
+   *
    * @generated from field: repeated platform.iam.RoleBindingList.Binding items = 1;
    */
   items: RoleBindingList_Binding[];
@@ -90,6 +94,8 @@ export const RoleBindingListSchema: GenMessage<RoleBindingList> = /*@__PURE__*/
  */
 export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Binding"> & {
   /**
+   * Its uid.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -237,6 +243,8 @@ export const CreateRoleBindingBatchRequestSchema: GenMessage<CreateRoleBindingBa
   messageDesc(file_platform_iam_role_binding, 4);
 
 /**
+ * Bindings that were created together.
+ *
  * @generated from message platform.iam.RoleBindingBatch
  */
 export type RoleBindingBatch = Message<"platform.iam.RoleBindingBatch"> & {

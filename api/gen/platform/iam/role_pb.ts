@@ -62,10 +62,14 @@ export const RoleSchema: GenMessage<Role> = /*@__PURE__*/
   messageDesc(file_platform_iam_role, 0);
 
 /**
+ * Roles.
+ *
  * @generated from message platform.iam.RoleList
  */
 export type RoleList = Message<"platform.iam.RoleList"> & {
   /**
+   * All roles that match.
+   *
    * @generated from field: repeated platform.iam.Role items = 1;
    */
   items: Role[];

@@ -114,6 +114,8 @@ export const ExchangeRefreshTokenRequestSchema: GenMessage<ExchangeRefreshTokenR
   messageDesc(file_platform_oidc_sts, 1);
 
 /**
+ * A token, with what else came of it.
+ *
  * @generated from message platform.oidc.RawToken
  */
 export type RawToken = Message<"platform.oidc.RawToken"> & {
@@ -147,6 +149,8 @@ export const RawTokenSchema: GenMessage<RawToken> = /*@__PURE__*/
   messageDesc(file_platform_oidc_sts, 2);
 
 /**
+ * An access token and the refresh token to use next time.
+ *
  * @generated from message platform.oidc.TokenPair
  */
 export type TokenPair = Message<"platform.oidc.TokenPair"> & {

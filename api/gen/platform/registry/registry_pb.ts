@@ -97,10 +97,14 @@ export const RepoSchema: GenMessage<Repo> = /*@__PURE__*/
   messageDesc(file_platform_registry_registry, 0);
 
 /**
+ * Repos.
+ *
  * @generated from message platform.registry.RepoList
  */
 export type RepoList = Message<"platform.registry.RepoList"> & {
   /**
+   * All repos that match.
+   *
    * @generated from field: repeated platform.registry.Repo items = 1;
    */
   items: Repo[];
@@ -255,10 +259,14 @@ export const TagSchema: GenMessage<Tag> = /*@__PURE__*/
   messageDesc(file_platform_registry_registry, 5);
 
 /**
+ * Tags.
+ *
  * @generated from message platform.registry.TagList
  */
 export type TagList = Message<"platform.registry.TagList"> & {
   /**
+   * All tags that match.
+   *
    * @generated from field: repeated platform.registry.Tag items = 1;
    */
   items: Tag[];
@@ -418,6 +426,8 @@ export const TagHistoryFilterSchema: GenMessage<TagHistoryFilter> = /*@__PURE__*
   messageDesc(file_platform_registry_registry, 10);
 
 /**
+ * Which images a tag has named.
+ *
  * @generated from message platform.registry.TagHistoryList
  */
 export type TagHistoryList = Message<"platform.registry.TagHistoryList"> & {
@@ -443,6 +453,8 @@ export const TagHistoryListSchema: GenMessage<TagHistoryList> = /*@__PURE__*/
  */
 export type TagHistory = Message<"platform.registry.TagHistory"> & {
   /**
+   * When the tag was moved.
+   *
    * @generated from field: google.protobuf.Timestamp update_timestamp = 1;
    */
   updateTimestamp?: Timestamp | undefined;

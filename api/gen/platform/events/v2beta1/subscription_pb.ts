@@ -115,6 +115,8 @@ export const ListSubscriptionsRequestSchema: GenMessage<ListSubscriptionsRequest
  */
 export type ListSubscriptionsResponse = Message<"platform.events.v2beta1.ListSubscriptionsResponse"> & {
   /**
+   * The subscriptions of this page.
+   *
    * @generated from field: repeated platform.events.v2beta1.Subscription subscriptions = 1;
    */
   subscriptions: Subscription[];

@@ -181,6 +181,8 @@ export const AccountAssociation_GitHubSchema: GenMessage<AccountAssociation_GitH
  */
 export type AccountAssociation_GitHubAppInstallations = Message<"platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations"> & {
   /**
+   * Where the app is installed.
+   *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation.GitHubInstallation installations = 1;
    */
   installations: AccountAssociation_GitHubInstallation[];
@@ -393,6 +395,8 @@ export const DeleteAccountAssociationRequestSchema: GenMessage<DeleteAccountAsso
  */
 export type ListAccountAssociationsResponse = Message<"platform.iam.v2beta1.ListAccountAssociationsResponse"> & {
   /**
+   * The associations of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation account_associations = 1;
    */
   accountAssociations: AccountAssociation[];
@@ -483,6 +487,8 @@ export const CheckAccountAssociationRequestSchema: GenMessage<CheckAccountAssoci
  */
 export type CheckAccountAssociationResponse = Message<"platform.iam.v2beta1.CheckAccountAssociationResponse"> & {
   /**
+   * Whether it can be used.
+   *
    * @generated from field: platform.iam.v2beta1.CheckStatus status = 1;
    */
   status: CheckStatus;

@@ -135,6 +135,8 @@ export const ListGroupAccessRequestsRequestSchema: GenMessage<ListGroupAccessReq
  */
 export type ListGroupAccessRequestsResponse = Message<"platform.iam.v2beta1.ListGroupAccessRequestsResponse"> & {
   /**
+   * The requests of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.GroupAccessRequest group_access_requests = 1;
    */
   groupAccessRequests: GroupAccessRequest[];

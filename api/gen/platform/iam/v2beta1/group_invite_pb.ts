@@ -120,21 +120,29 @@ export const GroupInviteSchema: GenMessage<GroupInvite> = /*@__PURE__*/
  */
 export type GroupInviteRole = Message<"platform.iam.v2beta1.GroupInviteRole"> & {
   /**
+   * The uid of the role.
+   *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
+   * Its name.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What it allows, in words.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
+   * What it allows.
+   *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
   capabilities: Capability[];
@@ -270,6 +278,8 @@ export const ListGroupInvitesRequestSchema: GenMessage<ListGroupInvitesRequest> 
  */
 export type ListGroupInvitesResponse = Message<"platform.iam.v2beta1.ListGroupInvitesResponse"> & {
   /**
+   * The invites of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.GroupInvite group_invites = 1;
    */
   groupInvites: GroupInvite[];

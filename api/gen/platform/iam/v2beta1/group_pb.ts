@@ -194,6 +194,8 @@ export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest> = /*@__PURE_
  */
 export type ListGroupsResponse = Message<"platform.iam.v2beta1.ListGroupsResponse"> & {
   /**
+   * The groups of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.Group groups = 1;
    */
   groups: Group[];

@@ -505,6 +505,8 @@ export const ListIdentitiesRequestSchema: GenMessage<ListIdentitiesRequest> = /*
  */
 export type ListIdentitiesResponse = Message<"platform.iam.v2beta1.ListIdentitiesResponse"> & {
   /**
+   * The identities of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.Identity identities = 1;
    */
   identities: Identity[];

@@ -252,6 +252,8 @@ export const ListIdentityProvidersRequestSchema: GenMessage<ListIdentityProvider
  */
 export type ListIdentityProvidersResponse = Message<"platform.iam.v2beta1.ListIdentityProvidersResponse"> & {
   /**
+   * The providers of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.IdentityProvider identity_providers = 1;
    */
   identityProviders: IdentityProvider[];

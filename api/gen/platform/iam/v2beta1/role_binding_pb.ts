@@ -90,16 +90,22 @@ export const RoleBindingSchema: GenMessage<RoleBinding> = /*@__PURE__*/
  */
 export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdentity"> & {
   /**
+   * The uid of the identity.
+   *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
+   * Its name.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What it is for.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
@@ -140,16 +146,22 @@ export const RoleBindingIdentitySchema: GenMessage<RoleBindingIdentity> = /*@__P
  */
 export type RoleBindingGroup = Message<"platform.iam.v2beta1.RoleBindingGroup"> & {
   /**
+   * The uid of the group.
+   *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
+   * Its name.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What it is for.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
@@ -169,16 +181,22 @@ export const RoleBindingGroupSchema: GenMessage<RoleBindingGroup> = /*@__PURE__*
  */
 export type RoleBindingRole = Message<"platform.iam.v2beta1.RoleBindingRole"> & {
   /**
+   * The uid of the role.
+   *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
+   * Its name.
+   *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
+   * What it allows, in words.
+   *
    * @generated from field: string description = 3;
    */
   description: string;
@@ -328,6 +346,8 @@ export const ListRoleBindingsRequestSchema: GenMessage<ListRoleBindingsRequest> 
  */
 export type ListRoleBindingsResponse = Message<"platform.iam.v2beta1.ListRoleBindingsResponse"> & {
   /**
+   * The bindings of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
   roleBindings: RoleBinding[];

@@ -156,6 +156,8 @@ export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*
  */
 export type ListRolesResponse = Message<"platform.iam.v2beta1.ListRolesResponse"> & {
   /**
+   * The roles of this page.
+   *
    * @generated from field: repeated platform.iam.v2beta1.Role roles = 1;
    */
   roles: Role[];

@@ -184,6 +184,8 @@ export const ListReposRequestSchema: GenMessage<ListReposRequest> = /*@__PURE__*
  */
 export type ListReposResponse = Message<"platform.registry.v2beta1.ListReposResponse"> & {
   /**
+   * The repos of this page.
+   *
    * @generated from field: repeated platform.registry.v2beta1.Repo repos = 1;
    */
   repos: Repo[];

@@ -177,6 +177,8 @@ export const ListTagsRequestSchema: GenMessage<ListTagsRequest> = /*@__PURE__*/
  */
 export type ListTagsResponse = Message<"platform.registry.v2beta1.ListTagsResponse"> & {
   /**
+   * The tags of this page.
+   *
    * @generated from field: repeated platform.registry.v2beta1.Tag tags = 1;
    */
   tags: Tag[];

@@ -33,51 +33,71 @@ export type Advisory = Message<"platform.vulnerabilities.v1.Advisory"> & {
   id: string;
 
   /**
+   * What sort of artifact it is, such as `apk` or `npm`.
+   *
    * @generated from field: string artifact_type = 2;
    */
   artifactType: string;
 
   /**
+   * What is affected, such as the name of a package.
+   *
    * @generated from field: string artifact_name = 3;
    */
   artifactName: string;
 
   /**
+   * For which processor it was built; `all` for any.
+   *
    * @generated from field: string artifact_architecture = 5;
    */
   artifactArchitecture: string;
 
   /**
+   * The part of the artifact that is vulnerable.
+   *
    * @generated from field: optional string component_name = 6;
    */
   componentName?: string | undefined;
 
   /**
+   * Where in the artifact the part lies.
+   *
    * @generated from field: optional string component_location = 7;
    */
   componentLocation?: string | undefined;
 
   /**
+   * What sort of part it is.
+   *
    * @generated from field: optional string component_type = 8;
    */
   componentType?: string | undefined;
 
   /**
+   * When the advisory was created.
+   *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
+   * When the advisory or one of its events was last changed.
+   *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
+   * When the advisory was withdrawn.
+   *
    * @generated from field: optional google.protobuf.Timestamp deleted_at = 12;
    */
   deletedAt?: Timestamp | undefined;
 
   /**
+   * Other names of the vulnerability, such as `CVE-2026-12345`.
+   *
    * @generated from field: repeated string aliases = 13;
    */
   aliases: string[];
@@ -97,11 +117,15 @@ export type Advisory = Message<"platform.vulnerabilities.v1.Advisory"> & {
   advisoryId: string;
 
   /**
+   * Who wrote it; the caller unless given.
+   *
    * @generated from field: string author = 16;
    */
   author: string;
 
   /**
+   * The name under which it was known before.
+   *
    * @generated from field: optional string legacy_advisory_id = 19 [json_name = "legacyAdvisoryID"];
    */
   legacyAdvisoryId?: string | undefined;
@@ -135,26 +159,36 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
   timestamp?: Timestamp | undefined;
 
   /**
+   * What was found, in whatever form the finder keeps it.
+   *
    * @generated from field: bytes findings = 10;
    */
   findings: Uint8Array;
 
   /**
+   * Who says so; the caller unless given.
+   *
    * @generated from field: string author = 11;
    */
   author: string;
 
   /**
+   * Who has looked at it.
+   *
    * @generated from field: string reviewer = 12;
    */
   reviewer: string;
 
   /**
+   * What they think of it.
+   *
    * @generated from field: platform.vulnerabilities.v1.ReviewStatus status = 13;
    */
   status: ReviewStatus;
 
   /**
+   * Where it is talked about.
+   *
    * @generated from field: optional string issue = 14;
    */
   issue?: string | undefined;
@@ -164,48 +198,64 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
    */
   type: {
     /**
+     * The vulnerability was found in the artifact.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection detection = 3;
      */
     value: AdvisoryEvent_Detection;
     case: "detection";
   } | {
     /**
+     * A version is free of it.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Fixed fixed = 4;
      */
     value: AdvisoryEvent_Fixed;
     case: "fixed";
   } | {
     /**
+     * The artifact is not affected.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination false_positive_determination = 5;
      */
     value: AdvisoryEvent_FalsePositiveDetermination;
     case: "falsePositiveDetermination";
   } | {
     /**
+     * Nobody is going to look into it.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 6;
      */
     value: AdvisoryEvent_AnalysisNotPlanned;
     case: "analysisNotPlanned";
   } | {
     /**
+     * Nobody is going to fix it.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned fix_not_planned = 7;
      */
     value: AdvisoryEvent_FixNotPlanned;
     case: "fixNotPlanned";
   } | {
     /**
+     * The makers of the component have yet to fix it.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 8;
      */
     value: AdvisoryEvent_PendingUpstreamFix;
     case: "pendingUpstreamFix";
   } | {
     /**
+     * The artifact is affected.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination true_positive_determination = 9;
      */
     value: AdvisoryEvent_TruePositiveDetermination;
     case: "truePositiveDetermination";
   } | {
     /**
+     * Versions were made free of it without a new version of the component.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Patched patched = 15;
      */
     value: AdvisoryEvent_Patched;
@@ -221,6 +271,8 @@ export const AdvisoryEventSchema: GenMessage<AdvisoryEvent> = /*@__PURE__*/
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1);
 
 /**
+ * How the vulnerability was found.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection
  */
 export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection"> & {
@@ -229,18 +281,24 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.Advis
    */
   type: {
     /**
+     * By the list of affected products of the NVD.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
      */
     value: AdvisoryEvent_Detection_NVDAPI;
     case: "nvdapi";
   } | {
     /**
+     * By a person.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual manual = 2;
      */
     value: AdvisoryEvent_Detection_Manual;
     case: "manual";
   } | {
     /**
+     * By a scanner.
+     *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
      */
     value: AdvisoryEvent_Detection_ScanV1;
@@ -256,15 +314,21 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection> 
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0);
 
 /**
+ * By the list of affected products of the NVD.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
+   * The product that was looked for, as a CPE.
+   *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched: string;
 
   /**
+   * The product that was found, as a CPE.
+   *
    * @generated from field: string cpe_found = 2;
    */
   cpeFound: string;
@@ -278,6 +342,8 @@ export const AdvisoryEvent_Detection_NVDAPISchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 0);
 
 /**
+ * By a person.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual
  */
 export type AdvisoryEvent_Detection_Manual = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual"> & {
@@ -291,60 +357,84 @@ export const AdvisoryEvent_Detection_ManualSchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 1);
 
 /**
+ * By a scanner.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1
  */
 export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1"> & {
   /**
+   * The name of the scanner.
+   *
    * @generated from field: string scanner = 1;
    */
   scanner: string;
 
   /**
+   * The part of the package that was scanned.
+   *
    * @generated from field: string subpackage_name = 2;
    */
   subpackageName: string;
 
   /**
+   * What the scanner calls the part.
+   *
    * @generated from field: string component_id = 3;
    */
   componentId: string;
 
   /**
+   * The vulnerable part.
+   *
    * @generated from field: string component_name = 4;
    */
   componentName: string;
 
   /**
+   * Its version.
+   *
    * @generated from field: string component_version = 5;
    */
   componentVersion: string;
 
   /**
+   * What sort of part it is.
+   *
    * @generated from field: string component_type = 6;
    */
   componentType: string;
 
   /**
+   * Where in the artifact it lies.
+   *
    * @generated from field: string component_location = 7;
    */
   componentLocation: string;
 
   /**
+   * The version of the artifact that was scanned.
+   *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion: string;
 
   /**
+   * The version of the scanner.
+   *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion: string;
 
   /**
+   * When the scanner's database was made.
+   *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt: string;
 
   /**
+   * The checksum of the scanner's database.
+   *
    * @generated from field: string grype_db_checksum = 11;
    */
   grypeDbChecksum: string;
@@ -358,30 +448,42 @@ export const AdvisoryEvent_Detection_ScanV1Schema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 2);
 
 /**
+ * Which version is free of it.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Fixed
  */
 export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Fixed"> & {
   /**
+   * The first version that is free of it.
+   *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion: string;
 
   /**
+   * More about it.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
 
   /**
+   * The version of the scanner.
+   *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion: string;
 
   /**
+   * When the scanner's database was made.
+   *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt: string;
 
   /**
+   * The checksum of the scanner's database.
+   *
    * @generated from field: string grype_db_checksum = 5;
    */
   grypeDbChecksum: string;
@@ -395,10 +497,14 @@ export const AdvisoryEvent_FixedSchema: GenMessage<AdvisoryEvent_Fixed> = /*@__P
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 1);
 
 /**
+ * Why it is affected.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination
  */
 export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -412,15 +518,21 @@ export const AdvisoryEvent_TruePositiveDeterminationSchema: GenMessage<AdvisoryE
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 2);
 
 /**
+ * Why it is not affected.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination
  */
 export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination"> & {
   /**
+   * The reason.
+   *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type type = 1;
    */
   type: AdvisoryEvent_FalsePositiveDetermination_Type;
 
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
@@ -434,6 +546,8 @@ export const AdvisoryEvent_FalsePositiveDeterminationSchema: GenMessage<Advisory
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 3);
 
 /**
+ * Reasons for not being affected.
+ *
  * @generated from enum platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export const AdvisoryEvent_FalsePositiveDetermination_Type = {
@@ -479,6 +593,8 @@ export const AdvisoryEvent_FalsePositiveDetermination_Type = {
 } as const;
 
 /**
+ * Reasons for not being affected.
+ *
  * @generated from enum platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export type AdvisoryEvent_FalsePositiveDetermination_Type = (typeof AdvisoryEvent_FalsePositiveDetermination_Type)[keyof typeof AdvisoryEvent_FalsePositiveDetermination_Type] | UnknownEnum;
@@ -490,10 +606,14 @@ export const AdvisoryEvent_FalsePositiveDetermination_TypeSchema: GenEnum<Adviso
   enumDesc(file_platform_vulnerabilities_v1_advisory, 1, 3, 0);
 
 /**
+ * Why nobody is going to look into it.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned
  */
 export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -507,10 +627,14 @@ export const AdvisoryEvent_AnalysisNotPlannedSchema: GenMessage<AdvisoryEvent_An
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 4);
 
 /**
+ * Why nobody is going to fix it.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned
  */
 export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -524,10 +648,14 @@ export const AdvisoryEvent_FixNotPlannedSchema: GenMessage<AdvisoryEvent_FixNotP
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 5);
 
 /**
+ * What is waited for.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix
  */
 export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -541,15 +669,21 @@ export const AdvisoryEvent_PendingUpstreamFixSchema: GenMessage<AdvisoryEvent_Pe
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 6);
 
 /**
+ * Which versions were made free of it.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Patched
  */
 export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Patched"> & {
   /**
+   * The versions that are free of it.
+   *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions: string[];
 
   /**
+   * More about it.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
@@ -574,6 +708,8 @@ export type CreateAdvisoryRequest = Message<"platform.vulnerabilities.v1.CreateA
   parentId: string;
 
   /**
+   * The advisory to create.
+   *
    * @generated from field: platform.vulnerabilities.v1.Advisory advisory = 2;
    */
   advisory?: Advisory | undefined;
@@ -591,6 +727,8 @@ export const CreateAdvisoryRequestSchema: GenMessage<CreateAdvisoryRequest> = /*
  */
 export type DeleteAdvisoryRequest = Message<"platform.vulnerabilities.v1.DeleteAdvisoryRequest"> & {
   /**
+   * The advisory to withdraw.
+   *
    * @generated from field: string id = 1;
    */
   id: string;
@@ -615,6 +753,8 @@ export type CreateAdvisoryEventRequest = Message<"platform.vulnerabilities.v1.Cr
   parentId: string;
 
   /**
+   * The event to add.
+   *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent advisory_event = 3;
    */
   advisoryEvent?: AdvisoryEvent | undefined;
@@ -647,15 +787,21 @@ export const AdvisoryEventFilterSchema: GenMessage<AdvisoryEventFilter> = /*@__P
   messageDesc(file_platform_vulnerabilities_v1_advisory, 5);
 
 /**
+ * The events of an advisory.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEventList
  */
 export type AdvisoryEventList = Message<"platform.vulnerabilities.v1.AdvisoryEventList"> & {
   /**
+   * The advisory.
+   *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
+   * The events, in order of time.
+   *
    * @generated from field: repeated platform.vulnerabilities.v1.AdvisoryEvent items = 2;
    */
   items: AdvisoryEvent[];
@@ -830,10 +976,14 @@ export const AdvisoryFilterSchema: GenMessage<AdvisoryFilter> = /*@__PURE__*/
   messageDesc(file_platform_vulnerabilities_v1_advisory, 7);
 
 /**
+ * A page of advisories.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoriesList
  */
 export type AdvisoriesList = Message<"platform.vulnerabilities.v1.AdvisoriesList"> & {
   /**
+   * The advisories of this page.
+   *
    * @generated from field: repeated platform.vulnerabilities.v1.Advisory items = 2;
    */
   items: Advisory[];

@@ -359,18 +359,24 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v2beta1.
    */
   type: {
     /**
+     * By the list of affected products of the NVD.
+     *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
      */
     value: AdvisoryEvent_Detection_NVDAPI;
     case: "nvdapi";
   } | {
     /**
+     * By a person.
+     *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual manual = 2;
      */
     value: AdvisoryEvent_Detection_Manual;
     case: "manual";
   } | {
     /**
+     * By a scanner.
+     *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
      */
     value: AdvisoryEvent_Detection_ScanV1;
@@ -392,11 +398,15 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection> 
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
+   * The product that was looked for, as a CPE.
+   *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched: string;
 
   /**
+   * The product that was found, as a CPE.
+   *
    * @generated from field: string cpe_found = 2;
    */
   cpeFound: string;
@@ -431,56 +441,78 @@ export const AdvisoryEvent_Detection_ManualSchema: GenMessage<AdvisoryEvent_Dete
  */
 export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1"> & {
   /**
+   * The name of the scanner.
+   *
    * @generated from field: string scanner = 1;
    */
   scanner: string;
 
   /**
+   * The part of the package that was scanned.
+   *
    * @generated from field: string subpackage = 2;
    */
   subpackage: string;
 
   /**
+   * What the scanner calls the part.
+   *
    * @generated from field: string component_id = 3;
    */
   componentId: string;
 
   /**
+   * The vulnerable part.
+   *
    * @generated from field: string component = 4;
    */
   component: string;
 
   /**
+   * Its version.
+   *
    * @generated from field: string component_version = 5;
    */
   componentVersion: string;
 
   /**
+   * What sort of part it is.
+   *
    * @generated from field: string component_type = 6;
    */
   componentType: string;
 
   /**
+   * Where in the artifact it lies.
+   *
    * @generated from field: string component_location = 7;
    */
   componentLocation: string;
 
   /**
+   * The version of the artifact that was scanned.
+   *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion: string;
 
   /**
+   * The version of the scanner.
+   *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion: string;
 
   /**
+   * When the scanner's database was made.
+   *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt: string;
 
   /**
+   * The checksum of the scanner's database.
+   *
    * @generated from field: string grype_db_checksum = 11;
    */
   grypeDbChecksum: string;
@@ -500,26 +532,36 @@ export const AdvisoryEvent_Detection_ScanV1Schema: GenMessage<AdvisoryEvent_Dete
  */
 export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed"> & {
   /**
+   * The first version that is free of it.
+   *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion: string;
 
   /**
+   * More about it.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
 
   /**
+   * The version of the scanner.
+   *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion: string;
 
   /**
+   * When the scanner's database was made.
+   *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt: string;
 
   /**
+   * The checksum of the scanner's database.
+   *
    * @generated from field: string grype_db_checksum = 5;
    */
   grypeDbChecksum: string;
@@ -539,6 +581,8 @@ export const AdvisoryEvent_FixedSchema: GenMessage<AdvisoryEvent_Fixed> = /*@__P
  */
 export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -558,11 +602,15 @@ export const AdvisoryEvent_TruePositiveDeterminationSchema: GenMessage<AdvisoryE
  */
 export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination"> & {
   /**
+   * The reason.
+   *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type type = 1;
    */
   type: AdvisoryEvent_FalsePositiveDetermination_Type;
 
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
@@ -642,6 +690,8 @@ export const AdvisoryEvent_FalsePositiveDetermination_TypeSchema: GenEnum<Adviso
  */
 export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -661,6 +711,8 @@ export const AdvisoryEvent_AnalysisNotPlannedSchema: GenMessage<AdvisoryEvent_An
  */
 export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -680,6 +732,8 @@ export const AdvisoryEvent_FixNotPlannedSchema: GenMessage<AdvisoryEvent_FixNotP
  */
 export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix"> & {
   /**
+   * The reason in words.
+   *
    * @generated from field: string note = 1;
    */
   note: string;
@@ -699,11 +753,15 @@ export const AdvisoryEvent_PendingUpstreamFixSchema: GenMessage<AdvisoryEvent_Pe
  */
 export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched"> & {
   /**
+   * The versions that are free of it.
+   *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions: string[];
 
   /**
+   * More about it.
+   *
    * @generated from field: string note = 2;
    */
   note: string;
@@ -887,6 +945,8 @@ export const ListAdvisoriesRequestSchema: GenMessage<ListAdvisoriesRequest> = /*
  */
 export type ListAdvisoriesResponse = Message<"platform.vulnerabilities.v2beta1.ListAdvisoriesResponse"> & {
   /**
+   * The advisories of this page.
+   *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.Advisory advisories = 1;
    */
   advisories: Advisory[];
