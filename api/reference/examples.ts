@@ -164,6 +164,6 @@ export const fieldExamples: Readonly<Record<string, string>> = {
   pageToken: 'BQ4uJ1mW',
   orderBy: 'name desc',
   updateMask: 'description',
-  code: 'M2mFsbG93ZWQtdG8tc2lnbi1pbi1mcm9tLWVsc2V3aGU',
+  code: 'CQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
   uidp: groupUid,
 }

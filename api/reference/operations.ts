@@ -110,7 +110,7 @@ function operationOf(method: Method, binding: HttpBinding, id: string): Operatio
     verb: binding.verb,
     path: binding.path.replaceAll(/\{([^=}]+)(?:=[^}]*)?\}/g, '{$1}'),
     variables,
-    query: isForm ? [] : queryOf(desc.input, binding, variables),
+    query: isForm ? [] : queryOf(method, binding, variables),
     body: isForm ? formOf(desc.input) : bodyOf(desc.input, binding, variables),
     summary: summary.replace(/\.$/, ''),
     about: rest,
@@ -134,11 +134,14 @@ function fieldAt(message: DescMessage, [first, ...others]: string[]): DescField 
   return fieldAt(field.message, others)
 }
 
-function queryOf(input: DescMessage, { body }: HttpBinding, variables: Variable[]): Query[] {
+function queryOf({ desc, isStream }: Method, { body }: HttpBinding, variables: Variable[]): Query[] {
   if (body === '*') return []
-  const bound = new Set([body, ...variables.map(({ name }) => name)])
-  return input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => leavesOf(field, ''))
+  const bound = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? paging : [])])
+  return desc.input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => leavesOf(field, ''))
 }
+
+/** A stream is asked for what a list is asked for, but has no pages and refuses these. */
+const paging = ['page_size', 'page_token', 'skip']
 
 /** What JSON writes as text is one value; any other message is looked into. */
 const texts = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
