@@ -7,18 +7,19 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { groupUid } from '@stemma/api/reference/examples.ts'
+import { faults } from '@stemma/api/reference/faults.ts'
 import type { OpenApi } from '@stemma/api/reference/openapi.ts'
 import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import { bodySample } from '@stemma/api/reference/sample.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Door } from '../server/testing/doors.ts'
+import type { Door, ErrorBody } from '../server/testing/doors.ts'
 import { restDoor } from '../server/testing/doors.ts'
 import type { Platform } from '../server/testing/platform.ts'
 import { startPlatform } from '../server/testing/platform.ts'
 import { matrix } from './access-matrix.ts'
-import { violations } from './examples.ts'
 
 const document = makeOpenApi('http://localhost:8080')
 const operations = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -31,6 +32,7 @@ type Content = Record<
 >
 type Operation = JsonObject & {
   operationId: string
+  parameters?: { example?: string }[]
   requestBody?: { content: Content }
   responses: Record<string, { content?: Content }>
 }
@@ -110,6 +112,17 @@ describe('the OpenAPI document', () => {
           if (example) fits(example, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
       })
     }
+
+    test('of parameters as well', () => {
+      let found = 0
+      for (const { path, verb, operation } of operations)
+        for (const [at, { example }] of (operation.parameters ?? []).entries()) {
+          if (example === undefined) continue
+          found++
+          fits(example, 'paths', path, verb, 'parameters', String(at), 'schema')
+        }
+      assert.ok(found > 40)
+    })
 
     test('of errors as well', () => {
       const { responses } = document.components as unknown as {
@@ -201,10 +214,41 @@ describe('a server', () => {
   })
 
   test('says of faults what the examples say', async () => {
-    const { invalid } = (await import('@stemma/api/reference/faults.ts')).faults
-    const request = { parent: platform.owner.organization, group: {} }
-    const { error } = await door.call(GroupsService.method.createGroup, request, platform.owner.token)
-    assert.deepEqual(error, invalid.examples['a field that is wrong'])
-    assert.deepEqual(error && violations(error), ['name'])
+    const { createGroup, deleteGroup, getGroup, updateGroup } = GroupsService.method
+    const { createRepo } = ReposService.method
+    const { organization: parent, token } = platform.owner
+    const stranger = await platform.found('elsewhere')
+    const full = await makeGroup()
+    await make(createRepo, { parent: full, repo: { name: 'static' } })
+    const unknown = `${parent}/${'0'.repeat(16)}`
+    const met = {
+      'a field that is wrong': await door.call(createGroup, { parent, group: {} }, token),
+      'a group that is not empty': await door.call(deleteGroup, { uid: full }, token),
+      'no token': await door.call(getGroup, { uid: full }),
+      'a capability that is not held': await door.call(getGroup, { uid: full }, stranger.token),
+      'an unknown uid': await door.call(getGroup, { uid: unknown }, token),
+      'a name that is taken': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
+      'an old ETag': await holding('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
+    }
+    const told = Object.assign({}, ...Object.values(faults).map(({ examples }) => examples))
+    assert.deepEqual(Object.keys(met).sort(), Object.keys(told).sort())
+    for (const [name, { error }] of Object.entries(met)) {
+      const text = JSON.stringify(error).replaceAll(full, groupUid).replaceAll(unknown, groupUid)
+      assert.deepEqual(JSON.parse(text), told[name], name)
+    }
+  })
+
+  /** A door that sends If-Match with every call. */
+  const holding = (etag: string): Pick<Door, 'call'> => ({
+    async call(_, request, token) {
+      const { uid, ...group } = request.group as JsonObject
+      const response = await fetch(`${platform.url}/iam/v2beta1/groups/${uid}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${token}`, 'if-match': etag, 'content-type': 'application/json' },
+        body: JSON.stringify(group),
+      })
+      assert.equal(response.status, 412)
+      return { error: (await response.json()) as ErrorBody }
+    },
   })
 })

@@ -9,10 +9,16 @@ export type Fault = { status: number; name: string; about: string; examples: Rec
 const domain = 'iam.stemma.dev'
 const typePrefix = 'type.googleapis.com/google.rpc.'
 
-const body = (code: number, reason: string, message: string, ...details: JsonObject[]): JsonObject => ({
+const body = (
+  code: number,
+  reason: string,
+  message: string,
+  detail: JsonObject[] = [],
+  more: JsonObject = {},
+): JsonObject => ({
   code,
   message,
-  details: [{ '@type': `${typePrefix}ErrorInfo`, reason, domain }, ...details],
+  details: [{ '@type': `${typePrefix}ErrorInfo`, reason, domain, ...more }, ...detail],
 })
 
 const nameFault = 'is required and must match "^[a-z0-9 ._-]{1,}$"'
@@ -25,14 +31,18 @@ export const faults = {
     about:
       'Something in the request is wrong (code 3, with the fields), or what is there stands against it (code 9).',
     examples: {
-      'a field that is wrong': body(3, 'INVALID_ARGUMENT', `Invalid argument: name: ${nameFault}`, {
-        '@type': `${typePrefix}BadRequest`,
-        fieldViolations: [{ field: 'name', description: nameFault }],
-      }),
-      'a group that is not empty': body(9, 'FAILED_PRECONDITION', `Precondition failed: ${notEmpty}`, {
-        '@type': `${typePrefix}PreconditionFailure`,
-        violations: [{ type: 'RESOURCE_NOT_EMPTY', description: notEmpty }],
-      }),
+      'a field that is wrong': body(3, 'INVALID_ARGUMENT', `Invalid argument: name: ${nameFault}`, [
+        {
+          '@type': `${typePrefix}BadRequest`,
+          fieldViolations: [{ field: 'name', description: nameFault }],
+        },
+      ]),
+      'a group that is not empty': body(9, 'FAILED_PRECONDITION', `Precondition failed: ${notEmpty}`, [
+        {
+          '@type': `${typePrefix}PreconditionFailure`,
+          violations: [{ type: 'RESOURCE_NOT_EMPTY', description: notEmpty }],
+        },
+      ]),
     },
   },
   unauthenticated: {
@@ -56,6 +66,8 @@ export const faults = {
         7,
         'PERMISSION_DENIED',
         `Permission denied: groups.list denied on resource ${groupUid} (or it might not exist)`,
+        [],
+        { metadata: { permission: 'groups.list', resource: groupUid } },
       ),
     },
   },
@@ -64,11 +76,13 @@ export const faults = {
     name: 'NotFound',
     about: 'There is none, in a place where the caller would see it (code 5).',
     examples: {
-      'an unknown uid': body(5, 'NOT_FOUND', `Not found: no Group with uid ${groupUid}`, {
-        '@type': `${typePrefix}ResourceInfo`,
-        resourceType: 'platform.iam.v2beta1.Group',
-        resourceName: groupUid,
-      }),
+      'an unknown uid': body(5, 'NOT_FOUND', `Not found: no Group with uid ${groupUid}`, [
+        {
+          '@type': `${typePrefix}ResourceInfo`,
+          resourceType: 'platform.iam.v2beta1.Group',
+          resourceName: groupUid,
+        },
+      ]),
     },
   },
   taken: {

@@ -1,6 +1,8 @@
 // The contract as an OpenAPI 3.1 document.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { isRequired, rulesOf } from '../method.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { groupUid } from './examples.ts'
 import type { Fault } from './faults.ts'
 import { faults, faultsOf, statusSchema } from './faults.ts'
 import { introduction } from './introduction.ts'
@@ -20,7 +22,7 @@ export function makeOpenApi(baseUrl: string): OpenApi {
     openapi: '3.1.0',
     info: {
       title: 'Stemma',
-      version: '0.1.0',
+      version: manifest.version,
       summary: 'Organizations as a tree of groups, with identities, roles and access',
       description: introduction,
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
@@ -137,6 +139,14 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
 const isUidField = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
+/** What one does not guess from the type. */
+const queryExamples: Record<string, string> = {
+  order_by: 'created_at desc',
+  update_mask: 'name,description',
+  descendants_of: groupUid,
+  children_of: groupUid,
+}
+
 function queryParameter(schemas: Schemas, { name, field }: Query): Schema {
   const { description, deprecated, ...schema } = fieldSchema(schemas, field, 'draft')
   return {
@@ -147,6 +157,7 @@ function queryParameter(schemas: Schemas, { name, field }: Query): Schema {
     ...(deprecated ? { deprecated } : {}),
     ...(field.fieldKind === 'map' ? { style: 'deepObject' } : {}),
     schema,
+    ...(field.name in queryExamples && !field.enum ? { example: queryExamples[field.name] } : {}),
   }
 }
 
