@@ -132,14 +132,14 @@ export const faults = {
 
 /** Those that an operation may answer with; others are told once, for all. */
 export function faultsOf(operation: Operation): Fault[] {
-  const { method, variables, verb, body: sent, takesIfMatch } = operation
+  const { method, variables, body: sent, takesIfMatch } = operation
   const { access } = method
   const takesToken = !access?.open || access.credential !== ''
   return [
     faults.invalid,
     ...(takesToken ? [faults.unauthenticated, faults.denied] : []),
     ...(variables.length > 0 ? [faults.absent] : []),
-    ...(verb === 'GET' || verb === 'DELETE' ? [] : [faults.taken]),
+    ...(sent?.type === 'application/json' ? [faults.taken] : []),
     ...(takesIfMatch ? [faults.changed] : []),
     ...(sent ? [faults.large, faults.type] : []),
     ...(method.isStream || access?.open ? [faults.often] : []),

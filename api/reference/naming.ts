@@ -8,12 +8,8 @@ export const shortName = (typeName: string) => typeName.replace(/^platform\./, '
 export const versionOf = (typeName: string) => /\.(v\d\w*)\./.exec(typeName)?.[1] ?? 'v1'
 
 /** `Role bindings` of `RoleBindingsService`. */
-export function titleOf({ name }: DescService): string {
-  const words = name
-    .replace(/Service$/, '')
-    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return words === 'Auth' ? 'Who am I' : words
-}
+export const titleOf = ({ name }: DescService) =>
+  name.replace(/Service$/, '').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 /** Names the page of a service: `iam-v2beta1-role-bindings`. */
 export function slugOf(service: DescService): string {

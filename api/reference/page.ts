@@ -53,9 +53,7 @@ function operationPart(operation: Operation, types: Map<string, DescMessage | De
   const side: Side = body?.isPartial ? 'change' : 'draft'
   return {
     operation,
-    anchor: anchorOf(
-      `${method.desc.name}${id.endsWith(method.desc.name) ? '' : ` ${verb} ${id.split('.').at(-1)}`}`,
-    ),
+    anchor: anchorOf(method.desc.name + id.slice(shortName(method.name).length)),
     title: `${verb} ${path}`,
     parameters: [
       ...variables.map(({ name, field }) => ({ ...rowOf(field, 'draft', name), notes: ['in the path'] })),

@@ -10,13 +10,15 @@ import { script, style } from './look.ts'
 
 export { policy } from './look.ts'
 
+const services = describeServices()
+
 export function indexPage(): string {
   return page(
     'API reference',
     html`<section>${prose(introduction)}</section>
 <search hidden><label for="words">Find a call</label><input id="words" type="search" autocomplete="off">
 <output class="quiet"></output></search>
-${describeServices().map(serviceSection)}
+${services.map(serviceSection)}
 <section id="errors"><h2>Errors</h2><dl>${Object.values(faults).map(
       ({ status, name, about }) => html`<dt>${status} ${name}</dt><dd>${inline(about)}</dd>`,
     )}</dl></section>
@@ -44,7 +46,7 @@ const breakable = (path: string) =>
   path.split('/').map((part, at) => html`${at > 0 && new Html('/<wbr>')}${part}`)
 
 export function servicePage(slug: string): string {
-  const service = describeServices().find((one) => one.slug === slug)
+  const service = services.find((one) => one.slug === slug)
   if (!service) throw new Error(`there is no page ${slug}`)
   const { operations, types } = pageOf(service)
   return page(
@@ -101,8 +103,9 @@ function rowList(rows: Row[]): Html {
 function linked(text: string, typeName: string | undefined): Html {
   if (typeName === undefined) return html`${text}`
   const name = localName(typeName)
-  const [before = '', after = ''] = text.split(name)
-  return html`${before}<a href="#${anchorOf(`type ${name}`)}">${name}</a>${after}`
+  const at = text.indexOf(name)
+  const link = html`<a href="#${anchorOf(`type ${name}`)}">${name}</a>`
+  return html`${text.slice(0, at)}${link}${text.slice(at + name.length)}`
 }
 
 const prose = (text: string) =>
