@@ -62,12 +62,15 @@ onEachStore('the token exchange', (engine) => {
   const list = async (token: string) =>
     (await (doors[0] as Door).call(listGroups, {}, token)).body?.totalCount
 
-  test('a workload gets a token for an hour, by query, by form and over gRPC', async () => {
+  test('a workload gets a token for an hour, by query, by form, as JSON and over gRPC', async () => {
     const bearer = await issuer.sign()
     const query = new URLSearchParams({ aud: 'http://stemma.test', identity })
     const headers = { authorization: `Bearer ${bearer}` }
     const form = { 'content-type': 'application/x-www-form-urlencoded', ...headers }
+    const json = { 'content-type': 'application/json', ...headers }
+    const body = JSON.stringify({ aud: ['http://stemma.test'], identity })
     const answers = [
+      await fetch(`${platform.url}/sts/exchange`, { method: 'POST', headers: json, body }),
       await fetch(`${platform.url}/sts/exchange?${query}`, { headers }),
       await fetch(`${platform.url}/sts/exchange?${query}`, { method: 'POST', headers }),
       await fetch(`${platform.url}/sts/exchange`, { method: 'POST', headers: form, body: query }),

@@ -677,7 +677,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.BatchCreateRoleBindingsRequest.requests": "The bindings to create; a parent of their own must be the same.",
   "platform.iam.v2beta1.BatchCreateRoleBindingsRequest.role_uid": "The role of those that name none.",
   "platform.iam.v2beta1.BatchCreateRoleBindingsResponse.role_bindings": "The bindings, in the order of the requests.",
-  "platform.oidc.SecurityTokenService": "Turns tokens of others into tokens of this server. The token to exchange is the bearer of the call; what is asked for comes in the query or in a form, never as JSON.",
+  "platform.oidc.SecurityTokenService": "Turns tokens of others into tokens of this server. The token to exchange is the bearer of the call; what is asked for comes in the query, in a form or as JSON.",
   "platform.oidc.SecurityTokenService.Exchange": "Assumes an identity: answers an access token, valid for one hour, for whoever presents a token that the identity recognises. Without an identity, the person that the token's issuer and subject name.",
   "platform.oidc.SecurityTokenService.ExchangeRefreshToken": "Answers a new pair of tokens for a refresh token, which is used up by it. One that comes again ends all that came from the same sign-in.",
   "platform.oidc.ExchangeRequest.aud": "Whom the access token is for; the base URL of this server unless given.",

@@ -7,6 +7,7 @@ import { FieldBehavior } from '@stemma/api/gen/google/api/field_behavior_pb.ts'
 import type { UpdateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import type { HttpBinding } from '@stemma/api/method.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import { StatusError } from '../../aip/errors.ts'
@@ -74,6 +75,17 @@ describe('POST', () => {
       group: { name: 'n', description: 'd' },
     })
     assert.deepEqual(create('', '{"name":"n"}'), { group: { name: 'n' } })
+  })
+
+  test('takes a whole request as JSON where the contract names no body', () => {
+    const sts = makeRoutes(describeMethods(SecurityTokenService).map((method) => ({ method })))
+    const { input } = SecurityTokenService.method.exchange
+    const exchange = (query: string, body: string) =>
+      jsonOf(input, 'POST', `/sts/exchange${query}`, body, sts)
+    assert.deepEqual(exchange('', '{"aud":["a","b"],"identity":"i"}'), { aud: ['a', 'b'], identity: 'i' })
+    assert.deepEqual(exchange('?aud=a', '{"identity":"i"}'), { aud: ['a'], identity: 'i' })
+    assert.deepEqual(exchange('?aud=a', ''), { aud: ['a'] })
+    assertRefused(() => exchange('', '{"identity":'), undefined, /not well-formed JSON/)
   })
 
   test('takes an empty body for an empty resource', () => {

@@ -20,7 +20,9 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   })
-  if (bodyField === '*') readJson(request, parse(body))
+  // Published clients send what is asked of the exchange as JSON, although the contract names no body for it.
+  const isWhole = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
+  if (isWhole) readJson(request, parse(body))
   else if (bodyField !== '') readResource(request, bodyField, parse(body), route.binding.verb === 'PATCH')
   for (const [path, value] of fields) setText(request, path, value)
   return request.message

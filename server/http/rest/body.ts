@@ -11,6 +11,7 @@ const contentTypeOf = (request: IncomingMessage) =>
   (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
 export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType
+export const isJson = (request: IncomingMessage) => jsonType.test(contentTypeOf(request))
 
 /** JSON, said to be so or not said to be anything; and JSON as `curl -d` sends it, under the type of a form. */
 export async function readJsonText(request: IncomingMessage, response: ServerResponse): Promise<string> {

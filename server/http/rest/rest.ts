@@ -11,7 +11,7 @@ import { ownSegments } from '../names.ts'
 import type { Client, Streams } from '../streams.ts'
 import { splitTarget } from '../target.ts'
 import { bindRequest } from './bind.ts'
-import { isForm, isHeldBack, isLongUnread, readJsonText, readText } from './body.ts'
+import { isForm, isHeldBack, isJson, isLongUnread, readJsonText, readText } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-body.ts'
 import { linesType, openLines, requireChunks } from './lines.ts'
@@ -207,7 +207,9 @@ function readRequest(
 ): Message | Promise<Message> {
   if (match.route.binding.body !== '')
     return readJsonText(request, response).then((body) => bindRequest(match, query, body))
-  if (request.method !== 'POST' || !isForm(request)) return bindRequest(match, query, '')
+  if (request.method !== 'POST') return bindRequest(match, query, '')
+  if (isJson(request)) return readText(request, response).then((body) => bindRequest(match, query, body))
+  if (!isForm(request)) return bindRequest(match, query, '')
   return readText(request, response).then((form) =>
     bindRequest(match, [query, form].filter(Boolean).join('&'), ''),
   )

@@ -178,7 +178,7 @@ export const TokenPairSchema: GenMessage<TokenPair> = /*@__PURE__*/
 
 /**
  * Turns tokens of others into tokens of this server. The token to exchange is the bearer of the call; what is
- * asked for comes in the query or in a form, never as JSON.
+ * asked for comes in the query, in a form or as JSON.
  *
  * @generated from service platform.oidc.SecurityTokenService
  */
