@@ -1,0 +1,72 @@
+// Clients that people already have, against a server of ours: the published Go SDK as its users call it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { Door } from '@stemma/server/testing/doors.ts'
+import { grpcDoor } from '@stemma/server/testing/doors.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import type { ForeignIssuer } from './foreign-issuer.ts'
+import { startIssuer } from './foreign-issuer.ts'
+import { buildGoProgram } from './go-program.ts'
+import { addAccount, password, startSignIn } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const ada = 'ada@example.com'
+const built = await buildGoProgram()
+if (typeof built === 'string') console.log(`the published Go SDK was not tried: ${built}`)
+const program = typeof built === 'string' ? undefined : built
+after(() => program?.remove())
+
+onEachStore('the published Go SDK', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let door: Door
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    door = grpcDoor(platform.url)
+  })
+  after(async () => {
+    door.close()
+    await platform.stop()
+    await issuer.close()
+  })
+
+  async function make(method: Parameters<Door['call']>[0], request: JsonObject): Promise<string> {
+    const parent = platform.owner.organization
+    const { body, error } = await door.call(method, { parent, ...request }, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+
+  /** As its browser sign-in brings one. */
+  async function refreshTokenOf(email: string): Promise<string> {
+    const redirect = 'http://localhost:8085/callback?token=true&error=true'
+    const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.submit(await visitor.open(`/oauth?${query}`), { email, password })
+    return new URL(page.url).searchParams.get('refresh_token') ?? ''
+  }
+
+  test('signs in, and takes everything from its making to its end', {
+    skip: typeof built === 'string' ? built : false,
+  }, async () => {
+    const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
+    const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+    const identity = await make(IdentitiesService.method.createIdentity, {
+      identity: { name: 'robot', claimMatch },
+    })
+    await platform.bind(identity, 'owner', group)
+    await addAccount(platform, ada)
+    const ended = await program?.run(['-api', platform.url, '-group', group, '-identity', identity], {
+      IDENTITY_TOKEN: await issuer.sign({ aud: platform.config.authUrl }),
+      REFRESH_TOKEN: await refreshTokenOf(ada),
+    })
+    assert.equal(ended?.code, 0, `${ended?.stdout}\n${ended?.stderr}`)
+    assert.match(ended?.stdout ?? '', /\d{3} steps, all as expected\n$/)
+    assert.match(ended?.stdout ?? '', /organization is gone/)
+  })
+})

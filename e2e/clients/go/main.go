@@ -1,0 +1,91 @@
+// Clients walks the published SDK through a running server: it signs in by an exchange and takes every kind of
+// resource through its life by the clients of v2beta1 and of v1. It prints a line for each step, and ends with 1 if
+// anything was not as the SDK's users expect it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"chainguard.dev/sdk/auth"
+	v2beta1 "chainguard.dev/sdk/proto/chainguard/platform/clients/v2beta1"
+	"chainguard.dev/sdk/proto/platform"
+)
+
+const userAgent = "stemma-clients"
+
+// A server, and who calls it.
+type place struct {
+	api, issuer, audience string
+	// The group below which everything is made, where the identity is an owner.
+	group, identity string
+}
+
+// What a signed-in caller calls with.
+type clients struct {
+	v1 platform.Clients
+	v2 v2beta1.Clients
+}
+
+func main() {
+	var at place
+	flag.StringVar(&at.api, "api", "http://localhost:8080", "URL of the API")
+	flag.StringVar(&at.issuer, "issuer", "", "URL of the token issuer; the API's unless given")
+	flag.StringVar(&at.audience, "audience", "", "audience of access tokens; the API's URL unless given")
+	flag.StringVar(&at.group, "group", "", "uid of the group to work in")
+	flag.StringVar(&at.identity, "identity", "", "uid of the identity to assume, an owner of the group")
+	limit := flag.Duration("timeout", time.Minute, "how long all of it may take")
+	flag.Parse()
+	if at.issuer == "" {
+		at.issuer = at.api
+	}
+	if at.audience == "" {
+		at.audience = at.api
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+	defer cancel()
+	// Tokens come by the environment, since everybody on a machine can read the arguments of a program.
+	err := walkAll(platform.WithUserAgent(ctx, userAgent), at, os.Getenv("IDENTITY_TOKEN"), os.Getenv("REFRESH_TOKEN"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func walkAll(ctx context.Context, at place, identityToken, refreshToken string) error {
+	w := &walk{}
+	token := signIn(ctx, w, at, identityToken)
+	c, err := connect(ctx, at, token)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	walkIAM2(ctx, w, at, c)
+	walkIAM1(ctx, w, at, c)
+	walkRegistry(ctx, w, at, c)
+	walkSubscriptions(ctx, w, at, c)
+	walkPages(ctx, w, at, c)
+	walkStaticKeys(ctx, w, at, c)
+	if refreshToken != "" {
+		walkOrganization(ctx, w, at, refreshToken)
+	}
+	return w.verdict()
+}
+
+func connect(ctx context.Context, at place, token string) (clients, error) {
+	credential := auth.NewFromToken(ctx, "Bearer "+token, false)
+	v1, err := platform.NewPlatformClients(ctx, at.api, credential)
+	if err != nil {
+		return clients{}, err
+	}
+	v2, err := v2beta1.NewClients(ctx, at.api, userAgent, credential)
+	return clients{v1, v2}, err
+}
+
+func (c clients) close() {
+	_ = c.v1.Close()
+	_ = c.v2.Close()
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"chainguard.dev/sdk/auth"
+	iam2 "chainguard.dev/sdk/proto/chainguard/platform/iam/v2beta1"
+	iam1 "chainguard.dev/sdk/proto/platform/iam/v1"
+	"chainguard.dev/sdk/sts"
+)
+
+// What the Terraform provider does for a group without a parent: it makes it, has the person's token refreshed, and
+// goes on once v1 lists the group. In the end v1 must list it no more.
+func walkOrganization(ctx context.Context, w *walk, at place, refreshToken string) {
+	var organization string
+	exchanger := sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent))
+	as := func(name string, do func(c clients) error) {
+		w.step(name, func() error {
+			access, next, err := exchanger.Refresh(ctx, refreshToken)
+			if err != nil {
+				return err
+			}
+			if access == "" || next == "" || next == refreshToken {
+				return errors.New("both tokens must be new")
+			}
+			if _, err := auth.ExtractRefreshExpiry(next); err != nil {
+				return err
+			}
+			refreshToken = next
+			c, err := connect(ctx, at, access)
+			if err != nil {
+				return err
+			}
+			defer c.close()
+			return do(c)
+		})
+	}
+	isListed := func(c clients, want int) error {
+		answer, err := c.v1.IAM().Groups().List(ctx, &iam1.GroupFilter{Id: organization})
+		if err == nil && len(answer.GetItems()) != want {
+			err = fmt.Errorf("%d are listed, not %d", len(answer.GetItems()), want)
+		}
+		return err
+	}
+	as("organization create", func(c clients) error {
+		group := &iam2.Group{Name: "founded", Description: "by a client"}
+		made, err := c.v2.IAM().GroupsService().CreateGroup(ctx, &iam2.CreateGroupRequest{Group: group})
+		if err != nil {
+			return err
+		}
+		organization = made.GetUid()
+		return covers(group, made)
+	})
+	if organization == "" {
+		return
+	}
+	as("organization is listed by a refreshed token", func(c clients) error { return isListed(c, 1) })
+	as("organization takes a group", func(c clients) error {
+		life := groupLife2(ctx, c.v2.IAM(), organization)
+		life.kind = "  its " + life.kind
+		w.live(life)
+		return nil
+	})
+	as("organization delete", func(c clients) error {
+		_, err := c.v2.IAM().GroupsService().DeleteGroup(ctx, &iam2.DeleteGroupRequest{Uid: organization})
+		return err
+	})
+	as("organization is gone", func(c clients) error { return isListed(c, 0) })
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	events "chainguard.dev/sdk/proto/platform/events/v1"
+	registry "chainguard.dev/sdk/proto/platform/registry/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Repos and tags, which Terraform and others know by v1 alone.
+func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
+	c := signedIn.v1.Registry().Registry()
+	w.live(repoLife(ctx, c, at.group))
+	var repo *registry.Repo
+	isMade := w.step("v1 repo for tags", func() (err error) {
+		request := &registry.CreateRepoRequest{ParentId: at.group, Repo: &registry.Repo{Name: "tagged"}}
+		repo, err = c.CreateRepo(ctx, request)
+		return err
+	})
+	if !isMade {
+		return
+	}
+	w.live(tagLife(ctx, c, repo.GetId()))
+	w.step("v1 repo without tags", func() error {
+		_, err := c.DeleteRepo(ctx, &registry.DeleteRepoRequest{Id: repo.GetId()})
+		return err
+	})
+}
+
+func repoLife(ctx context.Context, c registry.RegistryClient, parent string) life {
+	made := &registry.Repo{
+		Name: "static", Bundles: []string{"base"}, Readme: "# Nothing in it",
+		CatalogTier: registry.CatalogTier_BASE, Aliases: []string{"static:latest"},
+	}
+	changed := &registry.Repo{Name: "static", Bundles: []string{"base", "featured"}, Readme: "# Almost nothing in it"}
+	list := func(filter *registry.RepoFilter) ([]*registry.Repo, error) {
+		answer, err := c.ListRepos(ctx, filter)
+		return answer.GetItems(), err
+	}
+	return life{
+		kind:    "v1 repo",
+		made:    told{made},
+		changed: told{changed},
+		create: func() (proto.Message, error) {
+			return c.CreateRepo(ctx, &registry.CreateRepoRequest{ParentId: parent, Repo: made})
+		},
+		get:  func(id string) (proto.Message, error) { return only(list(&registry.RepoFilter{Id: id})) },
+		list: func() ([]proto.Message, error) { return messages(list(&registry.RepoFilter{Uidp: childrenOf(parent)})) },
+		update: func(id string) (proto.Message, error) {
+			repo := proto.CloneOf(changed)
+			repo.Id = id
+			return c.UpdateRepo(ctx, repo)
+		},
+		remove: func(id string) error {
+			_, err := c.DeleteRepo(ctx, &registry.DeleteRepoRequest{Id: id})
+			return err
+		},
+	}
+}
+
+func tagLife(ctx context.Context, c registry.RegistryClient, repo string) life {
+	made := &registry.Tag{Name: "latest", Digest: "sha256:" + strings.Repeat("0", 64), Bundles: []string{"base"}}
+	changed := &registry.Tag{Name: "latest", Digest: "sha256:" + strings.Repeat("1", 64), Deprecated: true}
+	list := func(filter *registry.TagFilter) ([]*registry.Tag, error) {
+		answer, err := c.ListTags(ctx, filter)
+		return answer.GetItems(), err
+	}
+	return life{
+		kind:    "v1 tag",
+		made:    told{made},
+		changed: told{changed},
+		create: func() (proto.Message, error) {
+			return c.CreateTag(ctx, &registry.CreateTagRequest{RepoId: repo, Tag: made})
+		},
+		get:  func(id string) (proto.Message, error) { return only(list(&registry.TagFilter{Id: id})) },
+		list: func() ([]proto.Message, error) { return messages(list(&registry.TagFilter{Uidp: childrenOf(repo)})) },
+		update: func(id string) (proto.Message, error) {
+			tag := proto.CloneOf(changed)
+			tag.Id = id
+			return c.UpdateTag(ctx, tag)
+		},
+		remove: func(id string) error {
+			_, err := c.DeleteTag(ctx, &registry.DeleteTagRequest{Id: id})
+			return err
+		},
+	}
+}
+
+func walkSubscriptions(ctx context.Context, w *walk, at place, signedIn clients) {
+	c := signedIn.v1.IAM().Subscriptions()
+	made := &events.Subscription{Sink: "https://hooks.example.com/stemma"}
+	list := func(filter *events.SubscriptionFilter) ([]*events.Subscription, error) {
+		answer, err := c.List(ctx, filter)
+		return answer.GetItems(), err
+	}
+	w.live(life{
+		kind: "v1 subscription",
+		made: told{made},
+		create: func() (proto.Message, error) {
+			return c.Create(ctx, &events.CreateSubscriptionRequest{ParentId: at.group, Subscription: made})
+		},
+		get: func(id string) (proto.Message, error) { return only(list(&events.SubscriptionFilter{Id: id})) },
+		list: func() ([]proto.Message, error) {
+			return messages(list(&events.SubscriptionFilter{Uidp: childrenOf(at.group)}))
+		},
+		remove: func(id string) error {
+			_, err := c.Delete(ctx, &events.DeleteSubscriptionRequest{Id: id})
+			return err
+		},
+	})
+}
