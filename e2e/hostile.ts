@@ -197,7 +197,9 @@ export async function assertAllRefused(siege: Siege, cases: RestCase[]): Promise
 /** Every row of every table. */
 async function dump({ store }: Platform): Promise<string> {
   const scripts = (await loadMigrations()).map(({ script }) => script).join('\n')
-  const tables = [...scripts.matchAll(/^create table (\w+)/gm)].map(([, name]) => name as string) // the one group
+  const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the one group
+  const dropped = new Set(named(/^drop table (\w+)/gm))
+  const tables = named(/^create table (\w+)/gm).filter((table) => !dropped.has(table))
   const contents = tables.map(async (table) => {
     const rows = await store.query(sql`select * from ${raw(table)}`)
     return [table, rows.map((row) => JSON.stringify(row.map(printable))).sort()]
