@@ -17,7 +17,7 @@ import { Visitor } from './visitor.ts'
 const ada = 'ada@example.com'
 const built = await buildGoProgram()
 if (typeof built === 'string') console.log(`the published Go SDK was not tried: ${built}`)
-const program = typeof built === 'string' ? undefined : built
+const [program, skip] = typeof built === 'string' ? [undefined, built] : [built, false]
 after(() => program?.remove())
 
 onEachStore('the published Go SDK', (engine) => {
@@ -42,18 +42,15 @@ onEachStore('the published Go SDK', (engine) => {
     return body.uid as string
   }
 
-  /** As its browser sign-in brings one. */
-  async function refreshTokenOf(email: string): Promise<string> {
-    const redirect = 'http://localhost:8085/callback?token=true&error=true'
-    const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
+  /** A person who opens what the client tells them to, and ends at the client's own server. */
+  async function openAndSignIn(address: string): Promise<void> {
     const visitor = new Visitor(platform.url)
-    const page = await visitor.submit(await visitor.open(`/oauth?${query}`), { email, password })
-    return new URL(page.url).searchParams.get('refresh_token') ?? ''
+    const page = await visitor.submit(await visitor.open(address), { email: ada, password })
+    assert.equal((await fetch(page.url)).status, 200, page.text)
   }
 
-  test('signs in, and takes everything from its making to its end', {
-    skip: typeof built === 'string' ? built : false,
-  }, async () => {
+  test('signs in, and takes everything from its making to its end', { skip }, async () => {
+    assert.ok(program)
     const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
     const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
     const identity = await make(IdentitiesService.method.createIdentity, {
@@ -61,12 +58,13 @@ onEachStore('the published Go SDK', (engine) => {
     })
     await platform.bind(identity, 'owner', group)
     await addAccount(platform, ada)
-    const ended = await program?.run(['-api', platform.url, '-group', group, '-identity', identity], {
-      IDENTITY_TOKEN: await issuer.sign({ aud: platform.config.authUrl }),
-      REFRESH_TOKEN: await refreshTokenOf(ada),
-    })
-    assert.equal(ended?.code, 0, `${ended?.stdout}\n${ended?.stderr}`)
-    assert.match(ended?.stdout ?? '', /\d{3} steps, all as expected\n$/)
-    assert.match(ended?.stdout ?? '', /organization is gone/)
+    const args = ['-api', platform.url, '-group', group, '-identity', identity, '-person']
+    const token = await issuer.sign({ aud: platform.config.authUrl })
+    const running = program.start(args, { IDENTITY_TOKEN: token })
+    const [, address = ''] = await running.said(/open a browser to (\S+)\n/)
+    await openAndSignIn(address)
+    const { code, stdout, stderr } = await running.ended
+    assert.equal(code, 0, `${stdout}\n${stderr}`)
+    assert.match(stdout, /^ok {3}organization is gone\n\d{3} steps, all as expected\n$/m)
   })
 })

@@ -1,18 +1,25 @@
 // The program that calls with the published Go SDK, built with the Go of the machine. Its modules come from Go's own
 // cache, or from where the machine has them from.
-import type { ExecFileException } from 'node:child_process'
+import type { ExecFileException, ExecFileOptions } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pause } from './stemmad.ts'
 
 const source = join(import.meta.dirname, 'clients/go')
 const patience = { build: 180_000, run: 90_000 }
 
 export type Ended = { code: number | string; stdout: string; stderr: string }
 
+export type Running = {
+  /** What it has said on stdout, once that matches. */
+  said(pattern: RegExp): Promise<RegExpExecArray>
+  ended: Promise<Ended>
+}
+
 export type GoProgram = {
-  run(args: string[], env: NodeJS.ProcessEnv): Promise<Ended>
+  start(args: string[], env: NodeJS.ProcessEnv): Running
   remove(): Promise<void>
 }
 
@@ -29,9 +36,10 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
     GOFLAGS: '-mod=readonly',
     CGO_ENABLED: '0',
   }
-  const built = await run('go', ['build', '-buildvcs=false', '-o', program, '.'], env, patience.build, source)
+  const build = ['build', '-buildvcs=false', '-o', program, '.']
+  const built = await start('go', build, { env, timeout: patience.build, cwd: source }).ended
   if (built.code === 0)
-    return { run: (args, more) => run(program, args, { PATH: env.PATH, ...more }, patience.run), remove }
+    return { start: (args, own) => start(program, args, { env: own, timeout: patience.run }), remove }
   await remove()
   const reason = reasonOf(built)
   if (reason === undefined) throw new Error(`e2e/clients/go cannot be built:\n${built.stderr}`)
@@ -49,18 +57,28 @@ function reasonOf({ code, stderr }: Ended): string | undefined {
   return undefined
 }
 
-function run(
-  file: string,
-  args: string[],
-  env: NodeJS.ProcessEnv,
-  timeout: number,
-  cwd?: string,
-): Promise<Ended> {
-  return new Promise((resolve) => {
-    execFile(file, args, { env, timeout, ...(cwd && { cwd }) }, (error, stdout, stderr) => {
-      resolve({ code: codeOf(error), stdout, stderr })
-    })
+function start(file: string, args: string[], options: ExecFileOptions): Running {
+  let heard = ''
+  const { promise: ended, resolve } = Promise.withResolvers<Ended>()
+  const child = execFile(file, args, { ...options, encoding: 'utf8' }, (error, stdout, stderr) =>
+    resolve({ code: codeOf(error), stdout, stderr }),
+  )
+  child.stdout?.on('data', (chunk) => {
+    heard += chunk
   })
+  const said = async (pattern: RegExp) => {
+    let isOver = false
+    void ended.then(() => {
+      isOver = true
+    })
+    for (;;) {
+      const found = pattern.exec(heard)
+      if (found) return found
+      if (isOver) throw new Error(`it ended without saying ${pattern}:\n${heard}\n${(await ended).stderr}`)
+      await pause(20)
+    }
+  }
+  return { said, ended }
 }
 
 const codeOf = (error: ExecFileException | null) => (error ? (error.code ?? error.signal ?? 'unknown') : 0)

@@ -37,6 +37,7 @@ func main() {
 	flag.StringVar(&at.audience, "audience", "", "audience of access tokens; the API's URL unless given")
 	flag.StringVar(&at.group, "group", "", "uid of the group to work in")
 	flag.StringVar(&at.identity, "identity", "", "uid of the identity to assume, an owner of the group")
+	isPerson := flag.Bool("person", false, "also have a person sign in with a browser, and found an organization")
 	limit := flag.Duration("timeout", time.Minute, "how long all of it may take")
 	flag.Parse()
 	if at.issuer == "" {
@@ -47,15 +48,16 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
-	// Tokens come by the environment, since everybody on a machine can read the arguments of a program.
-	err := walkAll(platform.WithUserAgent(ctx, userAgent), at, os.Getenv("IDENTITY_TOKEN"), os.Getenv("REFRESH_TOKEN"))
+	// It comes by the environment, since everybody on a machine can read the arguments of a program.
+	identityToken := os.Getenv("IDENTITY_TOKEN")
+	err := walkAll(platform.WithUserAgent(ctx, userAgent), at, identityToken, *isPerson)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func walkAll(ctx context.Context, at place, identityToken, refreshToken string) error {
+func walkAll(ctx context.Context, at place, identityToken string, isPerson bool) error {
 	w := &walk{}
 	token := signIn(ctx, w, at, identityToken)
 	c, err := connect(ctx, at, token)
@@ -69,8 +71,8 @@ func walkAll(ctx context.Context, at place, identityToken, refreshToken string) 
 	walkSubscriptions(ctx, w, at, c)
 	walkPages(ctx, w, at, c)
 	walkStaticKeys(ctx, w, at, c)
-	if refreshToken != "" {
-		walkOrganization(ctx, w, at, refreshToken)
+	if isPerson {
+		walkOrganization(ctx, w, at)
 	}
 	return w.verdict()
 }

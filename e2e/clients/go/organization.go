@@ -4,17 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"chainguard.dev/sdk/auth"
+	"chainguard.dev/sdk/auth/login"
 	iam2 "chainguard.dev/sdk/proto/chainguard/platform/iam/v2beta1"
 	iam1 "chainguard.dev/sdk/proto/platform/iam/v1"
 	"chainguard.dev/sdk/sts"
 )
 
-// What the Terraform provider does for a group without a parent: it makes it, has the person's token refreshed, and
-// goes on once v1 lists the group. In the end v1 must list it no more.
-func walkOrganization(ctx context.Context, w *walk, at place, refreshToken string) {
-	var organization string
+// What the Terraform provider does for a group without a parent: a person signs in, it makes the group, has the
+// person's token refreshed, and goes on once v1 lists the group. In the end v1 must list it no more.
+func walkOrganization(ctx context.Context, w *walk, at place) {
+	var refreshToken, organization string
+	isSignedIn := w.step("sign-in with a browser", func() (err error) {
+		_, refreshToken, err = login.Login(ctx,
+			login.WithIssuer(at.issuer), login.WithAudience([]string{at.audience}), login.WithClientID("auth0"),
+			login.WithCreateRefreshToken(), login.WithSkipBrowser(), login.WithMessageWriter(os.Stdout))
+		return err
+	})
+	if !isSignedIn {
+		return
+	}
 	exchanger := sts.New(at.issuer, at.audience, sts.WithUserAgent(userAgent))
 	as := func(name string, do func(c clients) error) {
 		w.step(name, func() error {
