@@ -378,19 +378,21 @@ describe('health', () => {
 describe('reflection', () => {
   const listServices = Buffer.from([58, 0])
   for (const version of ['v1', 'v1alpha']) {
-    test(`${version} lists the services and gives their files`, async () => {
+    test(`${version} lists the services and gives their files, and those of what errors carry`, async () => {
       const session = connectTo(await openDoor())
       const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
       const { body, headers } = await call(session, path, frame(listServices))
       assert.equal(headers['grpc-status'], '0')
       assert.match(body.toString('latin1'), /platform\.iam\.v2beta1\.GroupsService/)
-      const symbol = Buffer.from('platform.iam.v2beta1.GroupsService')
-      const find = Buffer.concat([Buffer.of(34, symbol.length), symbol])
-      const files = await call(session, path, frame(find))
-      assert.match(files.body.toString('latin1'), /platform\/iam\/v2beta1\/group\.proto/)
-      const stream = Buffer.from('platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv')
-      const found = await call(session, path, frame(Buffer.concat([Buffer.of(34, stream.length), stream])))
-      assert.match(found.body.toString('latin1'), /ExportAdvisoriesOsv/)
+      const fileOf = async (name: string) => {
+        const symbol = Buffer.from(name)
+        const find = Buffer.concat([Buffer.of(34, symbol.length), symbol])
+        return (await call(session, path, frame(find))).body.toString('latin1')
+      }
+      assert.match(await fileOf('platform.iam.v2beta1.GroupsService'), /platform\/iam\/v2beta1\/group\.proto/)
+      const stream = 'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv'
+      assert.match(await fileOf(stream), /ExportAdvisoriesOsv/)
+      assert.match(await fileOf('google.rpc.ErrorInfo'), /google\/rpc\/error_details\.proto/)
     })
   }
 })

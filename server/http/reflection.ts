@@ -4,6 +4,7 @@ import { toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { Server } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
+import { file_google_rpc_error_details } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 
 export function addReflection(server: Server, services: readonly DescService[]): void {
   const files = new Map<string, Buffer>()
@@ -13,6 +14,8 @@ export function addReflection(server: Server, services: readonly DescService[]):
     file.dependencies.forEach(add)
   }
   for (const service of services) add(service.file)
+  // No method names what errors carry; clients look it up to show it.
+  add(file_google_rpc_error_details)
   const everything = { fileDescriptorProtos: [...files.values()] }
   const names = services.map(({ typeName }) => typeName)
   type Package = ConstructorParameters<typeof ReflectionService>[0]
