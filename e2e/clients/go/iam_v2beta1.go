@@ -329,6 +329,15 @@ func walkPages(ctx context.Context, w *walk, at place, signedIn clients) {
 		}
 		return nil
 	})
+	w.step("v2beta1 list by name", func() error {
+		// As Terraform's data source finds a group.
+		request := &iam.ListGroupsRequest{Uidp: childrenOf(at.group), Name: "page-3"}
+		group, err := only(c.ListGroupsAll(ctx, request))
+		if err != nil {
+			return err
+		}
+		return covers(&iam.Group{Name: "page-3"}, group)
+	})
 	for _, uid := range made {
 		w.step("delete "+uid, func() error {
 			_, err := c.GroupsService().DeleteGroup(ctx, &iam.DeleteGroupRequest{Uid: uid})

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
+	registry2 "chainguard.dev/sdk/proto/chainguard/platform/registry/v2beta1"
 	events "chainguard.dev/sdk/proto/platform/events/v1"
 	registry "chainguard.dev/sdk/proto/platform/registry/v1"
 	"google.golang.org/protobuf/proto"
@@ -23,10 +25,27 @@ func walkRegistry(ctx context.Context, w *walk, at place, signedIn clients) {
 		return
 	}
 	w.live(tagLife(ctx, c, repo.GetId()))
+	w.step("v2beta1 repo as v1 made it", func() error {
+		return readRepo2(ctx, signedIn.v2.Registry(), at.group, repo)
+	})
 	w.step("v1 repo without tags", func() error {
 		_, err := c.DeleteRepo(ctx, &registry.DeleteRepoRequest{Id: repo.GetId()})
 		return err
 	})
+}
+
+// As Terraform's data sources find repos, by uid and by name.
+func readRepo2(ctx context.Context, c registry2.Clients, group string, repo *registry.Repo) error {
+	want := &registry2.Repo{Uid: repo.GetId(), Name: repo.GetName()}
+	got, err := c.ReposService().GetRepo(ctx, &registry2.GetRepoRequest{Uid: repo.GetId()})
+	if err != nil {
+		return err
+	}
+	listed, err := only(c.ListReposAll(ctx, &registry2.ListReposRequest{Name: &repo.Name, Uidp: childrenOf(group)}))
+	if err != nil {
+		return err
+	}
+	return errors.Join(covers(want, got), covers(want, listed), same(got, listed))
 }
 
 func repoLife(ctx context.Context, c registry.RegistryClient, parent string) life {
