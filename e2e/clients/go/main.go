@@ -65,6 +65,7 @@ func walkAll(ctx context.Context, at place, identityToken string, isPerson bool)
 		return err
 	}
 	defer c.close()
+	walkContract(ctx, w, c.v1)
 	walkIAM2(ctx, w, at, c)
 	walkIAM1(ctx, w, at, c)
 	walkRegistry(ctx, w, at, c)

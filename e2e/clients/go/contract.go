@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"chainguard.dev/sdk/proto/platform"
+	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+const label = "chainguard."
+
+// What the SDK knows and the server does not: it is passed over when it comes, and never sent.
+var notHere = map[protoreflect.FullName]bool{
+	"chainguard.platform.iam.v2beta1.IdentityProvider.scim":                               true,
+	"chainguard.platform.registry.Repo.custom_overlay":                                    true,
+	"chainguard.platform.registry.Repo.sync_config":                                       true,
+	"chainguard.platform.registry.v2beta1.Repo.custom_overlay":                            true,
+	"chainguard.platform.registry.v2beta1.Repo.sync_config":                               true,
+	"chainguard.platform.vulnerabilities.v1.AdvisoriesList.id":                            true,
+	"chainguard.platform.vulnerabilities.v1.AdvisoryEvent.component_location_changed":     true,
+	"chainguard.platform.vulnerabilities.v1.EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED": true,
+}
+
+// Holds what the server says of its services against what the SDK was made from: what both have must be the same on
+// the wire, in every field of every message, whether or not a step came by it.
+func walkContract(ctx context.Context, w *walk, c platform.Clients) {
+	services, files := []string{}, new(protoregistry.Files)
+	isRead := w.step("reflection", func() (err error) {
+		services, files, err = reflect(ctx, reflection.NewServerReflectionClient(c.Connection()))
+		return err
+	})
+	if !isRead {
+		return
+	}
+	for _, name := range services {
+		theirs, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(label + name))
+		if err != nil {
+			continue // the SDK does not know it, or this program does not use it
+		}
+		w.step("contract of "+name, func() error {
+			ours, err := files.FindDescriptorByName(protoreflect.FullName(name))
+			if err != nil {
+				return err
+			}
+			return sameService(ours.(protoreflect.ServiceDescriptor), theirs.(protoreflect.ServiceDescriptor))
+		})
+	}
+}
+
+// What is served, and the files that describe it.
+func reflect(ctx context.Context, c reflection.ServerReflectionClient) ([]string, *protoregistry.Files, error) {
+	stream, err := c.ServerReflectionInfo(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ask := func(request *reflection.ServerReflectionRequest) (*reflection.ServerReflectionResponse, error) {
+		if err := stream.Send(request); err != nil {
+			return nil, err
+		}
+		return stream.Recv()
+	}
+	answer, err := ask(&reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_ListServices{},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	set := map[string]*descriptorpb.FileDescriptorProto{}
+	for _, service := range answer.GetListServicesResponse().GetService() {
+		names = append(names, service.GetName())
+		answer, err := ask(&reflection.ServerReflectionRequest{
+			MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service.GetName()},
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, bytes := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
+			file := &descriptorpb.FileDescriptorProto{}
+			if err := proto.Unmarshal(bytes, file); err != nil {
+				return nil, nil, err
+			}
+			set[file.GetName()] = file
+		}
+	}
+	all := &descriptorpb.FileDescriptorSet{}
+	for _, file := range set {
+		all.File = append(all.File, file)
+	}
+	// Files that only have options are not among them.
+	files, err := protodesc.FileOptions{AllowUnresolvable: true}.NewFiles(all)
+	return names, files, errors.Join(err, stream.CloseSend())
+}
+
+func sameService(ours, theirs protoreflect.ServiceDescriptor) (err error) {
+	seen := map[protoreflect.FullName]bool{}
+	for at := range ours.Methods().Len() {
+		method := ours.Methods().Get(at)
+		other := theirs.Methods().ByName(method.Name())
+		if other == nil {
+			continue
+		}
+		if method.IsStreamingServer() != other.IsStreamingServer() {
+			err = errors.Join(err, fmt.Errorf("%s streams", method.Name()))
+		}
+		err = errors.Join(err,
+			sameMessage(method.Input(), other.Input(), seen), sameMessage(method.Output(), other.Output(), seen))
+	}
+	return err
+}
+
+func sameMessage(ours, theirs protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) (err error) {
+	if seen[ours.FullName()] {
+		return nil
+	}
+	seen[ours.FullName()] = true
+	for at := range theirs.Fields().Len() {
+		want := theirs.Fields().Get(at)
+		got := ours.Fields().ByNumber(want.Number())
+		switch {
+		case (got == nil) != notHere[want.FullName()]:
+			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
+		case got != nil:
+			err = errors.Join(err, sameField(got, want, seen))
+		}
+	}
+	return err
+}
+
+func sameField(ours, theirs protoreflect.FieldDescriptor, seen map[protoreflect.FullName]bool) error {
+	told := func(f protoreflect.FieldDescriptor) string {
+		return fmt.Sprint(f.JSONName(), " ", f.Kind(), " ", f.Cardinality(), " ", f.IsMap())
+	}
+	if told(ours) != told(theirs) {
+		return fmt.Errorf("%s is %q, not %q", theirs.FullName(), told(ours), told(theirs))
+	}
+	if theirs.Enum() != nil {
+		return sameEnum(ours.Enum(), theirs.Enum())
+	}
+	if theirs.Message() != nil {
+		return sameMessage(ours.Message(), theirs.Message(), seen)
+	}
+	return nil
+}
+
+func sameEnum(ours, theirs protoreflect.EnumDescriptor) (err error) {
+	for at := range theirs.Values().Len() {
+		want := theirs.Values().Get(at)
+		got := ours.Values().ByNumber(want.Number())
+		switch {
+		case (got == nil) != notHere[want.FullName()]:
+			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
+		case got != nil && got.Name() != want.Name():
+			err = errors.Join(err, fmt.Errorf("%s is %s", want.FullName(), got.Name()))
+		}
+	}
+	return err
+}
