@@ -2,20 +2,13 @@
 import type { DescField, DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
-import { http } from './gen/google/api/annotations_pb.ts'
 import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'
-import type { HttpRule } from './gen/google/api/http_pb.ts'
 import type { Access } from './gen/platform/common/access_pb.ts'
 import { access, scope } from './gen/platform/common/access_pb.ts'
 import type { FieldRules } from './gen/platform/common/rules_pb.ts'
 import { rules } from './gen/platform/common/rules_pb.ts'
-
-export type HttpBinding = {
-  verb: string
-  path: string
-  /** The request field that the body fills, `*` for the whole request, or `` for none. */
-  body: string
-}
+import type { HttpBinding } from './http-binding.ts'
+import { bindingsOf } from './http-binding.ts'
 
 export type Method = {
   desc: DescMethod
@@ -38,8 +31,7 @@ export function describeMethods(service: DescService): Method[] {
 }
 
 export function describeMethod(desc: DescMethod): Method {
-  const rule = hasOption(desc, http) ? getOption(desc, http) : undefined
-  const bindings = rule ? [rule, ...rule.additionalBindings].map(bindingOf) : []
+  const bindings = bindingsOf(desc)
   const body = bindings[0]?.body
   return {
     desc,
@@ -51,13 +43,6 @@ export function describeMethod(desc: DescMethod): Method {
     resource: desc.input.fields.find((field) => field.name === body),
     isStream: desc.methodKind === 'server_streaming',
   }
-}
-
-function bindingOf(rule: HttpRule): HttpBinding {
-  const { case: verb, value } = rule.pattern
-  if (verb === undefined) return { verb: '', path: '', body: rule.body }
-  if (verb === 'custom') return { verb: value.kind, path: value.path, body: rule.body }
-  return { verb: verb.toUpperCase(), path: value, body: rule.body }
 }
 
 function scopePath(message: DescMessage): DescField[] {

@@ -8,7 +8,7 @@ import type { UpdateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/gr
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
-import type { HttpBinding } from '@stemma/api/method.ts'
+import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { declare } from '../../testing/hand-made.ts'

@@ -1,5 +1,5 @@
 // Which endpoint a path means. The table is made once from the contract's http rules.
-import type { HttpBinding } from '@stemma/api/method.ts'
+import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { malformed } from '../../aip/errors.ts'
 import type { Endpoint } from '../door.ts'
 import type { Template } from './template.ts'

@@ -1,0 +1,189 @@
+// Calls to a server as JSON: sends a request, and again where that does no harm, and tells what came back.
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { Code } from '../gen/google/rpc/code_pb.ts'
+import { errorOf, StemmaError } from './errors.ts'
+import { readLines } from './lines.ts'
+import type { Retry } from './retry.ts'
+import { defaultRetry, withRetries } from './retry.ts'
+import type { Limit } from './time.ts'
+import { limit, unless } from './time.ts'
+import type { HttpRequest } from './transcode.ts'
+import { transcode } from './transcode.ts'
+
+/** Tells an access token whenever one is needed. */
+export type TokenSource = () => string | Promise<string>
+
+export type ConnectionOptions = {
+  /** Where the server is, such as `https://stemma.example.com`. */
+  baseUrl: string
+  token?: string | TokenSource | undefined
+  /** In milliseconds, for a whole call with all its attempts; of a stream, for each wait. A minute unless given. */
+  timeout?: number | undefined
+  retry?: Partial<Retry> | undefined
+  /** Sent with every call. */
+  headers?: Record<string, string> | undefined
+  fetch?: typeof fetch | undefined
+}
+
+export type CallOptions = {
+  /** Whoever aborts it gets its reason as the error. */
+  signal?: AbortSignal | undefined
+  timeout?: number | undefined
+  headers?: Record<string, string> | undefined
+  /** Whether it does no harm to send it twice. Reads do none. */
+  isRepeatable?: boolean | undefined
+  /** Gets the headers of the answer, such as its `ETag`. */
+  onHeaders?: ((headers: Headers) => void) | undefined
+}
+
+export type Connection = {
+  ask(method: DescMethod, request: JsonObject, options?: CallOptions): Promise<JsonObject>
+  /** The documents of a stream as they come. */
+  read(method: DescMethod, request: JsonObject, options?: CallOptions): AsyncGenerator<JsonObject, void>
+}
+
+const minute = 60_000
+
+export function connect(connection: ConnectionOptions): Connection {
+  const base = originOf(connection.baseUrl)
+  const { token } = connection
+  const retry = { ...defaultRetry, ...connection.retry }
+  const send = connection.fetch ?? globalThis.fetch
+
+  async function headersOf({ body }: HttpRequest, options: CallOptions): Promise<Headers> {
+    const headers = new Headers({ ...connection.headers, ...options.headers })
+    if (body) headers.set('content-type', 'application/json')
+    const bearer = typeof token === 'function' ? await token() : token
+    if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`)
+    return headers
+  }
+
+  /** One attempt; `take` reads the answer, which can fail by the connection as well. */
+  async function attempt<T>(
+    request: HttpRequest,
+    options: CallOptions,
+    signal: AbortSignal,
+    take: (answer: Response) => Promise<T>,
+  ): Promise<T> {
+    const headers = await unless(signal, headersOf(request, options))
+    const body = request.body ? { body: JSON.stringify(request.body) } : {}
+    const init = { method: request.verb, headers, ...body, signal, redirect: 'error' as const }
+    const answer = await reach(base, signal, () => send(base + request.target, init))
+    if (!answer.ok) {
+      const text = await reach(base, signal, () => answer.text())
+      throw errorOf(answer.status, answer.headers, text)
+    }
+    options.onHeaders?.(answer.headers)
+    return take(answer)
+  }
+
+  function begin<T>(
+    method: DescMethod,
+    json: JsonObject,
+    options: CallOptions,
+    { signal }: Limit,
+    take: (answer: Response) => Promise<T>,
+  ): Promise<T> {
+    const request = transcode(method, json)
+    const isRepeatable = options.isRepeatable ?? request.verb === 'GET'
+    return withRetries(
+      retry,
+      signal,
+      () => attempt(request, options, signal, take),
+      (error) => isRepeatable || wasRefused(error),
+    )
+  }
+
+  const limitOf = (options: CallOptions) => {
+    const timeout = options.timeout ?? connection.timeout ?? minute
+    return limit(timeout, () => tooLong(timeout), options.signal)
+  }
+
+  return {
+    async ask(method, json, options = {}) {
+      const time = limitOf(options)
+      try {
+        return await begin(method, json, options, time, async (answer) => {
+          const text = await reach(base, time.signal, () => answer.text())
+          return text === '' ? {} : parse(text, answer)
+        })
+      } finally {
+        time.clear()
+      }
+    },
+
+    async *read(method, json, options = {}) {
+      const time = limitOf(options)
+      try {
+        const body = await begin(method, json, options, time, async (answer) => answer.body)
+        if (body) yield* readLines(chunksOf(body, base, time))
+      } finally {
+        time.clear()
+      }
+    },
+  }
+}
+
+function originOf(baseUrl: string): string {
+  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new TypeError(`baseUrl must be an http or https URL, not ${JSON.stringify(baseUrl)}`)
+  return baseUrl.replace(/\/+$/, '')
+}
+
+/** Says what is wrong where the network is; what the signal says is said as it is. */
+async function reach<T>(base: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    signal.throwIfAborted()
+    throw new StemmaError(Code.UNAVAILABLE, `Unavailable: ${base} cannot be reached: ${wordsOf(cause)}`, {
+      cause,
+    })
+  }
+}
+
+type Failure = { message?: string; code?: string; cause?: unknown; errors?: unknown[] }
+
+/** Node keeps the reason in the cause, and where a name has several addresses, one for each of them. */
+function innermost(error: unknown): Failure {
+  const failure = (error ?? {}) as Failure
+  const inner = failure.cause ?? failure.errors?.[0]
+  return inner === undefined ? failure : innermost(inner)
+}
+
+const wordsOf = (error: unknown) => innermost(error).message || innermost(error).code || String(error)
+
+const refusals = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
+
+/** Whether nothing was sent at all. Browsers do not tell. */
+const wasRefused = (error: StemmaError) =>
+  error.status === undefined && refusals.includes(innermost(error).code ?? '')
+
+const tooLong = (timeout: number) =>
+  new StemmaError(Code.DEADLINE_EXCEEDED, `Deadline exceeded: no answer within ${timeout} ms`)
+
+function parse(text: string, { status, headers }: Response): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject
+  } catch (cause) {
+    const requestId = headers.get('x-request-id') ?? undefined
+    throw new StemmaError(Code.INTERNAL, 'Internal: the answer is not JSON', { status, requestId, cause })
+  }
+}
+
+/** The time is counted only while something is waited for. */
+async function* chunksOf(body: ReadableStream<Uint8Array>, base: string, time: Limit) {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      time.extend()
+      const { done, value } = await reach(base, time.signal, () => unless(time.signal, reader.read()))
+      if (done) return
+      time.pause()
+      yield value
+    }
+  } finally {
+    // Whoever leaves early lets the server know; what else is wrong has been told.
+    await reader.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,76 @@
+// Where access tokens come from when they have to be fetched. Each source remembers its token until shortly before
+// it expires, and whoever asks meanwhile waits for the same answer.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { ExchangeRequestSchema, RawToken } from '../gen/platform/oidc/sts_pb.ts'
+import { SecurityTokenService } from '../gen/platform/oidc/sts_pb.ts'
+import { createClient } from './client.ts'
+import type { ConnectionOptions, TokenSource } from './connection.ts'
+
+/** The issuer: its `baseUrl` is where tokens come from, which is the server itself unless it was set up otherwise. */
+export type Issuer = Omit<ConnectionOptions, 'token'>
+
+export type Fetched = {
+  token: string
+  /** In milliseconds since 1970. */
+  expiry: number
+}
+
+/** In milliseconds: how long before its end a token is no longer used, or a tenth of a shorter life. */
+const margin = 60_000
+
+export function remembering(fetchToken: () => Promise<Fetched>, now: () => number = Date.now): TokenSource {
+  let known: { token: string; until: number } | undefined
+  let underWay: Promise<string> | undefined
+
+  async function renew(): Promise<string> {
+    const asked = now()
+    const { token, expiry } = await fetchToken()
+    known = { token, until: expiry - Math.min(margin, (expiry - asked) / 10) }
+    return token
+  }
+
+  return () => {
+    if (known && now() < known.until) return known.token
+    underWay ??= renew().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+}
+
+export type ExchangeOptions = {
+  issuer: Issuer
+  /** A token of another issuer, such as that of a CI job. */
+  subject: string | TokenSource
+} & Pick<MessageInitShape<typeof ExchangeRequestSchema>, 'identity' | 'aud' | 'scopes' | 'cap'>
+
+/** Assumes an identity with the token of another issuer. */
+export function exchanging({ issuer, subject, ...request }: ExchangeOptions): TokenSource {
+  const sts = createClient(SecurityTokenService, { ...issuer, token: subject })
+  return remembering(async () => fetchedOf(await sts.exchange(request, { isRepeatable: true })))
+}
+
+export type RefreshOptions = {
+  issuer: Issuer
+  refreshToken: string
+  /** Gets each refresh token that takes the place of the one before; keep it, for the old one is used up. */
+  onRefreshToken?: ((refreshToken: string) => unknown) | undefined
+}
+
+/** Goes on with a sign-in. It must be the only one to use the refresh token: one that comes twice ends the sign-in. */
+export function refreshing({ issuer, refreshToken, onRefreshToken }: RefreshOptions): TokenSource {
+  let latest = refreshToken
+  const sts = createClient(SecurityTokenService, { ...issuer, token: () => latest })
+  return remembering(async () => {
+    const pair = await sts.exchangeRefreshToken({})
+    latest = pair.refreshToken?.token || latest
+    await onRefreshToken?.(latest)
+    return fetchedOf(pair.token)
+  })
+}
+
+function fetchedOf(raw: RawToken | undefined): Fetched {
+  if (!raw?.token) throw new TypeError('the issuer answered without a token')
+  return { token: raw.token, expiry: raw.expiry ? timestampMs(raw.expiry) : 0 }
+}

@@ -1,0 +1,25 @@
+// What the http rule of a call says: its verb, its path and what of the request its body is.
+import type { DescMethod } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import { http } from './gen/google/api/annotations_pb.ts'
+import type { HttpRule } from './gen/google/api/http_pb.ts'
+
+export type HttpBinding = {
+  verb: string
+  path: string
+  /** The request field that the body fills, `*` for the whole request, or `` for none. */
+  body: string
+}
+
+/** All of them, the one that clients use first. */
+export function bindingsOf(method: DescMethod): HttpBinding[] {
+  const rule = hasOption(method, http) ? getOption(method, http) : undefined
+  return rule ? [rule, ...rule.additionalBindings].map(bindingOf) : []
+}
+
+function bindingOf(rule: HttpRule): HttpBinding {
+  const { case: verb, value } = rule.pattern
+  if (verb === undefined) return { verb: '', path: '', body: rule.body }
+  if (verb === 'custom') return { verb: value.kind, path: value.path, body: rule.body }
+  return { verb: verb.toUpperCase(), path: value, body: rule.body }
+}
