@@ -3,6 +3,7 @@ import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { errorOf, StemmaError } from './errors.ts'
 import { readLines } from './lines.ts'
+import { reach, tooLong, wasRefused } from './reach.ts'
 import type { Retry } from './retry.ts'
 import { defaultRetry, withRetries } from './retry.ts'
 import type { Limit } from './time.ts'
@@ -54,30 +55,27 @@ export function connect(connection: ConnectionOptions): Connection {
     const headers = new Headers({ ...connection.headers, ...options.headers })
     if (body) headers.set('content-type', 'application/json')
     const bearer = typeof token === 'function' ? await token() : token
-    if (bearer !== undefined) headers.set('authorization', `Bearer ${bearer}`)
+    if (bearer !== undefined) headers.set('authorization', `Bearer ${checked(bearer)}`)
     return headers
   }
 
   /** One attempt; `take` reads the answer, which can fail by the connection as well. */
   async function attempt<T>(
-    request: HttpRequest,
-    options: CallOptions,
-    signal: AbortSignal,
+    target: string,
+    init: RequestInit & { signal: AbortSignal },
+    { onHeaders }: CallOptions,
     take: (answer: Response) => Promise<T>,
   ): Promise<T> {
-    const headers = await unless(signal, headersOf(request, options))
-    const body = request.body ? { body: JSON.stringify(request.body) } : {}
-    const init = { method: request.verb, headers, ...body, signal, redirect: 'error' as const }
-    const answer = await reach(base, signal, () => send(base + request.target, init))
+    const answer = await reach(base, init.signal, () => send(base + target, init))
     if (!answer.ok) {
-      const text = await reach(base, signal, () => answer.text())
+      const text = await reach(base, init.signal, () => answer.text())
       throw errorOf(answer.status, answer.headers, text)
     }
-    options.onHeaders?.(answer.headers)
+    onHeaders?.(answer.headers)
     return take(answer)
   }
 
-  function begin<T>(
+  async function begin<T>(
     method: DescMethod,
     json: JsonObject,
     options: CallOptions,
@@ -85,11 +83,18 @@ export function connect(connection: ConnectionOptions): Connection {
     take: (answer: Response) => Promise<T>,
   ): Promise<T> {
     const request = transcode(method, json)
+    const init = {
+      method: request.verb,
+      // A token is fetched with attempts of its own.
+      headers: await unless(signal, headersOf(request, options)),
+      ...(request.body && { body: JSON.stringify(request.body) }),
+      ...{ signal, redirect: 'error' as const },
+    }
     const isRepeatable = options.isRepeatable ?? request.verb === 'GET'
     return withRetries(
       retry,
       signal,
-      () => attempt(request, options, signal, take),
+      () => attempt(request.target, init, options, take),
       (error) => isRepeatable || wasRefused(error),
     )
   }
@@ -125,42 +130,20 @@ export function connect(connection: ConnectionOptions): Connection {
 }
 
 function originOf(baseUrl: string): string {
-  if (!/^https?:\/\//.test(baseUrl) || !URL.canParse(baseUrl))
-    throw new TypeError(`baseUrl must be an http or https URL, not ${JSON.stringify(baseUrl)}`)
+  const { protocol, username, password, search, hash } = URL.canParse(baseUrl) ? new URL(baseUrl) : nowhere
+  if (!/^https?:$/.test(protocol) || username + password + search + hash !== '')
+    throw new TypeError('baseUrl must be an http or https URL without a user, a query or a fragment')
   return baseUrl.replace(/\/+$/, '')
 }
 
-/** Says what is wrong where the network is; what the signal says is said as it is. */
-async function reach<T>(base: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    signal.throwIfAborted()
-    throw new StemmaError(Code.UNAVAILABLE, `Unavailable: ${base} cannot be reached: ${wordsOf(cause)}`, {
-      cause,
-    })
-  }
+const nowhere = { protocol: '', username: '', password: '', search: '', hash: '' }
+
+/** What is wrong with a header is told with the header itself, and a token is a secret. */
+function checked(token: string): string {
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TypeError('the token is empty or has characters that no token has')
+  return token
 }
-
-type Failure = { message?: string; code?: string; cause?: unknown; errors?: unknown[] }
-
-/** Node keeps the reason in the cause, and where a name has several addresses, one for each of them. */
-function innermost(error: unknown): Failure {
-  const failure = (error ?? {}) as Failure
-  const inner = failure.cause ?? failure.errors?.[0]
-  return inner === undefined ? failure : innermost(inner)
-}
-
-const wordsOf = (error: unknown) => innermost(error).message || innermost(error).code || String(error)
-
-const refusals = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']
-
-/** Whether nothing was sent at all. Browsers do not tell. */
-const wasRefused = (error: StemmaError) =>
-  error.status === undefined && refusals.includes(innermost(error).code ?? '')
-
-const tooLong = (timeout: number) =>
-  new StemmaError(Code.DEADLINE_EXCEEDED, `Deadline exceeded: no answer within ${timeout} ms`)
 
 function parse(text: string, { status, headers }: Response): JsonObject {
   try {

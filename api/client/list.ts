@@ -15,7 +15,7 @@ import { StemmaError } from './errors.ts'
 
 /** What a page is a page of. */
 export type Item<Page> = {
-  [K in keyof Page]: Page[K] extends (infer E extends Message)[] ? E : never
+  [K in keyof Page]-?: Page[K] extends (infer E extends Message)[] ? E : never
 }[keyof Page]
 
 /** As many as the server gives, so that there are few requests. */

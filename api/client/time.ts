@@ -27,6 +27,9 @@ export type Limit = {
   clear(): void
 }
 
+/** Timers know no more; who asks for longer waits for ever. */
+const longest = 2 ** 31 - 1
+
 /** A signal that follows another, and is given itself when the time is over. */
 export function limit(milliseconds: number, reason: () => unknown, outer?: AbortSignal): Limit {
   const controller = new AbortController()
@@ -35,7 +38,7 @@ export function limit(milliseconds: number, reason: () => unknown, outer?: Abort
   const pause = () => clearTimeout(timer)
   const extend = () => {
     pause()
-    if (Number.isFinite(milliseconds)) timer = setTimeout(() => controller.abort(reason()), milliseconds)
+    if (milliseconds <= longest) timer = setTimeout(() => controller.abort(reason()), milliseconds)
   }
   if (outer?.aborted) follow()
   else outer?.addEventListener('abort', follow, { once: true })

@@ -6,15 +6,11 @@ import type { ExchangeRequestSchema, RawToken } from '../gen/platform/oidc/sts_p
 import { SecurityTokenService } from '../gen/platform/oidc/sts_pb.ts'
 import { createClient } from './client.ts'
 import type { ConnectionOptions, TokenSource } from './connection.ts'
+import type { Fetched, Refreshed } from './refresh-at-provider.ts'
+import { refreshAtProvider } from './refresh-at-provider.ts'
 
 /** The issuer: its `baseUrl` is where tokens come from, which is the server itself unless it was set up otherwise. */
 export type Issuer = Omit<ConnectionOptions, 'token'>
-
-export type Fetched = {
-  token: string
-  /** In milliseconds since 1970. */
-  expiry: number
-}
 
 /** In milliseconds: how long before its end a token is no longer used, or a tenth of a shorter life. */
 const margin = 60_000
@@ -54,20 +50,29 @@ export function exchanging({ issuer, subject, ...request }: ExchangeOptions): To
 export type RefreshOptions = {
   issuer: Issuer
   refreshToken: string
+  /** The client that a person signed in with by OpenID Connect; without one it is a token of the exchange. */
+  clientId?: string | undefined
   /** Gets each refresh token that takes the place of the one before; keep it, for the old one is used up. */
   onRefreshToken?: ((refreshToken: string) => unknown) | undefined
 }
 
 /** Goes on with a sign-in. It must be the only one to use the refresh token: one that comes twice ends the sign-in. */
-export function refreshing({ issuer, refreshToken, onRefreshToken }: RefreshOptions): TokenSource {
+export function refreshing({ issuer, refreshToken, clientId, onRefreshToken }: RefreshOptions): TokenSource {
   let latest = refreshToken
-  const sts = createClient(SecurityTokenService, { ...issuer, token: () => latest })
   return remembering(async () => {
-    const pair = await sts.exchangeRefreshToken({})
-    latest = pair.refreshToken?.token || latest
+    const pair = await (clientId === undefined
+      ? refreshAtExchange(issuer, latest)
+      : refreshAtProvider(issuer, clientId, latest))
+    latest = pair.refreshToken
     await onRefreshToken?.(latest)
-    return fetchedOf(pair.token)
+    return pair
   })
+}
+
+async function refreshAtExchange(issuer: Issuer, token: string): Promise<Refreshed> {
+  const sts = createClient(SecurityTokenService, { ...issuer, token })
+  const pair = await sts.exchangeRefreshToken({})
+  return { ...fetchedOf(pair.token), refreshToken: pair.refreshToken?.token || token }
 }
 
 function fetchedOf(raw: RawToken | undefined): Fetched {
