@@ -1,32 +1,13 @@
 // Walks the contract and fails for what somebody forgot.
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { DescService } from '@bufbuild/protobuf'
-import type { Method } from '@stemma/api/method.ts'
 import { describeMethods, isRequired } from '@stemma/api/method.ts'
 import type { Platform } from '../server/testing/platform.ts'
 import { startPlatform } from '../server/testing/platform.ts'
 import { matrix } from './access-matrix.ts'
+import { allServices } from './contract.ts'
 
-const generated = join(import.meta.dirname, '../api/gen/platform')
-
-async function allMethods(): Promise<Method[]> {
-  const files = readdirSync(generated, { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('_pb.ts'),
-  )
-  const modules = await Promise.all(
-    files.map((file) => import(join(generated, file)) as Promise<Record<string, unknown>>),
-  )
-  const services = modules.flatMap(Object.values).filter(isService)
-  return services.flatMap(describeMethods)
-}
-
-const isService = (value: unknown): value is DescService =>
-  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service'
-
-const methods = await allMethods()
+const methods = (await allServices()).flatMap(describeMethods)
 
 describe('every method of the contract', () => {
   let platform: Platform
