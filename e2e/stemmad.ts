@@ -6,9 +6,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const launcher = join(import.meta.dirname, '../server/bin/stemmad.mjs')
-// npm tells which Node it runs on; the one that runs the tests may be another.
-const node = process.env.npm_node_execpath ?? process.execPath
+/** A launcher and the Node that it is started with. */
+export type Program = { node: string; launcher: string }
+
+const ours: Program = {
+  // npm tells which Node it runs on; the one that runs the tests may be another.
+  node: process.env.npm_node_execpath ?? process.execPath,
+  launcher: join(import.meta.dirname, '../server/bin/stemmad.mjs'),
+}
 
 export type Ran = { code: number; stdout: string; stderr: string }
 
@@ -33,6 +38,7 @@ function start(
   args: string[],
   env: NodeJS.ProcessEnv = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
+  { node, launcher }: Program = ours,
 ): ChildProcess {
   return spawn(node, [launcher, ...args], {
     cwd: folder,
@@ -49,8 +55,9 @@ export async function runStemmad(
   args: string[],
   env?: NodeJS.ProcessEnv,
   piped?: string,
+  program?: Program,
 ): Promise<Ran> {
-  const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe')
+  const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe', program)
   child.stdin?.end(piped)
   return watch(child).exited
 }
@@ -84,8 +91,9 @@ function watch(child: ChildProcess) {
 }
 
 /** Resolves once it says where it listens. */
-export async function serve(folder: string, args: string[] = []): Promise<Served> {
-  const child = start(folder, ['serve', '--port', '0', '--base-url', 'http://stemma.test', ...args])
+export async function serve(folder: string, args: string[] = [], program?: Program): Promise<Served> {
+  const fixed = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
+  const child = start(folder, [...fixed, ...args], {}, 'ignore', program)
   const { exited, output } = watch(child)
   const isUp = new Promise<void>((resolve) => {
     child.stdout?.on('data', () => {

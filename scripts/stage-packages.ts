@@ -62,15 +62,16 @@ function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
   const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
   return {
     ...manifest,
-    exports: Object.fromEntries(entries.map(([path, target]) => [path, builtOf(target)])),
+    exports: Object.fromEntries(entries.map(builtOf)),
     // In the repository programs run on the Node that it brings, whatever there is on the machine.
     ...(manifest.bin && { engines: { node: `>=${wantedMajor}` } }),
   }
 }
 
-/** The types of a module and its JavaScript. */
-function builtOf(target: string) {
-  if (!target.endsWith('.ts')) return target
+/** A module as its types and its JavaScript. Where all of a folder is exported, its modules are asked for as `.ts`. */
+function builtOf([path, target]: [string, string]): [string, unknown] {
+  if (target.endsWith('/*')) return builtOf([`${path}.ts`, `${target}.ts`])
+  if (!target.endsWith('.ts')) return [path, target]
   const stem = target.slice(0, -'.ts'.length)
-  return { types: `${stem}.d.ts`, default: `${stem}.js` }
+  return [path, { types: `${stem}.d.ts`, default: `${stem}.js` }]
 }

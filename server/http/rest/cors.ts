@@ -16,7 +16,7 @@ export function corsHeaders(allowed: readonly string[], origin: string, isPrefli
   if (!allowed.includes(origin)) return ['vary', 'Origin']
   return [
     ...['vary', 'Origin', 'access-control-allow-origin', origin],
-    ...['access-control-expose-headers', 'retry-after, x-request-id, ratelimit, ratelimit-policy'],
+    ...['access-control-expose-headers', 'etag, retry-after, x-request-id, ratelimit, ratelimit-policy'],
     ...(isPreflight ? preflightHeaders : []),
   ]
 }
