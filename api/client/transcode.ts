@@ -8,7 +8,7 @@ export type HttpRequest = {
   verb: string
   /** Path and query. */
   target: string
-  body: JsonObject | undefined
+  body: JsonValue | undefined
 }
 
 // Reading an option decodes it each time.
@@ -33,10 +33,13 @@ export function transcode(method: DescMethod, request: JsonObject): HttpRequest 
   // To create at the root is to leave the parent out.
   const place = verb === 'POST' ? filled.replace(/\/$/, '') : filled
   if (body === '*') return { verb, target: place, body: rest }
-  const content = body === '' ? undefined : ((take(method.input, rest, body) ?? {}) as JsonObject)
+  const content = body === '' ? undefined : (take(method.input, rest, body) ?? emptyOf(method, body))
   const query = queryOf(method.input, rest).join('&')
   return { verb, target: query === '' ? place : `${place}?${query}`, body: content }
 }
+
+const emptyOf = ({ input }: DescMethod, field: string) =>
+  input.fields.find(({ name }) => name === field)?.fieldKind === 'list' ? [] : {}
 
 /** Takes a value out of the request; its name is that of the contract. */
 function take(desc: DescMessage, from: JsonObject, path: string): JsonValue | undefined {
