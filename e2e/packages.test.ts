@@ -122,13 +122,20 @@ describe('the packages', { timeout: 240_000 }, () => {
     })
   })
 
-  test('tell TypeScript what every call takes and gives', async () => {
+  test('tell TypeScript what every call takes and gives, as their readme has it', async () => {
+    const readme = await readFile(join(folder, 'node_modules/@stemma/api/README.md'), 'utf8')
+    const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block]) => block)
+    assert.ok(blocks.length > 3)
     const compilerOptions = {
       ...{ strict: true, target: 'es2022', module: 'nodenext', noEmit: true, skipLibCheck: false, types: [] },
       lib: ['es2022', 'dom', 'dom.asynciterable'],
     }
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['use.ts', 'readme.ts'] }),
+    )
     await writeFile(join(folder, 'use.ts'), typedUse)
+    await writeFile(join(folder, 'readme.ts'), [...blocks, assumedByReadme].join('\n'))
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
     await promisify(execFile)(node, [compiler, '-p', '.'], { cwd: folder }).catch(({ stdout }) =>
       assert.fail(stdout),
@@ -243,4 +250,10 @@ export async function use(signal: AbortSignal): Promise<Group[]> {
   })
   return found
 }
+`
+
+const assumedByReadme = `
+declare const process: { env: Record<string, string | undefined> }
+declare function readIdToken(): Promise<string>
+declare function keep(refreshToken: string): void
 `
