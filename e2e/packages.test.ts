@@ -66,6 +66,21 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.deepEqual(await readdir(join(folder, 'node_modules/@stemma/server/store/migrations')), sources)
   })
 
+  test('depend on all that they import', async () => {
+    for (const name of ['api', 'server', 'cli']) {
+      const { dependencies } = await manifestOf(name)
+      const modules = (await filesOf(name)).filter((file) => /\.m?js$/.test(file))
+      const texts = modules.map((file) => readFile(join(folder, 'node_modules/@stemma', name, file), 'utf8'))
+      const used = new Set((await Promise.all(texts)).flatMap(packagesIn))
+      assert.ok(used.size > 0)
+      assert.deepEqual(
+        [...used].filter((one) => !Object.hasOwn(dependencies, one)),
+        [],
+        name,
+      )
+    }
+  })
+
   test('carry the protos of the whole contract', async () => {
     const sources = await readdir(join(root, 'api/proto'), { recursive: true })
     assert.deepEqual(
@@ -223,6 +238,16 @@ describe('the packages', { timeout: 240_000 }, () => {
     })
   })
 })
+
+const imported =
+  /^(?:import|export)\b[^'"();=]*\bfrom ['"]([^'"]+)|^import ['"]([^'"]+)|\bimport\(['"]([^'"]+)/gm
+
+/** What is imported that is neither of the package itself nor of Node. */
+function packagesIn(text: string): string[] {
+  const paths = Array.from(text.matchAll(imported), ([, ...found]) => found.find(Boolean) ?? '')
+  const others = paths.filter((path) => !/^(\.|node:)/.test(path))
+  return others.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
+}
 
 const typedUse = `
 import { Code, createClient, list, StemmaError } from '@stemma/api'

@@ -13,6 +13,7 @@ import { createClient } from './client.ts'
 import type { ConnectionOptions } from './connection.ts'
 import { StemmaError } from './errors.ts'
 import { list } from './list.ts'
+import { remembering } from './tokens.ts'
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -200,6 +201,8 @@ describe('a call', () => {
       [(_, response) => void response.writeHead(418).end(), Code.UNKNOWN],
       [json([], 404), Code.NOT_FOUND],
       [json({ code: 'x', message: {}, details: 'y' }, 500), Code.INTERNAL],
+      [json({ code: 0, message: 'fine' }, 403), Code.PERMISSION_DENIED],
+      [json({ code: 2, message: 'who knows' }, 500), Code.UNKNOWN],
       [
         (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
         Code.UNAVAILABLE,
@@ -216,6 +219,19 @@ describe('a call', () => {
     let tag: string | null = null
     await groupsAt(url).getGroup({ uid: 'x' }, { onHeaders: (headers) => (tag = headers.get('etag')) })
     assert.equal(tag, '"1"')
+  })
+
+  test('uses no token twice that was refused', async () => {
+    const refused = json({ code: 16, message: 'Unauthenticated: no', details: [] }, 401)
+    const { url, requests } = await scripted(json({}), refused, json({}))
+    let count = 0
+    const token = remembering(async () => ({ token: `token-${++count}`, expiry: Date.now() + 3_600_000 }))
+    const groups = groupsAt(url, { token })
+    await groups.getGroup({ uid: 'x' })
+    await assert.rejects(groups.getGroup({ uid: 'x' }), isError(Code.UNAUTHENTICATED))
+    await groups.getGroup({ uid: 'x' })
+    const sent = requests.map(({ headers }) => headers.authorization)
+    assert.deepEqual(sent, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2'])
   })
 
   test('never repeats a token in an error', async () => {

@@ -12,7 +12,11 @@ import type { HttpRequest } from './transcode.ts'
 import { transcode } from './transcode.ts'
 
 /** Tells an access token whenever one is needed. */
-export type TokenSource = () => string | Promise<string>
+export type TokenSource = {
+  (): string | Promise<string>
+  /** Is told of a token that the server no longer takes. */
+  forget?: ((token: string) => void) | undefined
+}
 
 export type ConnectionOptions = {
   /** Where the server is, such as `https://stemma.example.com`. */
@@ -51,12 +55,20 @@ export function connect(connection: ConnectionOptions): Connection {
   const retry = { ...defaultRetry, ...connection.retry }
   const send = connection.fetch ?? globalThis.fetch
 
-  async function headersOf({ body }: HttpRequest, options: CallOptions): Promise<Headers> {
+  const tokenOf = async () => (typeof token === 'function' ? token() : token)
+
+  function headersOf({ body }: HttpRequest, options: CallOptions, bearer: string | undefined): Headers {
     const headers = new Headers({ ...connection.headers, ...options.headers })
     if (body) headers.set('content-type', 'application/json')
-    const bearer = typeof token === 'function' ? await token() : token
     if (bearer !== undefined) headers.set('authorization', `Bearer ${checked(bearer)}`)
     return headers
+  }
+
+  /** The next call may have better luck with another token. */
+  function forget(bearer: string | undefined, error: unknown): never {
+    const isRefused = error instanceof StemmaError && error.code === Code.UNAUTHENTICATED
+    if (isRefused && bearer !== undefined && typeof token === 'function') token.forget?.(bearer)
+    throw error
   }
 
   /** One attempt; `take` reads the answer, which can fail by the connection as well. */
@@ -83,10 +95,11 @@ export function connect(connection: ConnectionOptions): Connection {
     take: (answer: Response) => Promise<T>,
   ): Promise<T> {
     const request = transcode(method, json)
+    // Fetched with attempts of its own.
+    const bearer = await unless(signal, tokenOf())
     const init = {
       method: request.verb,
-      // A token is fetched with attempts of its own.
-      headers: await unless(signal, headersOf(request, options)),
+      headers: headersOf(request, options, bearer),
       ...(request.body && { body: JSON.stringify(request.body) }),
       ...{ signal, redirect: 'error' as const },
     }
@@ -96,7 +109,7 @@ export function connect(connection: ConnectionOptions): Connection {
       signal,
       () => attempt(request.target, init, options, take),
       (error) => isRepeatable || wasRefused(error),
-    )
+    ).catch((error) => forget(bearer, error))
   }
 
   const limitOf = (options: CallOptions) => {

@@ -46,11 +46,11 @@ export class StemmaError extends Error {
   }
 
   get fieldViolations(): FieldViolation[] {
-    return (detailOf(this.details, 'BadRequest').fieldViolations ?? []) as FieldViolation[]
+    return listOf<FieldViolation>(detailOf(this.details, 'BadRequest').fieldViolations)
   }
 
   get preconditions(): Precondition[] {
-    return (detailOf(this.details, 'PreconditionFailure').violations ?? []) as Precondition[]
+    return listOf<Precondition>(detailOf(this.details, 'PreconditionFailure').violations)
   }
 }
 
@@ -58,6 +58,9 @@ const nameOf = (code: Code) => Object.entries(Code).find(([, value]) => value ==
 
 const detailOf = (details: JsonObject[], type: string): JsonObject =>
   details.find((detail) => detail['@type'] === `type.googleapis.com/google.rpc.${type}`) ?? {}
+
+/** Of the contract's shape if the server wrote it, and empty if it is no list at all. */
+const listOf = <T>(value: unknown) => (Array.isArray(value) ? (value as T[]) : [])
 
 /** Something that is wrong before anything is sent. */
 export function invalidArgument(field: string, description: string): StemmaError {
@@ -72,13 +75,15 @@ export function errorOf(status: number, headers: Headers, text: string): StemmaE
   const { code, message, details } = parse(text)
   const list = Array.isArray(details) ? details.filter(isObject) : []
   const delay = retryAfter(headers.get('retry-after')) ?? seconds(detailOf(list, 'RetryInfo').retryDelay)
-  const isOurs = typeof code === 'number' && nameOf(code as Code) !== 'UNKNOWN'
   return new StemmaError(
-    isOurs ? (code as Code) : codeOf(status),
+    isCode(code) ? code : codeOf(status),
     typeof message === 'string' ? message : `the server answered with HTTP ${status}`,
     { status, requestId: headers.get('x-request-id') ?? undefined, retryDelay: delay, details: list },
   )
 }
+
+const isCode = (code: unknown): code is Code =>
+  code !== Code.OK && Object.values<unknown>(Code).includes(code)
 
 function parse(text: string): JsonObject {
   try {

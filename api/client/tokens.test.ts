@@ -49,3 +49,14 @@ test('a failure is told to all who waited, and not remembered', async () => {
   assert.equal(await source(), 'token')
   assert.equal(count, 2)
 })
+
+test('a token that was refused is fetched anew, once', async () => {
+  const { source, count } = counted(hour, Date.now)
+  const first = await source()
+  source.forget?.(first)
+  assert.equal(await source(), 'token 2')
+  // Another call that was refused with the first comes late.
+  source.forget?.(first)
+  assert.equal(await source(), 'token 2')
+  assert.equal(count(), 2)
+})

@@ -26,13 +26,19 @@ export function remembering(fetchToken: () => Promise<Fetched>, now: () => numbe
     return token
   }
 
-  return () => {
+  function tell(): string | Promise<string> {
     if (known && now() < known.until) return known.token
     underWay ??= renew().finally(() => {
       underWay = undefined
     })
     return underWay
   }
+
+  function forget(token: string): void {
+    if (known?.token === token) known = undefined
+  }
+
+  return Object.assign(tell, { forget })
 }
 
 export type ExchangeOptions = {
