@@ -52,6 +52,7 @@ describe('settings', () => {
       tls: undefined,
       logLevel: 'info',
       drainDelay: 5000,
+      warnings: [],
     })
   })
 
@@ -92,6 +93,7 @@ describe('settings', () => {
       tls: undefined,
       logLevel: 'debug',
       drainDelay: 0,
+      warnings: [],
     })
   })
 
@@ -219,6 +221,18 @@ describe('each setting', () => {
     for (const host of ['a b', '127.0.0.1,::1', 'http://x', 'x/y', 'x\n', 'x'.repeat(254)]) {
       assertRefused('HOST', host, /must be a host name or an address/)
     }
+  })
+
+  test('warns of tokens that nobody elsewhere can use, where others are let in without a base URL', () => {
+    for (const host of ['0.0.0.0', '::', '10.0.0.7', 'api.example.com']) {
+      const [warning = '', ...others] = read({ HOST: host, PORT: '9000' }).warnings
+      assert.deepEqual(others, [])
+      assert.match(warning, /STEMMA_BASE_URL is not set.*the audience http:\/\/localhost:9000,/)
+      assert.ok(warning.startsWith(`HOST is ${host} `) && !warning.includes('\n'), warning)
+      assert.deepEqual(read({ HOST: host, STEMMA_BASE_URL: 'http://localhost:8080' }).warnings, [])
+    }
+    for (const host of ['localhost', '127.0.0.1', '127.1.2.3', '::1'])
+      assert.deepEqual(read({ HOST: host }).warnings, [])
   })
 
   test('takes a base URL as clients write it', () => {

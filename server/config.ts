@@ -29,6 +29,8 @@ export type Config = {
   logLevel: string
   /** How long a stopping server still takes calls, so that load balancers can turn away. */
   drainDelay: number
+  /** What can be started with, and is hardly meant. */
+  warnings: string[]
 }
 
 type Reader<T> = (text: string) => T
@@ -157,9 +159,10 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
       'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy',
     )
   }
+  const listensOn = read('host', hosts, [])
   return {
     port,
-    hosts: read('host', hosts, []),
+    hosts: listensOn,
     baseUrl,
     authUrl: read('authUrl', url, '') || baseUrl,
     dataDir: read('dataDir', matching(/^[^\0]+$/, 'must be a folder'), ''),
@@ -175,7 +178,17 @@ function makeConfig(textOf: (key: keyof typeof settings) => string, faults: stri
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
+    warnings: textOf('baseUrl') === '' ? foreignAudience(listensOn, baseUrl) : [],
   }
+}
+
+/** Who listens to other machines has clients there, whose tokens must name an address that they know. */
+function foreignAudience(listensOn: string[], baseUrl: string): string[] {
+  const open = listensOn.filter((host) => !/^(127\.|::1$|localhost$)/i.test(host))
+  return open.map(
+    (host) =>
+      `HOST is ${host} but STEMMA_BASE_URL is not set: tokens are for the audience ${baseUrl}, so clients on other machines cannot use them; set it to the address they call`,
+  )
 }
 
 function integer(least: number, most: number): Reader<number> {

@@ -14,6 +14,7 @@ export const serve: Command = {
     const log = openLog(config.logLevel)
     const app = await startApp(config, log)
     const stopped = stopSignal()
+    for (const warning of config.warnings) log.warn(warning)
     process.stdout.write(greeting(config, app))
     const signal = await stopped
     log.info({ signal }, 'stopping')
@@ -47,7 +48,7 @@ function greeting(config: Config, { port, setUpLink }: App): string {
   return `
 Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
 REST and gRPC share the port; /healthz, /readyz and /metrics tell how it is.
-${setUpLink === undefined ? '' : firstSteps(setUpLink)}
+${config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')}${setUpLink === undefined ? '' : firstSteps(setUpLink)}
 Stop with Ctrl-C.
 `
 }
