@@ -131,18 +131,22 @@ describe('a server and the commands beside it', timeout, () => {
   })
 })
 
-test('a server that others reach without knowing its address says so, on the screen and in the log', timeout, async () => {
-  const folder = await temporaryFolder()
-  const server = await serve(folder, ['--host', '0.0.0.0', '--base-url='])
-  const about = /HOST is 0\.0\.0\.0 but STEMMA_BASE_URL is not set: tokens are for the audience http:/
-  assert.match(server.greeting, new RegExp(`^Warning: ${about.source}`, 'm'))
-  server.signal('SIGINT')
-  await server.exited
-  const warned = server.log().filter(({ level }) => level === 40)
-  assert.equal(warned.length, 1)
-  assert.match(String(warned[0]?.msg), about)
-  await remove(folder)
-})
+test(
+  'a server that others reach without knowing its address says so, on the screen and in the log',
+  timeout,
+  async () => {
+    const folder = await temporaryFolder()
+    const server = await serve(folder, ['--host', '0.0.0.0', '--base-url='])
+    const about = /HOST is 0\.0\.0\.0 but STEMMA_BASE_URL is not set: tokens are for the audience http:/
+    assert.match(server.greeting, new RegExp(`^Warning: ${about.source}`, 'm'))
+    server.signal('SIGINT')
+    await server.exited
+    const warned = server.log().filter(({ level }) => level === 40)
+    assert.equal(warned.length, 1)
+    assert.match(String(warned[0]?.msg), about)
+    await remove(folder)
+  },
+)
 
 describe('what is asked wrongly', timeout, () => {
   let folder: string

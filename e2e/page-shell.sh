@@ -1,0 +1,40 @@
+# The shell in which the blocks of a page run: each is a file whose name comes in on 3, and 4 tells that it is done.
+# Stricter than a reader's, so that nothing fails unseen.
+set -Eeuo pipefail
+shopt -s inherit_errexit 2>/dev/null || true # not there before Bash 4.4
+trap 'echo "line $LINENO failed: $BASH_COMMAND" >&2' ERR
+
+# Every call leaves the head of its answer behind.
+curl() {
+  local head code=0
+  head=$(mktemp "$PAGE_STATE/call.XXXXXX")
+  command curl -D "$head" "$@" || code=$?
+  [ "$code" = 0 ] || echo "curl ended with $code" >>"$head"
+  return "$code"
+}
+
+# A server in a terminal of its own; the one that had the port before is stopped, as its reader would.
+in_background() {
+  local log=$PAGE_STATE/$1.log pid=$PAGE_STATE/$1.pid command
+  command=$(cat)
+  [ ! -e "$pid" ] || stop_server "$(cat "$pid")"
+  : >"$log"
+  set -m # a process group of its own
+  eval "$command" >>"$log" 2>&1 </dev/null &
+  set +m
+  echo $! >"$pid"
+  until grep -q 'Stop with Ctrl-C' "$log"; do
+    kill -0 $! 2>/dev/null || { cat "$log" && return 1; }
+    sleep 0.05
+  done
+}
+
+stop_server() {
+  kill -TERM -- "-$1" 2>/dev/null || true
+  while kill -0 -- "-$1" 2>/dev/null; do sleep 0.05; done
+}
+
+while IFS= read -r PAGE_BLOCK <&3; do
+  . "$PAGE_BLOCK" </dev/null >"$PAGE_BLOCK.said" 2>&1
+  echo done >&4
+done

@@ -1,0 +1,98 @@
+// What proves the pages must be able to fail.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Outcome } from './page-shell.ts'
+import { openShell } from './page-shell.ts'
+import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
+
+const fence = '```'
+const page = `# A page
+
+<!-- needs: docker -->
+${fence}sh
+docker ps
+${fence}
+
+${fence}json
+{}
+${fence}
+
+<!-- answers: 400 412 -->
+
+${fence}bash
+one
+two
+${fence}
+
+<!-- needs: nothing, since words stand between -->
+Words.
+
+- in a list
+  ${fence}console
+  $ first \\
+    more
+  said
+  $ second
+  ${fence}
+`
+
+describe('the blocks of a page', () => {
+  test('are those of a shell, with their marks and the lines they stand on', () => {
+    const plain = { isConsole: false, needs: undefined, answers: [] }
+    assert.deepEqual(blocksOf(page), [
+      { ...plain, line: 5, source: 'docker ps', needs: 'docker' },
+      { ...plain, line: 15, source: 'one\ntwo', answers: [400, 412] },
+      { ...plain, line: 24, source: '$ first \\\n  more\nsaid\n$ second', isConsole: true },
+    ])
+    assert.throws(() => blocksOf(`${fence}sh\nx`), /line 1 has no end/)
+  })
+
+  test('of a console are commands and what they say', () => {
+    assert.deepEqual(blocksOf(page).slice(2).flatMap(commandsOf), [
+      { line: 24, source: 'first \\\n  more', answer: 'said\n' },
+      { line: 27, source: 'second', answer: '' },
+    ])
+  })
+
+  test('show answers in which … stands for anything', () => {
+    assert.ok(isAnswer('{"uid":"…","n":1}\n', '{"uid":"a/b","n":1}\n\n'))
+    assert.ok(!isAnswer('{"uid":"…","n":1}', '{"uid":"a/b","n":2}'))
+    assert.ok(!isAnswer('a.c', 'abc'))
+  })
+
+  test('have their servers put into the background, line by line', () => {
+    const source = `# npm start, later\nnpm ci && npm start   # serves\nPORT=8081 A='b c' \\\n  npx stemmad serve\nls`
+    assert.equal(
+      inBackground(source),
+      `# npm start, later\nin_background "$PORT" <<< 'npm start'\nin_background 8081 <<< 'PORT=8081 A='\\''b c'\\'' \\\n  npx stemmad serve'\nls`,
+    )
+  })
+})
+
+describe('the shell of a page', () => {
+  const inShell = async (...sources: string[]): Promise<Outcome[]> => {
+    const shell = await openShell(sources.join('\n'), undefined)
+    const outcomes: Outcome[] = []
+    try {
+      for (const source of sources) outcomes.push(await shell.run(source, 7))
+    } finally {
+      await shell.close()
+    }
+    return outcomes
+  }
+
+  test('keeps what a block sets for the next, and is strict about failures of any kind', async () => {
+    const [, kept] = await inShell('A=1; f() { echo "$A"; }', 'f')
+    assert.deepEqual(kept, { isDone: true, said: '1\n', answers: [] })
+    for (const failing of ['true\nfalse', 'true\nX=$(false | cat)', 'true\necho "$UNSET"']) {
+      const [outcome] = await inShell(failing)
+      assert.equal(outcome?.isDone, false, failing)
+      assert.match(outcome?.said ?? '', /line 8/, failing)
+    }
+  })
+
+  test('sees calls that reach nobody', async () => {
+    const [outcome] = await inShell('curl -s http://localhost:8080/ || true')
+    assert.deepEqual(outcome?.answers, ['curl ended with 7'])
+  })
+})

@@ -1,0 +1,78 @@
+// The shell blocks of a page of documentation, with what their marks say about them.
+
+export type Block = {
+  /** The line of the page that the first line of the block stands on. */
+  line: number
+  source: string
+  /** Lines with a `$` are commands, and the others what they answer. */
+  isConsole: boolean
+  /** Why it is not run. */
+  needs: string | undefined
+  /** The error answers that its calls are meant to get. */
+  answers: number[]
+}
+
+export type Command = { line: number; source: string; answer: string | undefined }
+
+const opening = /^( *)(`{3,})([a-z]*)/
+const mark = /^ *<!-- (needs|answers): (.+) -->$/
+
+export function blocksOf(page: string): Block[] {
+  const blocks: Block[] = []
+  const lines = page.split('\n')
+  let marks = new Map<string, string>()
+  for (let at = 0; at < lines.length; at++) {
+    const text = lines[at] ?? ''
+    const [, name, value] = mark.exec(text) ?? []
+    const [, indent = '', fence, language = ''] = opening.exec(text) ?? []
+    if (name && value) marks.set(name, value)
+    else if (fence) {
+      const end = lines.findIndex((line, index) => index > at && line.trim() === fence)
+      if (end < 0) throw new Error(`the block of line ${at + 1} has no end`)
+      const body = lines.slice(at + 1, end).map((line) => line.slice(indent.length))
+      if (['sh', 'bash', 'console'].includes(language)) {
+        const answers = (marks.get('answers') ?? '').split(' ').filter(Boolean).map(Number)
+        const isConsole = language === 'console'
+        blocks.push({ line: at + 2, source: body.join('\n'), isConsole, needs: marks.get('needs'), answers })
+      }
+      at = end
+      marks = new Map()
+    } else if (text.trim() !== '') marks = new Map()
+  }
+  return blocks
+}
+
+/** What to type, one after the other; a block that is no console is typed as a whole. */
+export function commandsOf({ isConsole, line, source }: Block): Command[] {
+  if (!isConsole) return [{ line, source, answer: undefined }]
+  const commands: Command[] = []
+  let isContinued = false
+  for (const [at, text] of source.split('\n').entries()) {
+    const last = commands.at(-1)
+    if (text.startsWith('$ ')) commands.push({ line: line + at, source: text.slice(2), answer: '' })
+    else if (!last) throw new Error(`a console starts with a command after a $, not with ${text}`)
+    else if (isContinued) last.source += `\n${text}`
+    else last.answer += `${text}\n`
+    isContinued = (text.startsWith('$ ') || isContinued) && text.endsWith('\\')
+  }
+  return commands
+}
+
+/** Whether a command said what the page shows, where `…` stands for anything. */
+export function isAnswer(shown: string, said: string): boolean {
+  const parts = shown.trim().split('…')
+  const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')
+  return new RegExp(`^${pattern}$`).test(said.trim())
+}
+
+// A server that the reader leaves running in a terminal of its own.
+const start =
+  /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*\b(?:npm start|stemmad serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
+
+/** The same, with each server in the background, on as many lines. */
+export const inBackground = (source: string) =>
+  source.replace(start, (_, command: string) => {
+    const port = /(?:\bPORT=|--port[ =])(\d+)/.exec(command)?.[1] ?? '"$PORT"'
+    // What an install would bring is there already, and would be taken away from under the tests.
+    return `in_background ${port} <<< '${command.replace(/\bnpm ci && /g, '').replaceAll("'", "'\\''")}'`
+  })
