@@ -6,58 +6,55 @@ import type { TestContext } from 'node:test'
 import { describe, test } from 'node:test'
 import { createDatabase } from '../server/testing/postgres.ts'
 import type { Outcome, Shell } from './page-shell.ts'
-import { openShell } from './page-shell.ts'
+import { noShell, openShell } from './page-shell.ts'
 import type { Block } from './pages.ts'
 import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
 
 const root = join(import.meta.dirname, '..')
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES
 const timeout = 180_000
-const skip = process.platform === 'win32' && 'there is no Bash'
 
-const pages = globSync('{README.md,docs/**/*.md}', { cwd: root }).map((name) => {
-  const text = readFileSync(join(root, name), 'utf8')
-  return { name, text, blocks: blocksOf(text) }
-})
-// Pages made from the contract show each call by itself, with names for what the reader has.
-const [made, written] = [true, false].map((isMade) =>
-  pages.filter(({ text, blocks }) => blocks.length > 0 && text.startsWith('<!-- Generated') === isMade),
-)
+const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
+  .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
+  .map((page) => ({ ...page, blocks: blocksOf(page.text) }))
+  .filter(({ blocks }) => blocks.length > 0)
+type Page = (typeof pages)[number]
 
-const startsServer = ({ source }: Block) => inBackground(source) !== source
-const ownServer = 'npx stemmad serve'
+/** Pages made from the contract show each call by itself, with names for what the reader has. */
+const isMade = ({ text }: Page) => text.startsWith('<!-- Generated')
+const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
-describe('the pages', { concurrency: 2, timeout, skip }, () => {
-  for (const { name, text, blocks } of written ?? [])
-    test(name, async (t) => {
-      const isDatabaseMissing = !clusterUrl && text.includes('@db.example.com')
-      const database =
-        clusterUrl && text.includes('@db.example.com') ? await createDatabase(clusterUrl) : undefined
-      const shell = await openShell(text, database?.url)
-      try {
-        if (blocks.some(({ needs }) => !needs) && !blocks.some(startsServer)) await serve(shell)
-        await runBlocks(t, shell, name, blocks, isDatabaseMissing)
-      } finally {
-        await shell.close()
-        await database?.drop()
-      }
-    })
+describe('the pages', { concurrency: 2, timeout, skip: noShell }, () => {
+  for (const page of pages.filter((one) => !isMade(one))) test(page.name, (t) => typeIn(t, page))
 
-  test('of the reference show calls that are served', {
-    skip: made?.length === 0 && 'there is none yet',
-  }, async () => {
+  test('of the reference show calls that are served', async () => {
+    const made = pages.filter(isMade)
+    assert.ok(made.length > 0)
     const shell = await openShell('', undefined)
     try {
       await serve(shell)
-      for (const { name, blocks } of made ?? []) await tryCalls(shell, name, blocks)
+      for (const { name, blocks } of made) await tryCalls(shell, name, blocks)
     } finally {
       await shell.close()
     }
   })
 })
 
+async function typeIn(t: TestContext, { name, text, blocks }: Page): Promise<void> {
+  const wantsDatabase = text.includes('@db.example.com')
+  const database = wantsDatabase && clusterUrl ? await createDatabase(clusterUrl) : undefined
+  const shell = await openShell(text, database?.url)
+  try {
+    if (blocks.some(({ needs }) => !needs) && !blocks.some(startsServer)) await serve(shell)
+    await runBlocks(t, shell, name, blocks, wantsDatabase && !database)
+  } finally {
+    await shell.close()
+    await database?.drop()
+  }
+}
+
 async function serve(shell: Shell): Promise<void> {
-  const { isDone, said } = await shell.run(ownServer, 1)
+  const { isDone, said } = await shell.run('npx stemmad serve', 1)
   assert.ok(isDone, said)
 }
 

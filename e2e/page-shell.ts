@@ -1,5 +1,5 @@
 // A shell in a folder like a fresh clone, in which the blocks of a page run one after the other.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
@@ -11,6 +11,10 @@ import { remove, temporaryFolder } from './stemmad.ts'
 
 const root = join(import.meta.dirname, '..')
 const longest = 60_000
+
+const lacking = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
+/** Why no page can be typed in on this machine; undefined where it can. */
+export const noShell = lacking === undefined ? undefined : `there is no ${lacking} on this machine`
 
 export type Outcome = {
   /** Whether every command of it ended well. */

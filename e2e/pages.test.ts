@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Outcome } from './page-shell.ts'
-import { openShell } from './page-shell.ts'
+import { noShell, openShell } from './page-shell.ts'
 import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
 
 const fence = '```'
@@ -69,7 +69,7 @@ describe('the blocks of a page', () => {
   })
 })
 
-describe('the shell of a page', () => {
+describe('the shell of a page', { skip: noShell }, () => {
   const inShell = async (...sources: string[]): Promise<Outcome[]> => {
     const shell = await openShell(sources.join('\n'), undefined)
     const outcomes: Outcome[] = []
