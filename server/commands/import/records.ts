@@ -1,8 +1,7 @@
 // The records that an import reads: in files, folders, zip archives and what is piped in, one after the other, so
 // that memory holds a few at a time.
-import type { Dirent } from 'node:fs'
-import { createReadStream, readFileSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { createReadStream, opendirSync, readFileSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { buffer } from 'node:stream/consumers'
@@ -39,11 +38,22 @@ async function* one(file: string): AsyncGenerator<Found> {
   yield { file, text: await readFile(file, 'utf8') }
 }
 
-async function folder(path: string): Promise<Records> {
-  const entries = await readdir(path, { recursive: true, withFileTypes: true })
-  const isRecord = (entry: Dirent) => entry.isFile() && entry.name.endsWith('.json')
-  const files = entries.filter(isRecord).map(({ parentPath, name }) => join(parentPath, name))
-  return { count: files.length, read: () => inOrder(files.sort()) }
+function folder(path: string): Records {
+  const files = filesIn(path).sort()
+  return { count: files.length, read: () => inOrder(files) }
+}
+
+/** The names alone are kept of what may be very many. */
+function filesIn(folder: string): string[] {
+  const files: string[] = []
+  const entries = opendirSync(folder, { bufferSize: 1024 })
+  for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) files.push(...filesIn(path))
+    else if (entry.isFile() && entry.name.endsWith('.json')) files.push(path)
+  }
+  entries.closeSync()
+  return files
 }
 
 /** This thread has nothing else to do, and waiting for each file would take longer than reading it. */
