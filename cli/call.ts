@@ -1,9 +1,10 @@
 // A call to the server, and what it says when it refuses, in words.
+import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
+import { exitCodeOf, exitCodes } from './exit-codes.ts'
 import { NotSignedIn, Refused } from './usage.ts'
 
 type ErrorBody = { code?: number; message?: string }
 
-const unauthenticated = 16
 /** In seconds. A refresh, which may take two requests, has to end before its lock is held to be stale. */
 export const patience = 10
 
@@ -12,8 +13,8 @@ export async function call<T>(url: string, token: string, init: RequestInit = {}
   const signal = AbortSignal.timeout(patience * 1000)
   const { answer, text } = await ask(url, { ...init, headers, signal, redirect: 'error' })
   if (answer.ok) return (text === '' ? {} : JSON.parse(text)) as T
-  const { code, message = `HTTP ${answer.status}` } = parse(text)
-  throw code === unauthenticated ? new NotSignedIn(message) : new Refused(message)
+  const { code = Code.UNKNOWN, message = `HTTP ${answer.status}` } = parse(text)
+  throw code === Code.UNAUTHENTICATED ? new NotSignedIn(message) : new Refused(message, exitCodeOf(code))
 }
 
 async function ask(url: string, init: RequestInit) {
@@ -26,7 +27,7 @@ async function ask(url: string, init: RequestInit) {
 }
 
 export const unreachable = (url: string, error: Error) =>
-  new Refused(`${new URL(url).origin} cannot be reached: ${reasonOf(error)}`)
+  new Refused(`${new URL(url).origin} cannot be reached: ${reasonOf(error)}`, exitCodes.unavailable)
 
 /** A name with several addresses has a cause for each of them, and no words but their code. */
 function reasonOf({ message, cause }: Error): string {

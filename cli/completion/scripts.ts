@@ -1,0 +1,71 @@
+// What a shell runs to complete. All of them ask `stemma __complete`, which knows what may come next.
+
+/** `:files` in place of candidates means that a file is wanted. Words are quoted, since names may hold spaces. */
+const bash = `# bash completion for stemma
+_stemma() {
+  local line words=("\${COMP_WORDS[@]:1:COMP_CWORD}") current
+  # Bash splits words at = and :, stemma does not.
+  if declare -F _get_comp_words_by_ref >/dev/null; then
+    local cur words_ref cword_ref
+    _get_comp_words_by_ref -n =: -w words_ref -i cword_ref cur
+    words=("\${words_ref[@]:1:cword_ref}")
+  else
+    local joined=() word
+    for word in "\${words[@]}"; do
+      if (( \${#joined[@]} )) && [[ $word == [=:]* || \${joined[-1]} == *[=:] ]] && [[ \${joined[-1]} != "" ]]; then
+        joined[-1]+=$word
+      else
+        joined+=("$word")
+      fi
+    done
+    words=("\${joined[@]}")
+  fi
+  current=\${words[-1]}
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == :files ]]; then
+      mapfile -t COMPREPLY < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")
+      compopt -o filenames
+      return
+    fi
+    line=\${line%%$'\\t'*}
+    # Only what stands behind the last = or : of the word is replaced.
+    local behind=\${current##*[=:]}
+    line=\${line#"\${current%"$behind"}"}
+    COMPREPLY+=("$(printf %q "$line")")
+  done < <(stemma __complete -- "\${words[@]}" 2>/dev/null)
+  [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace
+}
+complete -F _stemma stemma
+`
+
+const zsh = `#compdef stemma
+_stemma() {
+  local line
+  local -a candidates
+  for line in "\${(@f)$(stemma __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    if [[ $line == :files ]]; then
+      _files
+      return
+    fi
+    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  _describe stemma candidates
+}
+compdef _stemma stemma
+`
+
+const fish = `# fish completion for stemma
+function __stemma_complete
+  set -l words (commandline -opc) (commandline -ct)
+  set -l lines (stemma __complete -- $words[2..-1] 2>/dev/null)
+  if test "$lines[1]" = ":files"
+    __fish_complete_path (commandline -ct)
+  else
+    printf '%s\\n' $lines
+  end
+end
+complete -c stemma -f -a '(__stemma_complete)'
+`
+
+export const scripts: Record<string, string> = { bash, zsh, fish }

@@ -1,0 +1,126 @@
+// The commands that the contract makes: a resource for each service of v2beta1, a verb for each of its methods.
+import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { PingService } from '@stemma/api/gen/platform/ping/v2beta1/ping_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { Method } from '@stemma/api/method.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { kebab } from './spelling.ts'
+
+export type Command = {
+  resource: string
+  verb: string
+  method: Method
+  /** What it does with its answer. */
+  kind: 'list' | 'stream' | 'delete' | 'update' | 'call'
+  /** The fields that lead to the uid that is given without a flag, where there is one. */
+  target: DescField[]
+}
+
+export type Resource = { name: string; service: DescService; commands: Command[] }
+
+const services: DescService[] = [
+  GroupsService,
+  IdentitiesService,
+  RolesService,
+  RoleBindingsService,
+  IdentityProvidersService,
+  AccountAssociationsService,
+  GroupInvitesService,
+  GroupAccessRequestsService,
+  ReposService,
+  TagsService,
+  AdvisoriesService,
+  SubscriptionsService,
+  PingService,
+]
+
+export const resources: Resource[] = services.map(resourceOf)
+
+export const findResource = (name: string) => resources.find((resource) => resource.name === name)
+
+export const findCommand = (resource: string, verb: string) =>
+  findResource(resource)?.commands.find((command) => command.verb === verb)
+
+/** A command that is known to be there. */
+export function commandOf(resource: string, verb: string): Command {
+  const command = findCommand(resource, verb)
+  if (!command) throw new Error(`the contract has no ${resource} ${verb}`)
+  return command
+}
+
+function resourceOf(service: DescService): Resource {
+  const name = kebab(service.name.replace(/Service$/, ''))
+  const commands = service.methods.map((desc): Command => {
+    const method = describeMethod(desc)
+    return {
+      resource: name,
+      verb: verbOf(desc.name, name),
+      method,
+      kind: kindOf(method),
+      target: targetOf(method),
+    }
+  })
+  return { name, service, commands }
+}
+
+/** One resource: `role-bindings` are made of a `role-binding`. */
+export const singular = (resource: string): string => resource.replace(/ies$/, 'y').replace(/s$/, '')
+
+/** What is left of a method's name without its resource. What is got besides the resource itself is a verb of its own. */
+function verbOf(method: string, resource: string): string {
+  const name = kebab(method)
+  const without = [resource, singular(resource)].reduce(
+    (left, word) => `-${left}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
+    name,
+  )
+  return (without || name).replace(/^get-/, '').replace('open-vex', 'openvex')
+}
+
+function kindOf({ desc, isStream, bindings }: Method): Command['kind'] {
+  if (isStream) return 'stream'
+  if (hasField(desc.output, 'next_page_token')) return 'list'
+  if (bindings[0]?.verb === 'DELETE') return 'delete'
+  return hasField(desc.input, 'update_mask') ? 'update' : 'call'
+}
+
+const hasField = (message: DescMessage, name: string) => message.fields.some((field) => field.name === name)
+
+/** A parent is said by a flag, since it is another resource than the one at hand. */
+function targetOf({ desc, bindings }: Method): DescField[] {
+  const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
+  return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
+}
+
+/** The fields that a dotted path of proto names walks through. */
+export function fieldsAt(message: DescMessage, path: string): DescField[] {
+  const [first, ...rest] = path.split('.')
+  const field = message.fields.find(({ name }) => name === first)
+  if (!field) throw new Error(`${message.typeName} has no ${path}`)
+  return rest.length > 0 && field.fieldKind === 'message'
+    ? [field, ...fieldsAt(field.message, rest.join('.'))]
+    : [field]
+}
+
+/** The message that a command is about: what its answer holds, or each of its rows. */
+export function subjectOf({ kind, method }: Command): DescMessage {
+  const { output } = method.desc
+  const rows = output.fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
+  return kind === 'list' && rows?.message ? rows.message : output
+}
+
+/** Where the rows of a list lie in its answer. */
+export function rowsField({ method }: Command): string {
+  const field = method.desc.output.fields.find(({ fieldKind }) => fieldKind === 'list')
+  return field?.jsonName ?? ''
+}

@@ -1,0 +1,12 @@
+// How one name is written in protos (snake_case), JSON (lowerCamel) and on a command line (kebab-case).
+
+export const kebab = (name: string): string =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase()
+
+export const camel = (name: string): string =>
+  name.replace(/[-_]([a-z0-9])/g, (_, letter) => letter.toUpperCase())
+
+export const snake = (name: string): string => kebab(name).replaceAll('-', '_')

@@ -1,0 +1,136 @@
+// What `stemma --help` says, of all of it and of each command.
+import { comments } from '@stemma/api/gen/comments.ts'
+import { ownOptions } from '../arguments.ts'
+import { authHelp } from '../auth/help.ts'
+import type { Command, Resource } from '../contract/commands.ts'
+import { findCommand, findResource, resources, singular } from '../contract/commands.ts'
+import { exitCodesHelp } from '../exit-codes.ts'
+import manifest from '../package.json' with { type: 'json' }
+import { UsageError } from '../usage.ts'
+import { examples } from './examples.ts'
+import { fieldRows } from './flags.ts'
+import { helpWidth, rows, wrap } from './layout.ts'
+
+const everywhere: [string, string][] = [
+  ['-o, --output FORM', 'table, wide, json, yaml or uid'],
+  ['--api URL', 'the server (STEMMA_API, or the current context; http://localhost:8080)'],
+  ['--context NAME', 'a server that was named at sign-in (STEMMA_CONTEXT)'],
+  ['--issuer URL, --audience AUD', 'its token issuer, and whom tokens are for; the same as --api'],
+  ['--debug', 'tell each call, and all that the server says of an error'],
+]
+
+const own: Record<string, [string, string]> = {
+  all: ['--all', 'all pages, each printed as it comes'],
+  yes: ['-y, --yes', 'do not ask'],
+  file: ['-f, --file FILE|-', 'the fields as JSON or YAML, from a file or a pipe; flags win over it'],
+}
+
+const others: [string, string][] = [
+  ['auth', 'sign in and out; print a token'],
+  ['completion', 'completion for bash, zsh and fish'],
+  ['help', 'help exit-codes, help groups create, …'],
+]
+
+export function mainHelp(): string {
+  const what = resources.map(({ name, service }): [string, string] => [
+    name,
+    firstSentence(comments[service.typeName]),
+  ])
+  return `stemma ${manifest.version}: the client of a Stemma server
+
+Usage: stemma RESOURCE VERB [NAME|UID] [flags]
+
+${rows([...what, ...others])}
+
+Sign in, look around, and let a job in:
+
+  stemma auth login --api https://stemma.example.com
+  stemma groups tree
+  stemma groups create --parent acme --name platform
+  stemma identities create --parent acme/platform --name ci \\
+    --claim-match.issuer https://token.actions.githubusercontent.com --claim-match.subject repo:acme/app
+  stemma role-bindings create --parent acme/platform --identity ci --role viewer
+
+A resource is named by its uid or its path: acme/platform is a group, acme/platform/ci an identity in it, and
+acme/static:latest a tag. A value @FILE is read from a file, @- from a pipe. Flags for all commands:
+
+${rows(everywhere)}
+
+STEMMA_TOKEN is an access token to use in place of a sign-in. More: stemma RESOURCE --help, stemma RESOURCE VERB --help,
+stemma help exit-codes.`
+}
+
+/** Tree is made of lists, and no method of the contract. */
+const tree = {
+  name: 'tree [NAME|UID]',
+  text: 'Draws the groups you may see, or those below one, as a tree.',
+  flags: [['--depth NUMBER', 'how many levels below the top']] as [string, string][],
+}
+
+function resourceHelp({ name, service, commands }: Resource): string {
+  const verbs = commands.map((command): [string, string] => [usage(command), firstSentence(aboutOf(command))])
+  if (name === 'groups') verbs.push([tree.name, tree.text])
+  const shown = [...commands.map(({ verb }) => verb), 'tree'].flatMap(
+    (verb) => examples[`${name} ${verb}`]?.slice(0, 1) ?? [],
+  )
+  return `${wrap(comments[service.typeName] ?? '', 0, helpWidth())}
+
+Usage: stemma ${name} VERB [flags]
+
+${rows(verbs)}
+${shown.length > 0 ? `\n${shown.map((line) => `  ${line}`).join('\n')}\n` : ''}
+See stemma ${name} VERB --help for the flags of each.`
+}
+
+function commandHelp(command: Command): string {
+  const { resource, verb } = command
+  const mine = Object.keys(ownOptions(command)).flatMap((name) => (own[name] ? [own[name]] : []))
+  return page(`${resource} ${usage(command)}`, aboutOf(command), examples[`${resource} ${verb}`], [
+    ...fieldRows(command),
+    ...mine,
+  ])
+}
+
+function page(line: string, about: string, shown: string[] = [], flags: [string, string][] = []): string {
+  return [
+    wrap(about, 0, helpWidth()),
+    `Usage: stemma ${line} [flags]`,
+    shown.map((example) => `  ${example}`).join('\n'),
+    flags.length > 0 ? `Flags:\n${rows(flags)}` : '',
+    `For all commands:\n${rows(everywhere)}`,
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+const aboutOf = ({ method }: Command): string => comments[method.name] ?? ''
+
+function usage({ verb, target, kind, resource }: Command): string {
+  if (target.length === 0) return verb
+  const one = `${singular(resource).toUpperCase()}`
+  return `${verb} ${one}${kind === 'delete' || verb === 'get' ? '…' : ''}`
+}
+
+const firstSentence = (text = ''): string => /^.*?[.](?= |$)/.exec(text)?.[0] ?? text
+
+/** Help of whatever the words name. */
+export function helpOf([first, second]: string[]): string {
+  if (first === undefined) return mainHelp()
+  if (first === 'exit-codes') return exitCodesHelp
+  if (first === 'auth') return authHelp
+  if (first === 'completion') return completionHelp
+  const resource = findResource(first)
+  if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
+  if (first === 'groups' && second === 'tree')
+    return page(`groups ${tree.name}`, tree.text, examples['groups tree'], tree.flags)
+  const command = second === undefined ? undefined : findCommand(first, second)
+  return command ? commandHelp(command) : resourceHelp(resource)
+}
+
+export const completionHelp = `Usage: stemma completion bash|zsh|fish
+
+Prints what your shell needs to complete commands, flags, values, and names that it asks the server for.
+
+  bash   source <(stemma completion bash)                      # in ~/.bashrc
+  zsh    source <(stemma completion zsh)                       # in ~/.zshrc, after compinit
+  fish   stemma completion fish > ~/.config/fish/completions/stemma.fish`

@@ -1,0 +1,74 @@
+// Resources by their names: what a list with that name shows.
+import type { JsonObject } from '@bufbuild/protobuf'
+import type { Connection } from '@stemma/api'
+import { commandOf, rowsField } from '../contract/commands.ts'
+import { UsageError } from '../usage.ts'
+
+export type Found = { uid: string; name: string; description: string }
+
+/** More than this is not told apart by looking. */
+const most = 20
+
+export async function find(connection: Connection, resource: string, filter: JsonObject): Promise<Found[]> {
+  const command = commandOf(resource, 'list')
+  const answer = await connection.ask(command.method.desc, { pageSize: most, ...filter })
+  const rows = (answer[rowsField(command)] ?? []) as JsonObject[]
+  return rows.map(({ uid = '', name = '', description = '', artifactName = '' }) => ({
+    uid: String(uid),
+    name: String(name),
+    description: String(description || artifactName),
+  }))
+}
+
+const named = (name: string, place: JsonObject = {}): JsonObject => ({ name, uidp: place })
+
+/**
+ * `acme/team-a`: from the root down, or from a group whose name is seen anywhere if there is no such organization, as
+ * for somebody who sees only a part of the tree. Siblings may share a name, so each step may find several.
+ */
+export async function findGroups(connection: Connection, path: string): Promise<Found[]> {
+  const [first = '', ...rest] = path.split('/')
+  const roots = await find(connection, 'groups', named(first, { inRoot: true }))
+  let found = roots.length > 0 ? roots : await find(connection, 'groups', named(first))
+  for (const name of rest) {
+    const below = few(found).map(({ uid }) => find(connection, 'groups', named(name, { childrenOf: uid })))
+    found = (await Promise.all(below)).flat()
+  }
+  return found
+}
+
+/** `ci` anywhere, the nearest first, or `acme/team-a/ci` in that group. A repo may itself have slashes in its name. */
+export async function findNamed(
+  connection: Connection,
+  resource: string,
+  text: string,
+  near?: string,
+): Promise<Found[]> {
+  if (near !== undefined) {
+    const here = await find(connection, resource, named(text, { childrenOf: near }))
+    if (here.length > 0) return here
+  }
+  const anywhere = await find(connection, resource, named(text))
+  return anywhere.length > 0 ? anywhere : findBelow(connection, resource, text)
+}
+
+async function findBelow(connection: Connection, resource: string, text: string): Promise<Found[]> {
+  const separator = resource === 'tags' ? ':' : '/'
+  const parts = text.split(separator)
+  for (let at = 1; at < parts.length; at++) {
+    const [place, name] = [parts.slice(0, at).join(separator), parts.slice(at).join(separator)]
+    const places =
+      resource === 'tags' ? await findNamed(connection, 'repos', place) : await findGroups(connection, place)
+    const found = await Promise.all(
+      few(places).map(({ uid }) => find(connection, resource, named(name, { childrenOf: uid }))),
+    )
+    if (found.flat().length > 0) return found.flat()
+  }
+  return []
+}
+
+/** Each of them is looked into; one that was left out might be the one. */
+function few(places: Found[]): Found[] {
+  if (places.length < most) return places
+  throw new UsageError(`${JSON.stringify(places[0]?.name)} means ${most} or more; say the place by its uid`)
+}

@@ -1,0 +1,25 @@
+// How many columns of a terminal a text takes, as far as tables need to know.
+
+const wide = /[ᄀ-ᅟ⺀-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
+const segmenter = new Intl.Segmenter()
+
+export function widthOf(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1
+  return width
+}
+
+export const pad = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - widthOf(text)))
+
+/** Cut to a width, with a sign that something is missing. */
+export function cut(text: string, width: number): string {
+  if (widthOf(text) <= width) return text
+  let short = ''
+  for (const { segment } of segmenter.segment(text)) {
+    if (widthOf(short + segment) > width - 1) break
+    short += segment
+  }
+  return `${short.trimEnd()}…`
+}

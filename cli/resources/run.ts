@@ -1,0 +1,133 @@
+// `stemma RESOURCE VERB`: from the command line to what is printed.
+import type { Connection } from '@stemma/api'
+import { StemmaError } from '@stemma/api'
+import type { Line } from '../arguments.ts'
+import { readLine } from '../arguments.ts'
+import type { Command } from '../contract/commands.ts'
+import { findCommand, findResource, subjectOf } from '../contract/commands.ts'
+import { uidOf } from '../names/resolve.ts'
+import { formatOf, jsonOf, openPrinter, printOne } from '../output/print.ts'
+import { openProgress } from '../output/progress.ts'
+import type { Screen } from '../output/screen.ts'
+import { openScreen } from '../output/screen.ts'
+import { openSession } from '../session.ts'
+import { UsageError } from '../usage.ts'
+import { confirm, countOf } from './delete.ts'
+import { inWords } from './errors.ts'
+import { meant, readRequest } from './input.ts'
+import { pageOf, pagesOf, printAll } from './list.ts'
+
+type Run = { command: Command; line: Line; connection: Connection; screen: Screen }
+
+export function commandFor(resource: string, verb: string): Command {
+  const command = findCommand(resource, verb)
+  if (command) return command
+  const verbs = findResource(resource)
+    ?.commands.map((one) => one.verb)
+    .join(', ')
+  throw new UsageError(`stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${verbs}`)
+}
+
+export async function runCommand(command: Command, line: Line, env: NodeJS.ProcessEnv): Promise<void> {
+  formatOf(line.globals.output)
+  requireTargets(command, line)
+  const screen = openScreen(process.stdout, env)
+  try {
+    const connection = await openSession({ ...line.globals, isOpen: command.method.access?.open }, env)
+    await runs[command.kind]({ command, line, connection, screen })
+  } catch (error) {
+    throw inWords(error, command, line.globals.debug === true)
+  }
+}
+
+const runs: Record<Command['kind'], (run: Run) => Promise<void>> = {
+  list,
+  stream,
+  delete: remove,
+  update: call,
+  call,
+}
+
+function requireTargets({ target, kind, verb, resource }: Command, { positionals }: Line): void {
+  const [first = '', second] = positionals
+  if (target.length === 0 && first !== '')
+    throw new UsageError(
+      `stemma ${resource} ${verb} takes flags only, not ${JSON.stringify(first)}; see --help`,
+    )
+  const takesMany = kind === 'delete' || verb === 'get'
+  if (second !== undefined && !takesMany)
+    throw new UsageError(
+      `stemma ${resource} ${verb} takes one ${resource.replaceAll('-', ' ')} at a time, not also ${JSON.stringify(second)}`,
+    )
+}
+
+async function list({ command, line, connection, screen }: Run): Promise<void> {
+  const request = await readRequest(command, line, undefined, connection)
+  const printer = openPrinter(formatOf(line.globals.output), subject(command), screen)
+  const progress = openProgress(!screen.isTerminal && process.stderr.isTTY === true)
+  if (line.globals.all) {
+    const count = await printAll(pagesOf(connection, command, request), printer, progress)
+    if (count === 0) say(`No ${command.resource.replaceAll('-', ' ')}.`)
+    return
+  }
+  const { rows, next, total } = await pageOf(connection, command, request)
+  await printer.page(rows)
+  await printer.end()
+  if (rows.length === 0) say(`No ${command.resource.replaceAll('-', ' ')}.`)
+  if (next !== '') say(`${rows.length} of ${total}; --all shows all, --page-token ${next} the next page`)
+}
+
+async function stream({ command, line, connection, screen }: Run): Promise<void> {
+  const request = await readRequest(command, line, undefined, connection)
+  const progress = openProgress(!screen.isTerminal && process.stderr.isTTY === true)
+  let count = 0
+  for await (const document of connection.read(command.method.desc, request)) {
+    await screen.write(`${jsonOf(document, 0)}\n`)
+    progress.say(`${++count} so far`)
+  }
+  progress.clear()
+}
+
+async function call({ command, line, connection, screen }: Run): Promise<void> {
+  const targets = line.positionals.length === 0 ? [undefined] : line.positionals
+  const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
+  const format = formatOf(line.globals.output, isDocument ? 'json' : 'table')
+  for (const target of targets) {
+    const request = await readRequest(command, line, target, connection)
+    const answer = await connection.ask(command.method.desc, request)
+    await printOne(format, subject(command), answer, screen)
+  }
+}
+
+async function remove({ command, line, connection }: Run): Promise<void> {
+  if (line.positionals.length === 0) throw new UsageError(`say what to delete, by name or by uid`)
+  const uids: string[] = []
+  for (const text of line.positionals) uids.push(await uidOf(connection, meant(command), text))
+  if (!line.globals.yes && !(await confirm(command, uids, connection))) return say('Nothing was deleted.')
+  const progress = openProgress(process.stderr.isTTY === true)
+  for (const [at, uid] of uids.entries()) {
+    await connection.ask(command.method.desc, { uid }).catch((error: unknown) => {
+      progress.clear()
+      if (error instanceof StemmaError && uids.length > 1)
+        say(`${countOf(command, at)} deleted before ${uid}`)
+      throw error
+    })
+    progress.say(`${at + 1} of ${uids.length}`)
+  }
+  progress.clear()
+  say(`Deleted ${countOf(command, uids.length)}.`)
+}
+
+const subject = (command: Command) => ({ resource: command.resource, message: subjectOf(command) })
+
+const say = (words: string): void => void process.stderr.write(`${words}\n`)
+
+export const runResource = async (
+  resource: string,
+  verb: string,
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<void> => {
+  const command = commandFor(resource, verb)
+  await runCommand(command, readLine(command, args), env)
+}
