@@ -1,13 +1,7 @@
-// The client. It speaks the public API and has no privileges.
-import { runAuth } from './auth/auth.ts'
-import { completionScript, completions } from './completion/run.ts'
-import { findResource } from './contract/commands.ts'
-import { helpOf } from './help/help.ts'
+// The client. It speaks the public API and has no privileges. What a command does not need is not loaded for it.
 import { oneLine } from './one-line.ts'
 import manifest from './package.json' with { type: 'json' }
-import { runResource } from './resources/run.ts'
-import { runTree } from './resources/tree-command.ts'
-import { Failure, UsageError } from './usage.ts'
+import { Failure } from './usage.ts'
 
 // Whoever has read enough (`| head`) is no fault of anybody.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -29,24 +23,25 @@ try {
 
 async function run([first = '--help', ...args]: string[], env: NodeJS.ProcessEnv): Promise<void> {
   if (first === '--version' || first === '-v') return print(`${manifest.version}\n`)
-  if (first === 'help') return print(`${helpOf(args)}\n`)
-  if (['--help', '-h'].includes(first)) return print(`${helpOf([])}\n`)
-  if (first === 'auth') return runAuth(args, env)
-  if (first === 'completion') return print(completionScript(args.find((arg) => !arg.startsWith('-'))))
-  if (first === '__complete') return print(await completions(args, env))
-  const resource = findResource(first)
-  if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
-  // What can do only one thing needs not be told to: `stemma ping`.
-  const [only] = resource.commands
-  const [verb = '', ...rest] = resource.commands.length === 1 && only ? [only.verb, ...args] : args
-  if (verb === '' || verb.startsWith('-') || asksForHelp(rest)) return print(`${helpOf([first, verb])}\n`)
-  if (first === 'groups' && verb === 'tree') return runTree(rest, env)
-  return runResource(first, verb, rest, env)
+  if (first === 'auth') return (await import('./auth/auth.ts')).runAuth(args, env)
+  if (first === 'completion' || first === '__complete') {
+    const { completionScript, completions } = await import('./completion/run.ts')
+    return print(first === 'completion' ? completionScript(args) : await completions(args, env))
+  }
+  const words = ['--help', '-h'].includes(first)
+    ? []
+    : first === 'help'
+      ? args
+      : wordsOfHelp([first, ...args])
+  if (words) return print(`${(await import('./help/help.ts')).helpOf(words)}\n`)
+  await (await import('./resources/run.ts')).runResource(first, args, env)
 }
 
-function asksForHelp(args: string[]): boolean {
+/** What help is asked for, if it is: before `--`, which ends the flags. */
+function wordsOfHelp(args: string[]): string[] | undefined {
   const end = args.indexOf('--')
-  return (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
+  const isAsked = (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
+  return isAsked ? args.filter((arg) => !arg.startsWith('-')) : undefined
 }
 
 function print(text: string): void {

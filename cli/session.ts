@@ -1,8 +1,7 @@
 // Calls of a resource's commands: which server, as whom, and what is told of them with --debug.
 import type { Connection } from '@stemma/api'
 import { connect } from '@stemma/api'
-import { liveToken } from './auth/tokens.ts'
-import type { ContextFlags } from './context.ts'
+import type { Context, ContextFlags } from './context.ts'
 import { readContext } from './context.ts'
 
 export type SessionOptions = ContextFlags & {
@@ -18,7 +17,7 @@ export async function openSession(options: SessionOptions, env: NodeJS.ProcessEn
   return connect({
     baseUrl: context.api,
     // Asked for each call, so that a list that takes longer than a token lives comes to its end.
-    token: options.isOpen ? undefined : () => env.STEMMA_TOKEN || liveToken(context, env),
+    token: options.isOpen ? undefined : () => env.STEMMA_TOKEN || signedIn(context, env),
     timeout: options.timeout,
     ...(options.timeout !== undefined && { retry: { attempts: 1 } }),
     ...(options.debug && { fetch: telling }),
@@ -30,3 +29,7 @@ const telling: typeof fetch = async (input, init) => {
   process.stderr.write(`${init?.method} ${input}: ${answer.status}\n`)
   return answer
 }
+
+/** What signs people in is not loaded for those who bring a token. */
+const signedIn = async (context: Context, env: NodeJS.ProcessEnv): Promise<string> =>
+  (await import('./auth/tokens.ts')).liveToken(context, env)

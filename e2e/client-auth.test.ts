@@ -113,7 +113,7 @@ onEachStore('stemma auth', (engine) => {
     const wrong = await login(await issuer.sign({ sub: 'else' }))
     assert.deepEqual(
       [wrong.code, wrong.stderr],
-      [1, 'stemma: Permission denied: no identity can be assumed with this token\n'],
+      [4, 'stemma: Permission denied: no identity can be assumed with this token\n'],
     )
     const forged = await login('a.b.c')
     assert.equal(forged.code, 3)
@@ -129,7 +129,7 @@ onEachStore('stemma auth', (engine) => {
       ['login', '--api', 'http://127.0.0.1:1', '--identity', identity, '--identity-token', '-'],
       'a.b.c',
     )
-    assert.equal(lost.code, 1)
+    assert.equal(lost.code, 7)
     assert.match(lost.stderr, /cannot be reached/)
     assert.doesNotMatch(lost.stderr, /\n {4}at /)
   })

@@ -5,7 +5,8 @@ import { UsageError } from '../usage.ts'
 import { complete } from './complete.ts'
 import { scripts } from './scripts.ts'
 
-export function completionScript(shell: string | undefined): string {
+export function completionScript(args: string[]): string {
+  const shell = args.find((arg) => !arg.startsWith('-'))
   if (shell === undefined) return `${completionHelp}\n`
   const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined
   if (script === undefined)

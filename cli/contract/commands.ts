@@ -15,7 +15,7 @@ import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethod } from '@stemma/api/method.ts'
-import { kebab } from './spelling.ts'
+import { kebab, singular } from './spelling.ts'
 
 export type Command = {
   resource: string
@@ -45,6 +45,8 @@ const services: DescService[] = [
   PingService,
 ]
 
+const first = ['list', 'get', 'create', 'update', 'delete']
+
 export const resources: Resource[] = services.map(resourceOf)
 
 export const findResource = (name: string) => resources.find((resource) => resource.name === name)
@@ -71,11 +73,14 @@ function resourceOf(service: DescService): Resource {
       target: targetOf(method),
     }
   })
-  return { name, service, commands }
+  return { name, service, commands: commands.sort((a, b) => rank(a) - rank(b)) }
 }
 
-/** One resource: `role-bindings` are made of a `role-binding`. */
-export const singular = (resource: string): string => resource.replace(/ies$/, 'y').replace(/s$/, '')
+/** What is wanted most comes first. */
+function rank({ verb }: Command): number {
+  const at = first.indexOf(verb)
+  return at < 0 ? first.length : at
+}
 
 /** What is left of a method's name without its resource. What is got besides the resource itself is a verb of its own. */
 function verbOf(method: string, resource: string): string {
@@ -94,7 +99,9 @@ function kindOf({ desc, isStream, bindings }: Method): Command['kind'] {
   return hasField(desc.input, 'update_mask') ? 'update' : 'call'
 }
 
-const hasField = (message: DescMessage, name: string) => message.fields.some((field) => field.name === name)
+function hasField(message: DescMessage, name: string): boolean {
+  return message.fields.some((field) => field.name === name)
+}
 
 /** A parent is said by a flag, since it is another resource than the one at hand. */
 function targetOf({ desc, bindings }: Method): DescField[] {
@@ -112,15 +119,16 @@ export function fieldsAt(message: DescMessage, path: string): DescField[] {
     : [field]
 }
 
-/** The message that a command is about: what its answer holds, or each of its rows. */
-export function subjectOf({ kind, method }: Command): DescMessage {
-  const { output } = method.desc
-  const rows = output.fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
-  return kind === 'list' && rows?.message ? rows.message : output
+/** The field of an answer that holds rows, where it is made of them. */
+function rowsIn({ method }: Command) {
+  const { fields } = method.desc.output
+  if (fields.some(({ name }) => name === 'uid')) return undefined
+  return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** Where the rows of a list lie in its answer. */
-export function rowsField({ method }: Command): string {
-  const field = method.desc.output.fields.find(({ fieldKind }) => fieldKind === 'list')
-  return field?.jsonName ?? ''
-}
+/** The message that a command is about: what its answer holds, or each of its rows. */
+export const subjectOf = (command: Command): DescMessage =>
+  rowsIn(command)?.message ?? command.method.desc.output
+
+/** Where the rows lie in an answer; `` for an answer that is one resource. */
+export const rowsField = (command: Command): string => rowsIn(command)?.jsonName ?? ''

@@ -1,5 +1,7 @@
 // Names of enums as people write them: without what they all begin with, in small letters.
-import type { DescEnum } from '@bufbuild/protobuf'
+import type { DescEnum, DescEnumValue } from '@bufbuild/protobuf'
+import { getOption, hasOption } from '@bufbuild/protobuf'
+import { info } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { UsageError } from '../usage.ts'
 
 const prefixes = new WeakMap<DescEnum, string>()
@@ -19,23 +21,38 @@ function prefixOf(desc: DescEnum): string {
 /** Nobody chooses the one that stands for nothing. */
 const chosen = (desc: DescEnum) => desc.values.filter(({ number }) => number !== 0)
 
-export const enumNames = (desc: DescEnum): string[] => chosen(desc).map(({ name }) => shortName(desc, name))
+export const enumNames = (desc: DescEnum): string[] => chosen(desc).map((value) => spoken(desc, value))
 
-export const shortName = (desc: DescEnum, name: string): string =>
-  name
-    .slice(name.startsWith(prefixOf(desc)) ? prefixOf(desc).length : 0)
-    .replaceAll('_', '-')
-    .toLowerCase()
+/** As people write it; capabilities have dotted names of their own, such as `groups.list`. */
+function spoken(desc: DescEnum, value: DescEnumValue): string {
+  if (hasOption(value, info)) return getOption(value, info).name
+  return value.name.slice(prefixOf(desc).length).replaceAll('_', '-').toLowerCase()
+}
 
-/** `fixed`, `FIXED`, `event-type-filter-fixed` and `groups.list` are all understood. */
+/** What a server says that knows more values than this client is shown as it is. */
+export function shortName(desc: DescEnum, name: string): string {
+  const value = chosen(desc).find((one) => one.name === name)
+  return value ? spoken(desc, value) : name
+}
+
+/** `fixed`, `FIXED` and `EVENT_TYPE_FILTER_FIXED` are all understood. */
 export function enumValue(desc: DescEnum, text: string): string {
-  const wanted = text.toUpperCase().replaceAll(/[-. ]/g, '_')
-  const found = desc.values.find(({ name }) => name === wanted || name === prefixOf(desc) + wanted)
+  const wanted = text.toUpperCase().replaceAll(/[- ]/g, '_')
+  const found = desc.values.find(
+    (value) =>
+      value.name === wanted || value.name === prefixOf(desc) + wanted || spoken(desc, value) === text,
+  )
   if (found) return found.name
   const names = enumNames(desc)
   throw new UsageError(
     names.length > 20
-      ? `has no value ${JSON.stringify(text)}; one is ${names[0]}`
+      ? `has no value ${JSON.stringify(text)}${likely(names, text)}`
       : `must be ${names.slice(0, -1).join(', ')} or ${names.at(-1)}, not ${JSON.stringify(text)}`,
   )
+}
+
+function likely(names: string[], text: string): string {
+  const [first = ''] = text.split('.')
+  const close = names.filter((name) => name.startsWith(`${first}.`)).slice(0, 10)
+  return close.length === 0 ? `; one is ${names[1]}` : `; there is ${close.join(', ')}`
 }

@@ -29,7 +29,7 @@ export function flagsOf(command: Command): Flag[] {
 function walk(command: Command, message: DescMessage, above: DescField[], prefix: string): Flag[] {
   return message.fields.flatMap((field): Flag[] => {
     const path = [...above, field]
-    if (isOutputOnly(field) || isTarget(command, path)) return []
+    if (isOutputOnly(field) || rulesOf(field).operatorOnly || isTarget(command, path)) return []
     if (!isWalked(field)) return [flagOf(command, path, prefix)]
     const isPlain = field === command.method.resource || field.name === 'uidp'
     return walk(command, field.message, path, isPlain ? prefix : `${prefix}${kebab(field.name)}.`)

@@ -10,3 +10,6 @@ export const camel = (name: string): string =>
   name.replace(/[-_]([a-z0-9])/g, (_, letter) => letter.toUpperCase())
 
 export const snake = (name: string): string => kebab(name).replaceAll('-', '_')
+
+/** One resource: `role-bindings` are made of a `role-binding`. */
+export const singular = (resource: string): string => resource.replace(/ies$/, 'y').replace(/s$/, '')

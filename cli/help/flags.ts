@@ -5,10 +5,10 @@ import { comments } from '@stemma/api/gen/comments.ts'
 import { isRequired } from '@stemma/api/method.ts'
 import { isSwitch } from '../arguments.ts'
 import type { Command } from '../contract/commands.ts'
-import { singular } from '../contract/commands.ts'
 import { enumNames } from '../contract/enums.ts'
 import type { Flag } from '../contract/flags.ts'
 import { flagsOf } from '../contract/flags.ts'
+import { singular } from '../contract/spelling.ts'
 
 export const commentOf = (field: DescField): string =>
   comments[`${field.parent.typeName}.${field.name}`] ?? ''

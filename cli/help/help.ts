@@ -3,7 +3,8 @@ import { comments } from '@stemma/api/gen/comments.ts'
 import { ownOptions } from '../arguments.ts'
 import { authHelp } from '../auth/help.ts'
 import type { Command, Resource } from '../contract/commands.ts'
-import { findCommand, findResource, resources, singular } from '../contract/commands.ts'
+import { findCommand, findResource, resources } from '../contract/commands.ts'
+import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { UsageError } from '../usage.ts'
@@ -85,7 +86,7 @@ See stemma ${name} VERB --help for the flags of each.`
 function commandHelp(command: Command): string {
   const { resource, verb } = command
   const mine = Object.keys(ownOptions(command)).flatMap((name) => (own[name] ? [own[name]] : []))
-  return page(`${resource} ${usage(command)}`, aboutOf(command), examples[`${resource} ${verb}`], [
+  return page(`${resource} ${usage(command)}`.trimEnd(), aboutOf(command), examples[`${resource} ${verb}`], [
     ...fieldRows(command),
     ...mine,
   ])
@@ -106,6 +107,7 @@ function page(line: string, about: string, shown: string[] = [], flags: [string,
 const aboutOf = ({ method }: Command): string => comments[method.name] ?? ''
 
 function usage({ verb, target, kind, resource }: Command): string {
+  if (verb === resource) return ''
   if (target.length === 0) return verb
   const one = `${singular(resource).toUpperCase()}`
   return `${verb} ${one}${kind === 'delete' || verb === 'get' ? '…' : ''}`
@@ -123,7 +125,8 @@ export function helpOf([first, second]: string[]): string {
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
   if (first === 'groups' && second === 'tree')
     return page(`groups ${tree.name}`, tree.text, examples['groups tree'], tree.flags)
-  const command = second === undefined ? undefined : findCommand(first, second)
+  const verb = resource.commands.length === 1 ? resource.commands[0]?.verb : second
+  const command = verb === undefined ? undefined : findCommand(first, verb)
   return command ? commandHelp(command) : resourceHelp(resource)
 }
 

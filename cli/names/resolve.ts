@@ -1,6 +1,6 @@
 // From a name to the one uid that it means.
 import type { Connection } from '@stemma/api'
-import { singular } from '../contract/commands.ts'
+import { singular } from '../contract/spelling.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Refused, UsageError } from '../usage.ts'
 import type { Found } from './find.ts'

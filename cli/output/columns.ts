@@ -18,7 +18,7 @@ const titled: Record<string, string[]> = {
     'SEEN lastSeenTime',
     '+AGE createTime',
   ],
-  roles: ['NAME name', 'DESCRIPTION description', '+CAPABILITIES capabilities', '+AGE createTime'],
+  roles: ['NAME name', 'DESCRIPTION description', '+AGE createTime'],
   'role-bindings': [
     'IDENTITY identity.name identity.email',
     'ROLE role.name',

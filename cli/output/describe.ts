@@ -17,13 +17,17 @@ function linesOf(message: DescMessage, row: JsonObject, prefix: string, screen: 
     const name = prefix + key
     if (!field) return [[name, JSON.stringify(value)]]
     if (isWalked(field)) return linesOf(field.message, value as JsonObject, `${name}.`, screen)
-    if (Array.isArray(value)) return value.map((one, at) => [at === 0 ? name : '', wordsOf(field, one, {})])
+    if (field.fieldKind === 'list' && field.message && Array.isArray(value))
+      return value.map((one, at) => [at === 0 ? name : '', wordsOf(field, one, {})])
+    if (Array.isArray(value)) return value.length === 0 ? [] : [[name, wordsOf(field, value, {})]]
     if (field.fieldKind === 'map')
       return Object.entries(value as JsonObject).map(([inner, one]) => [
         `${name}.${inner}`,
         wordsOf(field, one, {}),
       ])
-    return [[name, timed(wordsOf(field, value, {}), wordsOf(field, value, { now: screen.now }), screen)]]
+    return value === ''
+      ? []
+      : [[name, timed(wordsOf(field, value, {}), wordsOf(field, value, { now: screen.now }), screen)]]
   })
 }
 

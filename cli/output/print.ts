@@ -1,6 +1,8 @@
 // Rows on their way out, in the form that was asked for. Nothing is kept longer than the page it came with.
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
+import { rulesOf } from '@stemma/api/method.ts'
 import { stringify } from 'yaml'
+import { oneLine } from '../one-line.ts'
 import { UsageError } from '../usage.ts'
 import { cellOf } from './cells.ts'
 import { columnsOf } from './columns.ts'
@@ -30,7 +32,7 @@ export type Printer = {
 export function openPrinter(format: Format, subject: Subject, screen: Screen): Printer {
   if (format === 'json') return jsonPrinter(screen)
   if (format === 'yaml') return linePrinter(screen, (row) => yamlOf([row]))
-  if (format === 'uid') return linePrinter(screen, ({ uid = '' }) => `${uid}\n`)
+  if (format === 'uid') return linePrinter(screen, uidLine)
   return tablePrinter(subject, format === 'wide', screen)
 }
 
@@ -42,9 +44,20 @@ export async function printOne(
 ): Promise<void> {
   if (format === 'json') return screen.write(`${jsonOf(row)}\n`)
   if (format === 'yaml') return screen.write(yamlOf(row))
-  if (format === 'uid') return screen.write(`${row.uid ?? ''}\n`)
+  if (format === 'uid') return screen.write(uidLine(row))
+  const text = soleText(message)
+  if (text !== undefined) return screen.write(`${readable(String(row[text] ?? ''), screen)}\n`)
   return screen.write(describe(message, row, screen))
 }
+
+/** A resource that is nothing but a text, such as a readme, is printed as that. */
+function soleText({ fields }: DescMessage): string | undefined {
+  const [only, ...others] = fields.filter(({ name }) => name !== 'uid')
+  return only && others.length === 0 && rulesOf(only).text ? only.jsonName : undefined
+}
+
+const readable = (text: string, { isTerminal }: Screen): string =>
+  isTerminal ? text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '�') : text
 
 /** Some terminals obey codes that JSON does not ask to be escaped. */
 export const jsonOf = (value: JsonObject, indent = 2): string =>
@@ -55,6 +68,8 @@ export const jsonOf = (value: JsonObject, indent = 2): string =>
 
 export const yamlOf = (value: unknown): string =>
   stringify(value, { lineWidth: 0 }).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '�')
+
+const uidLine = ({ uid = '' }: JsonObject): string => `${oneLine(String(uid))}\n`
 
 function linePrinter(screen: Screen, line: (row: JsonObject) => string): Printer {
   return {

@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import type { Connection } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
-import { findCommand, singular } from '../contract/commands.ts'
+import { findCommand } from '../contract/commands.ts'
+import { singular } from '../contract/spelling.ts'
 import { oneLine } from '../one-line.ts'
 import { UsageError } from '../usage.ts'
 

@@ -1,10 +1,11 @@
 // `stemma RESOURCE VERB`: from the command line to what is printed.
+import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { StemmaError } from '@stemma/api'
 import type { Line } from '../arguments.ts'
 import { readLine } from '../arguments.ts'
 import type { Command } from '../contract/commands.ts'
-import { findCommand, findResource, subjectOf } from '../contract/commands.ts'
+import { findCommand, findResource, rowsField, subjectOf } from '../contract/commands.ts'
 import { uidOf } from '../names/resolve.ts'
 import { formatOf, jsonOf, openPrinter, printOne } from '../output/print.ts'
 import { openProgress } from '../output/progress.ts'
@@ -16,10 +17,24 @@ import { confirm, countOf } from './delete.ts'
 import { inWords } from './errors.ts'
 import { meant, readRequest } from './input.ts'
 import { pageOf, pagesOf, printAll } from './list.ts'
+import { runTree } from './tree-command.ts'
 
 type Run = { command: Command; line: Line; connection: Connection; screen: Screen }
 
-export function commandFor(resource: string, verb: string): Command {
+export async function runResource(name: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  const resource = findResource(name)
+  if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
+  // What can do only one thing needs not be told to: `stemma ping`.
+  const [only] = resource.commands
+  const [verb = '', ...rest] = resource.commands.length === 1 && only ? [only.verb, ...args] : args
+  if (verb === '')
+    return openScreen(process.stdout, env).write(`${(await import('../help/help.ts')).helpOf([name])}\n`)
+  if (name === 'groups' && verb === 'tree') return runTree(rest, env)
+  const command = commandFor(name, verb)
+  await runCommand(command, readLine(command, rest), env)
+}
+
+function commandFor(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (command) return command
   const verbs = findResource(resource)
@@ -28,7 +43,7 @@ export function commandFor(resource: string, verb: string): Command {
   throw new UsageError(`stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${verbs}`)
 }
 
-export async function runCommand(command: Command, line: Line, env: NodeJS.ProcessEnv): Promise<void> {
+async function runCommand(command: Command, line: Line, env: NodeJS.ProcessEnv): Promise<void> {
   formatOf(line.globals.output)
   requireTargets(command, line)
   const screen = openScreen(process.stdout, env)
@@ -95,7 +110,13 @@ async function call({ command, line, connection, screen }: Run): Promise<void> {
   for (const target of targets) {
     const request = await readRequest(command, line, target, connection)
     const answer = await connection.ask(command.method.desc, request)
-    await printOne(format, subject(command), answer, screen)
+    const rows = answer[rowsField(command)]
+    if (!Array.isArray(rows)) await printOne(format, subject(command), answer, screen)
+    else {
+      const printer = openPrinter(format, subject(command), screen)
+      await printer.page(rows as JsonObject[])
+      await printer.end()
+    }
   }
 }
 
@@ -121,13 +142,3 @@ async function remove({ command, line, connection }: Run): Promise<void> {
 const subject = (command: Command) => ({ resource: command.resource, message: subjectOf(command) })
 
 const say = (words: string): void => void process.stderr.write(`${words}\n`)
-
-export const runResource = async (
-  resource: string,
-  verb: string,
-  args: string[],
-  env: NodeJS.ProcessEnv,
-): Promise<void> => {
-  const command = commandFor(resource, verb)
-  await runCommand(command, readLine(command, args), env)
-}

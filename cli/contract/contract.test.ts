@@ -1,0 +1,133 @@
+// Walks the contract and fails for what somebody forgot.
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { DescMessage, DescService } from '@bufbuild/protobuf'
+import { comments } from '@stemma/api/gen/comments.ts'
+import { isOutputOnly } from '@stemma/api/method.ts'
+import { globalOptions, ownOptions, readLine } from '../arguments.ts'
+import { examples } from '../help/examples.ts'
+import { helpOf } from '../help/help.ts'
+import { columnsOf } from '../output/columns.ts'
+import { readTreeLine } from '../resources/tree-command.ts'
+import { commandOf, findResource, resources, subjectOf } from './commands.ts'
+import { flagsOf, isUid } from './flags.ts'
+
+const generated = join(import.meta.dirname, '../../api/gen/platform')
+const files = readdirSync(generated, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  /v2beta1.*_pb\.ts$/.test(file),
+)
+const modules = await Promise.all(
+  files.map((file) => import(join(generated, file)) as Promise<Record<string, unknown>>),
+)
+const isService = (value: unknown): value is DescService =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'service'
+const services = modules.flatMap(Object.values).filter(isService)
+const commands = resources.flatMap((resource) => resource.commands)
+
+describe('every method of v2beta1', () => {
+  test('is found at all', () => assert.ok(services.length >= 13))
+  for (const method of services.flatMap((service) => service.methods))
+    test(`${method.parent.name}.${method.name} has a command`, () =>
+      assert.equal(commands.filter((command) => command.method.desc === method).length, 1))
+})
+
+describe('every command', () => {
+  test('has a name of its own, made of small words', () => {
+    const names = commands.map(({ resource, verb }) => `${resource} ${verb}`)
+    assert.equal(new Set(names).size, names.length)
+    for (const name of names) assert.match(name, /^[a-z]+(?:-[a-z]+)* [a-z]+(?:-[a-z]+)*$/)
+  })
+
+  test('of the usual ones has the usual verb', () => {
+    for (const resource of ['groups', 'identities', 'roles', 'role-bindings', 'repos', 'tags'])
+      for (const verb of ['list', 'get', 'create', 'update', 'delete']) commandOf(resource, verb)
+    for (const [resource, verb] of [
+      ['repos', 'readme'],
+      ['repos', 'update-readme'],
+      ['advisories', 'osv'],
+      ['advisories', 'openvex'],
+      ['advisories', 'export-osv'],
+      ['advisories', 'export-openvex'],
+      ['group-access-requests', 'approve'],
+      ['groups', 'request-access'],
+      ['account-associations', 'check'],
+    ] as const)
+      commandOf(resource, verb)
+  })
+
+  for (const command of commands) {
+    const name = `${command.resource} ${command.verb}`
+    const flags = flagsOf(command)
+
+    test(`${name} has flags that are told apart`, () => {
+      const names = flags.flatMap((flag) => [flag.name, ...(flag.alias === undefined ? [] : [flag.alias])])
+      assert.equal(new Set(names).size, names.length)
+      const taken = names.filter((flag) => flag in globalOptions || flag in ownOptions(command))
+      assert.deepEqual(taken, name === 'identities lookup' ? ['issuer'] : [])
+    })
+
+    test(`${name} knows what its uids mean`, () => {
+      for (const { field, refersTo } of flags)
+        if (isUid(field)) assert.ok(findResource(refersTo ?? ''), `${field.name} means no resource`)
+    })
+
+    test(`${name} says what it is for`, () => {
+      assert.ok(comments[command.method.name], 'its method has no comment')
+      for (const { field, name: flag } of flags)
+        if (!['requests', 'installations'].includes(field.name))
+          assert.ok(comments[`${field.parent.typeName}.${field.name}`], `--${flag} has no comment`)
+      assert.match(helpOf([command.resource, command.verb]), /Usage: stemma /)
+    })
+  }
+})
+
+describe('every table', () => {
+  for (const { name, commands: own } of resources) {
+    const list = own.find(({ verb }) => verb === 'list')
+    if (list)
+      test(`${name} shows fields that there are`, () => {
+        for (const { paths } of columnsOf(name, true))
+          for (const path of paths) assert.ok(has(subjectOf(list), path.split('.')), path)
+      })
+  }
+})
+
+function has(message: DescMessage, [first, ...rest]: string[]): boolean {
+  const field = message.fields.find(({ jsonName }) => jsonName === first)
+  return (
+    field !== undefined && (rest.length === 0 || (field.message !== undefined && has(field.message, rest)))
+  )
+}
+
+describe('every example', () => {
+  for (const [name, lines] of Object.entries(examples))
+    for (const line of lines)
+      test(line.split('\n')[0] ?? '', () => {
+        const [resource = '', verb = ''] = name.split(' ')
+        const [, ...words] = wordsOf(line)
+        assert.deepEqual(words.slice(0, 2), [resource, verb])
+        if (verb === 'tree') {
+          readTreeLine(words.slice(2))
+          return
+        }
+        const command = commandOf(resource, verb)
+        const { positionals } = readLine(command, words.slice(2))
+        if (command.target.length === 0) assert.deepEqual(positionals, [])
+        else assert.ok(positionals.length > 0 || words.includes('-f'))
+      })
+})
+
+/** As a shell takes a line apart, from `stemma` on. */
+function wordsOf(line: string): string[] {
+  const own = line
+    .replaceAll('\\\n', ' ')
+    .replace(/^.*\| /, '')
+    .replace(/ (?:#|>).*$/, '')
+  return [...own.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
+}
+
+test('what only the server says has no flag', () => {
+  for (const command of commands) for (const { path } of flagsOf(command)) assert.ok(!path.some(isOutputOnly))
+})

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { parse } from 'yaml'
+import { commandOf, subjectOf } from '../contract/commands.ts'
+import type { Node } from '../resources/tree.ts'
+import { draw } from '../resources/tree.ts'
+import { ageOf } from './cells.ts'
+import type { Format } from './print.ts'
+import { openPrinter, printOne } from './print.ts'
+import type { Screen } from './screen.ts'
+import { cut, widthOf } from './width.ts'
+
+const now = Date.parse('2026-01-31T12:00:00Z')
+const subject = { resource: 'groups', message: subjectOf(commandOf('groups', 'list')) }
+
+async function printed(format: Format, pages: JsonObject[][], isTerminal = false): Promise<string> {
+  let text = ''
+  const same = (words: string) => words
+  const screen: Screen = {
+    ...{ isTerminal, now, dim: same, bold: same },
+    async write(more) {
+      text += more
+    },
+  }
+  const printer = openPrinter(format, subject, screen)
+  for (const page of pages) await printer.page(page)
+  await printer.end()
+  return text
+}
+
+const row = (name: string, uid: string): JsonObject => ({
+  uid,
+  name,
+  description: '',
+  createTime: '2026-01-31T09:00:00Z',
+})
+
+describe('a table', () => {
+  test('is aligned by its first page, and what comes later is not cut', async () => {
+    const text = await printed('table', [[row('ab', '1'), row('abcd', '2')], [row('abcdefgh', '3')]], true)
+    assert.equal(
+      text,
+      'NAME  DESCRIPTION  AGE  UID\nab    -            3h   1\nabcd  -            3h   2\nabcdefgh  -            3h   3\n',
+    )
+  })
+  test('shows times as they are to programs, and nothing that a terminal obeys to anybody', async () => {
+    const text = await printed('table', [[row('a\x1b[31m\nb', '1')]])
+    assert.match(text, /2026-01-31T09:00:00Z/)
+    assert.doesNotMatch(text, /\x1b/)
+    assert.equal(text.split('\n').length, 3)
+  })
+  test('of nothing is nothing', async () => assert.equal(await printed('table', [[]]), ''))
+})
+
+describe('any form of a list', () => {
+  const rows = fc.array(
+    fc.record(
+      { uid: fc.string(), name: fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()) },
+      { noNullPrototype: true },
+    ),
+    { maxLength: 5 },
+  )
+  test('gives back what it was given, however it was paged', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(rows, { maxLength: 4 }), async (pages) => {
+        assert.deepEqual(JSON.parse(await printed('json', pages)), pages.flat())
+        const lines = (await printed('uid', pages)).split('\n').length - 1
+        assert.ok(lines >= pages.flat().length)
+      }),
+    ))
+  test('holds no codes that a terminal obeys', () =>
+    fc.assert(
+      fc.asyncProperty(rows, async (page) => {
+        for (const format of ['json', 'yaml', 'table'] as const)
+          assert.doesNotMatch(
+            await printed(format, [page.map(({ name }) => ({ uid: 'u', name }))]),
+            /[\x00-\x08\x0b-\x1f\x7f-\x9f]/,
+          )
+      }),
+    ))
+  test('is a sequence in YAML', async () =>
+    assert.deepEqual(parse(await printed('yaml', [[row('a', '1')], [row('b', '2')]])), [
+      row('a', '1'),
+      row('b', '2'),
+    ]))
+})
+
+test('a readme is printed as it is', async () => {
+  let text = ''
+  const screen = {
+    ...{ isTerminal: false, now, dim: String, bold: String },
+    async write(more: string) {
+      text += more
+    },
+  }
+  const command = commandOf('repos', 'readme')
+  await printOne(
+    'table',
+    { resource: 'repos', message: subjectOf(command) },
+    { uid: 'u', content: '# a\n\nb' },
+    screen,
+  )
+  assert.equal(text, '# a\n\nb\n')
+})
+
+test('ages are told in the largest unit, before and after', () => {
+  const ago = (milliseconds: number) => ageOf(new Date(now - milliseconds).toISOString(), now)
+  assert.deepEqual([0, 5000, 65_000, 7_200_000, 86_400_000 * 3, 86_400_000 * 800, -7_200_000].map(ago), [
+    '0s',
+    '5s',
+    '1m',
+    '2h',
+    '3d',
+    '2y',
+    'in 2h',
+  ])
+})
+
+test('a text is never wider than it was cut to', () =>
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, width) => {
+      assert.ok(widthOf(cut(text, width)) <= width)
+    }),
+  ))
+
+test('a tree has a branch for each, and the last one bends', () => {
+  const node = (name: string, ...children: Node[]): Node => ({ uid: name, name, children })
+  const tree = [node('a', node('b'), node('c', node('d'))), node('e')]
+  const lines = (depth: number) => [...draw(tree, depth)].map(({ branch, node: { name } }) => branch + name)
+  assert.deepEqual(lines(9), ['├── a', '│   ├── b', '│   └── c', '│       └── d', '└── e'])
+  assert.deepEqual(lines(1), ['├── a', '└── e'])
+})
