@@ -13,7 +13,7 @@ export function wrap(text: string, indent: number, width: number): string {
   return lines.join(`\n${' '.repeat(indent)}`)
 }
 
-export const helpWidth = (): number => Math.max(narrowest, Math.min(process.stdout.columns ?? 100, 110))
+export const helpWidth = (): number => Math.max(narrowest, Math.min(process.stdout.columns || 100, 110))
 
 /** Names on the left, what they mean on the right. */
 export function rows(entries: [string, string][], width = helpWidth()): string {
