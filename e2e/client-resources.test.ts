@@ -198,6 +198,12 @@ onEachStore('stemma', (engine) => {
     await done('identity-providers delete acme/sso --yes')
   })
 
+  test('a repo whose name looks like the path of another is not taken for it', async () => {
+    const other = await made('repos create --parent acme/research --name acme/tools/static')
+    assert.match(await refused(2, 'repos get acme/tools/static'), /any of 2 repos/)
+    await done('repos delete --yes', other.uid)
+  })
+
   test('tags are named within their repo, and found by time', async () => {
     const digest = `sha256:${'0'.repeat(64)}`
     const tag = await made('tags create --parent acme/tools/static --name latest --digest', digest)

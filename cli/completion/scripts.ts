@@ -20,6 +20,8 @@ _stemma() {
     done
     words=("\${joined[@]}")
   fi
+  # A name that was quoted for its spaces is meant without its quotes.
+  words=("\${words[@]//\\\\/}")
   current=\${words[-1]}
   COMPREPLY=()
   while IFS= read -r line; do
@@ -41,14 +43,18 @@ complete -F _stemma stemma
 
 const zsh = `#compdef stemma
 _stemma() {
-  local line
-  local -a candidates
-  for line in "\${(@f)$(stemma __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+  local line word tab=$'\\t'
+  local -a lines candidates
+  lines=("\${(@f)$(stemma __complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
+  for line in $lines; do
     if [[ $line == :files ]]; then
       _files
       return
     fi
-    [[ -n $line ]] && candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+    word=\${line%%$tab*}
+    word=\${word//:/\\\\:}
+    [[ $line == *$tab* ]] && word="$word:\${line#*$tab}"
+    candidates+=("$word")
   done
   _describe stemma candidates
 }

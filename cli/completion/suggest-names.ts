@@ -57,5 +57,5 @@ function wordsOf(rows: JsonObject[], prefix: string): Suggested[] {
     const word = prefix + String(name ?? advisoryId ?? '')
     if (!words.has(word)) words.set(word, { word, about: String(description) })
   }
-  return [...words.values()]
+  return [...words.values()].sort((a, b) => (a.word < b.word ? -1 : 1))
 }

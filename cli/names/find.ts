@@ -37,7 +37,10 @@ export async function findGroups(connection: Connection, path: string): Promise<
   return found
 }
 
-/** `ci` anywhere, the nearest first, or `acme/team-a/ci` in that group. A repo may itself have slashes in its name. */
+/**
+ * `ci` anywhere, unless there is one near, or `acme/team-a/ci` in that group. A repo may have slashes in its own name,
+ * so all that a text can mean is found.
+ */
 export async function findNamed(
   connection: Connection,
   resource: string,
@@ -49,22 +52,21 @@ export async function findNamed(
     if (here.length > 0) return here
   }
   const anywhere = await find(connection, resource, named(text))
-  return anywhere.length > 0 ? anywhere : findBelow(connection, resource, text)
+  return [...anywhere, ...(await findBelow(connection, resource, text))]
 }
 
 async function findBelow(connection: Connection, resource: string, text: string): Promise<Found[]> {
   const separator = resource === 'tags' ? ':' : '/'
   const parts = text.split(separator)
+  const found: Found[] = []
   for (let at = 1; at < parts.length; at++) {
     const [place, name] = [parts.slice(0, at).join(separator), parts.slice(at).join(separator)]
     const places =
       resource === 'tags' ? await findNamed(connection, 'repos', place) : await findGroups(connection, place)
-    const found = await Promise.all(
-      few(places).map(({ uid }) => find(connection, resource, named(name, { childrenOf: uid }))),
-    )
-    if (found.flat().length > 0) return found.flat()
+    for (const { uid } of few(places))
+      found.push(...(await find(connection, resource, named(name, { childrenOf: uid }))))
   }
-  return []
+  return found
 }
 
 /** Each of them is looked into; one that was left out might be the one. */
