@@ -16,7 +16,7 @@ onEachStore('stemma', (engine) => {
   let client: Client
   before(async () => {
     platform = await startPlatform(engine)
-    client = await openClient()
+    client = await openClient(true)
     for (const name of ['platform', 'research']) await made('groups create --parent acme --name', name)
     await made('groups create --parent acme/platform --name', 'staging')
   })

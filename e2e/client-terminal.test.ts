@@ -14,7 +14,7 @@ else
     let client: Client
     before(async () => {
       platform = await startPlatform(engine)
-      client = await openClient()
+      client = await openClient(true)
     })
     after(async () => {
       await platform.stop()

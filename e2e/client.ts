@@ -25,14 +25,18 @@ export type Client = {
 }
 
 const launcher = join(import.meta.dirname, '../cli/bin/stemma.mjs')
+const main = join(import.meta.dirname, '../cli/main.ts')
+const compileCache = join(import.meta.dirname, '../node_modules/.cache/compile')
 
-export async function openClient(): Promise<Client> {
+/** Through its launcher, as people run it; or, where many commands are run, without, on the Node of the tests. */
+export async function openClient(isDirect = false): Promise<Client> {
   const home = await mkdtemp(join(tmpdir(), 'stemma-client-'))
   const folders = { HOME: home, XDG_CACHE_HOME: join(home, 'cache'), XDG_CONFIG_HOME: join(home, 'config') }
 
   function start(args: string[], input = '', more: NodeJS.ProcessEnv = {}): Running {
-    const env = { PATH: process.env.PATH, ...folders, ...more }
-    const child = spawn(process.execPath, [launcher, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: compileCache, ...folders, ...more }
+    const program = isDirect ? main : launcher
+    const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
     child.stdin.on('error', () => undefined).end(input)
     const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]).then(
       ([stdout, stderr, [code]]): Ended => ({ code, stdout, stderr }),
