@@ -140,6 +140,17 @@ onEachStore('stemma', (engine) => {
     await done('identities delete --yes', here.uid, there.uid)
   })
 
+  test('nothing is no name', async () => {
+    for (const line of [
+      'groups get acme/',
+      'groups delete --yes acme//',
+      'identities delete --yes acme/',
+      'roles get /',
+    ])
+      await refused(5, line)
+    assert.match(await refused(2, 'identities get', ''), /must name one of the identities, by name or by uid/)
+  })
+
   test('siblings that share a name are told apart as well', async () => {
     for (let count = 0; count < 2; count++) await made('groups create --parent acme/research --name', 'twin')
     assert.match(await refused(2, 'groups update acme/research/twin --description x'), /any of 2 groups/)

@@ -18,6 +18,9 @@ export type Flag = {
 /** Messages that are one value on a command line. */
 const values = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
 
+/** A stream takes what its list takes, but has no pages. */
+const ofPages = new Set(['page_size', 'page_token', 'skip'])
+
 const known = new WeakMap<Command, Flag[]>()
 
 export function flagsOf(command: Command): Flag[] {
@@ -30,6 +33,7 @@ function walk(command: Command, message: DescMessage, above: DescField[], prefix
   return message.fields.flatMap((field): Flag[] => {
     const path = [...above, field]
     if (isOutputOnly(field) || rulesOf(field).operatorOnly || isTarget(command, path)) return []
+    if (command.kind === 'stream' && ofPages.has(field.name)) return []
     if (!isWalked(field)) return [flagOf(command, path, prefix)]
     const isPlain = field === command.method.resource || field.name === 'uidp'
     return walk(command, field.message, path, isPlain ? prefix : `${prefix}${kebab(field.name)}.`)

@@ -5,6 +5,7 @@ import { UsageError } from '../usage.ts'
 import type { Command } from './commands.ts'
 import { tidy } from './document.ts'
 import { isWalked } from './flags.ts'
+import { camel } from './spelling.ts'
 
 export type Given = { path: DescField[]; value: JsonValue }
 
@@ -64,8 +65,13 @@ export function requireSendable({ method }: Command, request: JsonObject): void 
   try {
     fromJson(method.desc.input, request)
   } catch (error) {
-    throw new UsageError(
-      (error as Error).message.replace(/^cannot decode (?:message|field) /, 'cannot be sent: '),
-    )
+    throw new UsageError(inWords((error as Error).message))
   }
+}
+
+function inWords(message: string): string {
+  const [, one, other] = /oneof set multiple times by (\w+) and (\w+)/.exec(message) ?? []
+  if (one !== undefined && other !== undefined)
+    return `${camel(one)} and ${camel(other)} exclude each other; give one`
+  return message.replace(/^cannot decode (?:message|field) \S*?(\w+) from JSON: /, '$1: ')
 }

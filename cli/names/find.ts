@@ -20,7 +20,9 @@ export async function find(connection: Connection, resource: string, filter: Jso
   }))
 }
 
-const named = (name: string, place: JsonObject = {}): JsonObject => ({ name, uidp: place })
+/** A list with an empty name would show all there is. */
+const findByName = async (connection: Connection, resource: string, name: string, uidp: JsonObject = {}) =>
+  name === '' ? [] : find(connection, resource, { name, uidp })
 
 /**
  * `acme/team-a`: from the root down, or from a group whose name is seen anywhere if there is no such organization, as
@@ -28,10 +30,10 @@ const named = (name: string, place: JsonObject = {}): JsonObject => ({ name, uid
  */
 export async function findGroups(connection: Connection, path: string): Promise<Found[]> {
   const [first = '', ...rest] = path.split('/')
-  const roots = await find(connection, 'groups', named(first, { inRoot: true }))
-  let found = roots.length > 0 ? roots : await find(connection, 'groups', named(first))
+  const roots = await findByName(connection, 'groups', first, { inRoot: true })
+  let found = roots.length > 0 ? roots : await findByName(connection, 'groups', first)
   for (const name of rest) {
-    const below = few(found).map(({ uid }) => find(connection, 'groups', named(name, { childrenOf: uid })))
+    const below = few(found).map(({ uid }) => findByName(connection, 'groups', name, { childrenOf: uid }))
     found = (await Promise.all(below)).flat()
   }
   return found
@@ -48,10 +50,10 @@ export async function findNamed(
   near?: string,
 ): Promise<Found[]> {
   if (near !== undefined) {
-    const here = await find(connection, resource, named(text, { childrenOf: near }))
+    const here = await findByName(connection, resource, text, { childrenOf: near })
     if (here.length > 0) return here
   }
-  const anywhere = await find(connection, resource, named(text))
+  const anywhere = await findByName(connection, resource, text)
   return [...anywhere, ...(await findBelow(connection, resource, text))]
 }
 
@@ -64,7 +66,7 @@ async function findBelow(connection: Connection, resource: string, text: string)
     const places =
       resource === 'tags' ? await findNamed(connection, 'repos', place) : await findGroups(connection, place)
     for (const { uid } of few(places))
-      found.push(...(await find(connection, resource, named(name, { childrenOf: uid }))))
+      found.push(...(await findByName(connection, resource, name, { childrenOf: uid })))
   }
   return found
 }

@@ -6,6 +6,7 @@ import type { Line } from '../arguments.ts'
 import { readLine } from '../arguments.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource, rowsField, subjectOf } from '../contract/commands.ts'
+import { singular } from '../contract/spelling.ts'
 import { uidOf } from '../names/resolve.ts'
 import { formatOf, jsonOf, openPrinter, printOne } from '../output/print.ts'
 import { openProgress } from '../output/progress.ts'
@@ -72,7 +73,7 @@ function requireTargets({ target, kind, verb, resource }: Command, { positionals
   const takesMany = kind === 'delete' || verb === 'get'
   if (second !== undefined && !takesMany)
     throw new UsageError(
-      `stemma ${resource} ${verb} takes one ${resource.replaceAll('-', ' ')} at a time, not also ${JSON.stringify(second)}`,
+      `stemma ${resource} ${verb} takes one ${singular(resource).replaceAll('-', ' ')} at a time, not also ${JSON.stringify(second)}`,
     )
 }
 
