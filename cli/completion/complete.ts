@@ -1,12 +1,12 @@
 // `stemma __complete -- WORD…`: what the last word may become, one on a line, with what it means behind a tab.
 import type { JsonObject } from '@bufbuild/protobuf'
+import { aboutOf } from '@stemma/api/reference/about.ts'
 import { globalOptions, isSwitch, ownOptions } from '../arguments.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource, resources } from '../contract/commands.ts'
 import { enumNames } from '../contract/enums.ts'
 import type { Flag } from '../contract/flags.ts'
 import { flagsOf } from '../contract/flags.ts'
-import { commentOf } from '../help/flags.ts'
 import { formats } from '../output/print.ts'
 import { meant } from '../resources/input.ts'
 import { scripts } from './scripts.ts'
@@ -74,7 +74,7 @@ async function ofCommand(command: Command, words: string[], env: NodeJS.ProcessE
 function flagNames(command: Command): Candidate[] {
   const own = flagsOf(command).map((flag) => ({
     word: `--${flag.name}`,
-    about: firstWords(commentOf(flag.field)),
+    about: firstWords(aboutOf(flag.field)),
   }))
   const others = Object.keys({ ...ownOptions(command), ...globalOptions })
   return [...own, ...plain(others.map((name) => `--${name}`))]
@@ -110,7 +110,7 @@ async function valuesOf(
 
 /** The contract says in words what a list can be ordered by. */
 const orders = ({ field }: Flag): string[] =>
-  [...commentOf(field).matchAll(/`([a-z_]+)`/g)].flatMap(([, name = '']) =>
+  [...aboutOf(field).matchAll(/`([a-z_]+)`/g)].flatMap(([, name = '']) =>
     name === 'desc' ? [] : [name, `${name} desc`],
   )
 

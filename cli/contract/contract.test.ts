@@ -4,8 +4,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { DescMessage, DescService } from '@bufbuild/protobuf'
-import { comments } from '@stemma/api/gen/comments.ts'
 import { isOutputOnly } from '@stemma/api/method.ts'
+import { aboutOf } from '@stemma/api/reference/about.ts'
 import { globalOptions, ownOptions, readLine } from '../arguments.ts'
 import { examples } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
@@ -74,10 +74,8 @@ describe('every command', () => {
     })
 
     test(`${name} says what it is for`, () => {
-      assert.ok(comments[command.method.name], 'its method has no comment')
-      for (const { field, name: flag } of flags)
-        if (!['requests', 'installations'].includes(field.name))
-          assert.ok(comments[`${field.parent.typeName}.${field.name}`], `--${flag} has no comment`)
+      assert.ok(aboutOf(command.method.desc), 'its method has no comment')
+      for (const { field, name: flag } of flags) assert.ok(aboutOf(field), `--${flag} has no comment`)
       assert.match(helpOf([command.resource, command.verb]), /Usage: stemma /)
     })
   }

@@ -1,17 +1,14 @@
 // What help says of flags: what goes after them, and what the contract says of their fields.
 import type { DescField } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { comments } from '@stemma/api/gen/comments.ts'
 import { isRequired } from '@stemma/api/method.ts'
+import { aboutOf } from '@stemma/api/reference/about.ts'
 import { isSwitch } from '../arguments.ts'
 import type { Command } from '../contract/commands.ts'
 import { enumNames } from '../contract/enums.ts'
 import type { Flag } from '../contract/flags.ts'
 import { flagsOf } from '../contract/flags.ts'
 import { singular } from '../contract/spelling.ts'
-
-export const commentOf = (field: DescField): string =>
-  comments[`${field.parent.typeName}.${field.name}`] ?? ''
 
 export function fieldRows(command: Command): [string, string][] {
   return flagsOf(command).map((flag) => [
@@ -25,7 +22,7 @@ function meaningOf({ kind }: Command, { field, path }: Flag): string {
   const choice = values.length > 0 && values.length <= 20 ? `One of ${values.join(', ')}.` : ''
   const isNeeded = kind !== 'update' && path.every(isRequired)
   const times = field.fieldKind === 'list' || field.fieldKind === 'map' ? 'May be repeated.' : ''
-  return [commentOf(field), choice, times, isNeeded ? '(required)' : ''].filter(Boolean).join(' ')
+  return [aboutOf(field), choice, times, isNeeded ? '(required)' : ''].filter(Boolean).join(' ')
 }
 
 function placeholder(flag: Flag): string {

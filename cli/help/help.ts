@@ -1,5 +1,5 @@
 // What `stemma --help` says, of all of it and of each command.
-import { comments } from '@stemma/api/gen/comments.ts'
+import { aboutOf, splitSummary } from '@stemma/api/reference/about.ts'
 import { ownOptions } from '../arguments.ts'
 import { authHelp } from '../auth/help.ts'
 import type { Command, Resource } from '../contract/commands.ts'
@@ -33,10 +33,7 @@ const others: [string, string][] = [
 ]
 
 export function mainHelp(): string {
-  const what = resources.map(({ name, service }): [string, string] => [
-    name,
-    firstSentence(comments[service.typeName]),
-  ])
+  const what = resources.map(({ name, service }): [string, string] => [name, firstSentence(aboutOf(service))])
   return `stemma ${manifest.version}: the client of a Stemma server
 
 Usage: stemma RESOURCE VERB [NAME|UID] [flags]
@@ -69,12 +66,15 @@ const tree = {
 }
 
 function resourceHelp({ name, service, commands }: Resource): string {
-  const verbs = commands.map((command): [string, string] => [usage(command), firstSentence(aboutOf(command))])
+  const verbs = commands.map((command): [string, string] => [
+    usage(command),
+    firstSentence(aboutOf(command.method.desc)),
+  ])
   if (name === 'groups') verbs.push([tree.name, tree.text])
   const shown = [...commands.map(({ verb }) => verb), 'tree'].flatMap(
     (verb) => examples[`${name} ${verb}`]?.slice(0, 1) ?? [],
   )
-  return `${wrap(comments[service.typeName] ?? '', 0, helpWidth())}
+  return `${wrap(aboutOf(service), 0, helpWidth())}
 
 Usage: stemma ${name} VERB [flags]
 
@@ -86,10 +86,12 @@ See stemma ${name} VERB --help for the flags of each.`
 function commandHelp(command: Command): string {
   const { resource, verb } = command
   const mine = Object.keys(ownOptions(command)).flatMap((name) => (own[name] ? [own[name]] : []))
-  return page(`${resource} ${usage(command)}`.trimEnd(), aboutOf(command), examples[`${resource} ${verb}`], [
-    ...fieldRows(command),
-    ...mine,
-  ])
+  return page(
+    `${resource} ${usage(command)}`.trimEnd(),
+    aboutOf(command.method.desc),
+    examples[`${resource} ${verb}`],
+    [...fieldRows(command), ...mine],
+  )
 }
 
 function page(line: string, about: string, shown: string[] = [], flags: [string, string][] = []): string {
@@ -104,8 +106,6 @@ function page(line: string, about: string, shown: string[] = [], flags: [string,
     .join('\n\n')
 }
 
-const aboutOf = ({ method }: Command): string => comments[method.name] ?? ''
-
 function usage({ verb, target, kind, resource }: Command): string {
   if (verb === resource) return ''
   if (target.length === 0) return verb
@@ -113,7 +113,7 @@ function usage({ verb, target, kind, resource }: Command): string {
   return `${verb} ${one}${kind === 'delete' || verb === 'get' ? '…' : ''}`
 }
 
-const firstSentence = (text = ''): string => /^.*?[.](?= |$)/.exec(text)?.[0] ?? text
+const firstSentence = (text: string): string => splitSummary(text).summary
 
 /** Help of whatever the words name. */
 export function helpOf([first, second]: string[]): string {

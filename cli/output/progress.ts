@@ -1,6 +1,10 @@
 // A line that says how far something is, for whoever waits at a terminal and sees nothing else of it.
 
-export type Progress = { say(text: string): void; clear(): void }
+export type Progress = {
+  /** Of how many, where that is known. What is done already needs no word. */
+  say(done: number, total?: number): void
+  clear(): void
+}
 
 const pause = 200
 
@@ -8,11 +12,11 @@ export function openProgress(isWanted: boolean, now: () => number = Date.now): P
   let last = now()
   let isShown = false
   return {
-    say(text) {
-      if (!isWanted || now() - last < pause) return
+    say(done, total) {
+      if (!isWanted || done === total || now() - last < pause) return
       last = now()
       isShown = true
-      process.stderr.write(`\r\x1b[K${text}`)
+      process.stderr.write(`\r\x1b[K${done} ${total === undefined ? 'so far' : `of ${total}`}`)
     },
     clear() {
       if (isShown) process.stderr.write('\r\x1b[K')

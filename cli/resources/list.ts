@@ -44,7 +44,7 @@ export async function printAll(
   for await (const { rows, total } of pages) {
     await printer.page(rows)
     count += rows.length
-    progress.say(`${count} of ${total}`)
+    progress.say(count, total)
   }
   progress.clear()
   await printer.end()

@@ -99,7 +99,8 @@ async function stream({ command, line, connection, screen }: Run): Promise<void>
   let count = 0
   for await (const document of connection.read(command.method.desc, request)) {
     await screen.write(`${jsonOf(document, 0)}\n`)
-    progress.say(`${++count} so far`)
+    count += 1
+    progress.say(count)
   }
   progress.clear()
 }
@@ -134,7 +135,7 @@ async function remove({ command, line, connection }: Run): Promise<void> {
         say(`${countOf(command, at)} deleted before ${uid}`)
       throw error
     })
-    progress.say(`${at + 1} of ${uids.length}`)
+    progress.say(at + 1, uids.length)
   }
   progress.clear()
   say(`Deleted ${countOf(command, uids.length)}.`)

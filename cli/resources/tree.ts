@@ -24,6 +24,7 @@ export async function readTree(
     const { name } = await connection.ask(commandOf('groups', 'get').method.desc, { uid: root })
     nodes.set(root, { uid: root, name: String(name), children: [] })
   }
+  let count = 0
   const request: JsonObject = root === undefined ? {} : { uidp: { descendantsOf: root } }
   for await (const { rows, total } of pagesOf(connection, commandOf('groups', 'list'), {
     ...request,
@@ -31,7 +32,8 @@ export async function readTree(
   })) {
     for (const { uid, name } of rows)
       nodes.set(String(uid), { uid: String(uid), name: String(name), children: [] })
-    progress.say(`${nodes.size} of ${total}`)
+    count += rows.length
+    progress.say(count, total)
   }
   progress.clear()
   const tops = [...nodes.values()].filter((node) => {
