@@ -83,6 +83,22 @@ describe('a list of a hundred thousand', () => {
     }
   })
 
+  test('ends without a word at Ctrl-C', async () => {
+    const child = spawn(process.execPath, [main, 'groups', 'list', '--all'], {
+      env: env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let complained = ''
+    child.stderr.on('data', (chunk) => {
+      complained += chunk
+    })
+    await once(child.stdout, 'data')
+    child.kill('SIGINT')
+    child.stdout.resume()
+    const [, signal] = await once(child, 'close')
+    assert.deepEqual([signal, complained], ['SIGINT', ''])
+  })
+
   test('ends without a word when whoever reads has had enough', async () => {
     const line = `set -o pipefail; "$0" "$1" groups list --all | head -n 3; echo "\${PIPESTATUS[0]}"`
     const child = spawn('bash', ['-c', line, process.execPath, main], {

@@ -1,9 +1,13 @@
 // The commands of `stemma` for each resource: the real program, against a real server.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { clone, create } from '@bufbuild/protobuf'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { parse } from 'yaml'
+import { createAdvisory } from '../server/resources/vulnerabilities/advisories/write.ts'
 import type { Platform } from '../server/testing/platform.ts'
 import { onEachStore, startPlatform } from '../server/testing/platform.ts'
 import type { Client, Ended } from './client.ts'
@@ -249,7 +253,6 @@ onEachStore('stemma', (engine) => {
       requests,
     )
     assert.match(batch, /^IDENTITY .*\n.*viewer/)
-    assert.equal(await done('advisories export-osv --descendants-of acme'), '')
     assert.match(await done('ping'), /pong/)
     assert.deepEqual((await made('groups check-eligibility')).eligible, false)
   })
@@ -320,6 +323,42 @@ onEachStore('stemma', (engine) => {
     ])
     assert.equal(code, 0)
     assert.match(stdout, /^uid +\S+\nname +acme\n/)
+  })
+
+  test('advisories are found, and leave in the formats of others', async () => {
+    const setting = { now: Date.now, random: randomBytes }
+    const advisory = create(AdvisorySchema, {
+      ...{ author: 'ada', artifactName: 'left-pad', artifactType: 'npm', aliases: ['CVE-2026-1'] },
+    })
+    const { organization } = platform.owner
+    for (let count = 0; count < 2; count++)
+      await platform.store.write(() => createAdvisory(setting, organization, clone(AdvisorySchema, advisory)))
+    const table = await done('advisories list --query cve-2026 --artifact-types npm')
+    const [, id = ''] = /^ID .*\n(CGA(?:-\w{4}){3}) +left-pad +npm +CVE-2026-1 /.exec(table) ?? []
+    assert.equal((await made('advisories get', id)).advisoryId, id)
+    assert.ok(JSON.parse(await done('advisories osv', id)).schema_version)
+    assert.match(await done('advisories openvex -o yaml', id), /^"@context": https:\/\/openvex/)
+    const lines = (await done('advisories export-osv --descendants-of acme')).split('\n').slice(0, -1)
+    assert.deepEqual(
+      lines.map((line) => typeof JSON.parse(line).id),
+      ['string', 'string'],
+    )
+  })
+
+  test('a token from the environment says who one is', async () => {
+    assert.match(await done('auth status'), new RegExp(`${platform.owner.identity}, for \\d+ more minutes\n`))
+  })
+
+  test('several are read at once', async () => {
+    assert.match(
+      await done('groups get acme/platform acme/research'),
+      /^NAME .*\nplatform .*\nresearch .*\n$/,
+    )
+    const rows = JSON.parse(await done('groups get acme/platform acme/research -o json')) as Row[]
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['platform', 'research'],
+    )
   })
 
   test('help teaches each command by examples', async () => {

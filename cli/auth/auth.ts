@@ -31,7 +31,8 @@ type WhoAmI = {
 }
 
 async function status(context: Context, env: NodeJS.ProcessEnv): Promise<void> {
-  const me = await call<WhoAmI>(`${context.api}/auth/v1/ok`, await liveToken(context, env))
+  const token = env.STEMMA_TOKEN || (await liveToken(context, env))
+  const me = await call<WhoAmI>(`${context.api}/auth/v1/ok`, token)
   const left = Math.round((Date.parse(me.expiry) - Date.now()) / 60_000)
   print(`${context.api}\n${me.email ?? me.subject}, for ${left} more minutes`)
   for (const { group, role, capabilities } of me.capabilities)

@@ -40,6 +40,7 @@ function commandFor(resource: string, verb: string): Command {
   if (command) return command
   const verbs = findResource(resource)
     ?.commands.map((one) => one.verb)
+    .concat(resource === 'groups' ? ['tree'] : [])
     .join(', ')
   throw new UsageError(`stemma ${resource} has no command ${JSON.stringify(verb)}; it has ${verbs}`)
 }
@@ -106,20 +107,21 @@ async function stream({ command, line, connection, screen }: Run): Promise<void>
 }
 
 async function call({ command, line, connection, screen }: Run): Promise<void> {
-  const targets = line.positionals.length === 0 ? [undefined] : line.positionals
+  const { positionals } = line
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = formatOf(line.globals.output, isDocument ? 'json' : 'table')
-  for (const target of targets) {
-    const request = await readRequest(command, line, target, connection)
-    const answer = await connection.ask(command.method.desc, request)
-    const rows = answer[rowsField(command)]
-    if (!Array.isArray(rows)) await printOne(format, subject(command), answer, screen)
-    else {
-      const printer = openPrinter(format, subject(command), screen)
-      await printer.page(rows as JsonObject[])
-      await printer.end()
-    }
+  const ask = async (target?: string) =>
+    connection.ask(command.method.desc, await readRequest(command, line, target, connection))
+  const printer = openPrinter(format, subject(command), screen)
+  if (positionals.length > 1) {
+    for (const target of positionals) await printer.page([await ask(target)])
+    return printer.end()
   }
+  const answer = await ask(positionals[0])
+  const rows = answer[rowsField(command)]
+  if (!Array.isArray(rows)) return printOne(format, subject(command), answer, screen)
+  await printer.page(rows as JsonObject[])
+  return printer.end()
 }
 
 async function remove({ command, line, connection }: Run): Promise<void> {
