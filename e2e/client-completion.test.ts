@@ -84,8 +84,7 @@ describe('completion', () => {
   })
 
   async function inShell(shell: string, args: string[], script: string): Promise<string> {
-    const child = spawn(shell, args, { env: env(), stdio: ['pipe', 'pipe', 'pipe'] })
-    child.stdin.end(script)
+    const child = spawn(shell, [...args, '-c', script], { env: env(), stdio: ['ignore', 'pipe', 'pipe'] })
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     assert.equal(stderr, '')
     return stdout
@@ -166,7 +165,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
         await inShell(
           'zsh',
           ['-f'],
-          'autoload -U compinit; compinit -D; source <(stemma completion zsh); echo $_comps[stemma]',
+          'autoload -U compinit; compinit -D -u; source <(stemma completion zsh); echo $_comps[stemma]',
         ),
         /_stemma/,
       ))
