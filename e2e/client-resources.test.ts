@@ -227,6 +227,7 @@ onEachStore('stemma', (engine) => {
       await done('tags list --children-of acme/tools/static --updated-since 1h'),
       /^NAME .*\nlatest/,
     )
+    assert.equal(await done('tags list --descendants-of acme -o uid'), `${tag.uid}\n`)
     assert.equal(await done('tags list --updated-since', 'in 1h'), '')
     assert.equal((await made('tags update acme/tools/static:latest --deprecated')).deprecated, true)
     assert.equal((await made('tags update acme/tools/static:latest --no-deprecated')).deprecated, false)

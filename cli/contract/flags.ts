@@ -64,5 +64,6 @@ export function resourceMeant({ resource }: Command, { name }: DescField): strin
   if (word === 'role') return 'roles'
   if (word === 'identity') return 'identities'
   if (['uid', 'ids', 'ancestors_of'].includes(word)) return resource
-  return resource === 'tags' && word !== 'group' ? 'repos' : 'groups'
+  // Tags lie directly in repos alone, and below groups.
+  return resource === 'tags' && word !== 'descendants_of' ? 'repos' : 'groups'
 }
