@@ -1,11 +1,12 @@
-// The SDK: what users of the package import. Services and messages are in gen.
+// The SDK with messages: what users of the package import. Services and messages are in gen.
 export type { Answer, Client, StreamCall, UnaryCall } from './client/client.ts'
 export { createClient } from './client/client.ts'
-export type { CallOptions, Connection, ConnectionOptions, TokenSource } from './client/connection.ts'
+export type { Connection } from './client/connection.ts'
 export { connect } from './client/connection.ts'
 export type { FieldViolation, Precondition } from './client/errors.ts'
 export { StemmaError } from './client/errors.ts'
 export { list } from './client/list.ts'
 export type { Retry } from './client/retry.ts'
 export { exchanging, refreshing, remembering } from './client/tokens.ts'
+export type { CallOptions, ConnectionOptions, TokenSource } from './client/transport.ts'
 export { Code } from './gen/google/rpc/code_pb.ts'

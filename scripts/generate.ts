@@ -28,7 +28,8 @@ const files = readDescriptors()
   .sort((a, b) => (a.name < b.name ? -1 : 1))
 write('api/gen/comments.ts', commentsText(files))
 write('api/gen/services.ts', servicesText(files))
-// In a process of its own, which reads the generated code that is there by now.
+// In processes of their own, which read the generated code that is there by now.
+run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
 // Renamed into place, so that a run beside this one never reads half a file.

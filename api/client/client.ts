@@ -12,9 +12,11 @@ import type {
 import { create, fromJson, toJson } from '@bufbuild/protobuf'
 import type { Struct } from '@bufbuild/protobuf/wkt'
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import type { CallOptions, Connection, ConnectionOptions } from './connection.ts'
-import { connect } from './connection.ts'
 import { invalidArgument, StemmaError } from './errors.ts'
+import type { Route } from './route.ts'
+import { routeOf } from './route-of.ts'
+import type { CallOptions, ConnectionOptions, Transport } from './transport.ts'
+import { openTransport } from './transport.ts'
 
 /** Documents of other formats, such as OSV, come as the JSON that they are. */
 export type Answer<O extends DescMessage> = MessageShape<O> extends Struct ? JsonObject : MessageShape<O>
@@ -22,11 +24,13 @@ export type Answer<O extends DescMessage> = MessageShape<O> extends Struct ? Jso
 export type UnaryCall<I extends DescMessage, O extends DescMessage> = {
   (request: MessageInitShape<I>, options?: CallOptions): Promise<Answer<O>>
   readonly method: DescMethodUnary<I, O>
+  readonly route: Route
 }
 
 export type StreamCall<I extends DescMessage, O extends DescMessage> = {
   (request: MessageInitShape<I>, options?: CallOptions): AsyncGenerator<Answer<O>, void>
   readonly method: DescMethodServerStreaming<I, O>
+  readonly route: Route
 }
 
 export type Client<S extends DescService> = {
@@ -38,25 +42,26 @@ export type Client<S extends DescService> = {
 }
 
 export function createClient<S extends DescService>(service: S, options: ConnectionOptions): Client<S> {
-  const connection = connect(options)
-  const calls = service.methods.map((method) => [method.localName, callOf(connection, method)])
+  const transport = openTransport(options)
+  const calls = service.methods.map((method) => [method.localName, callOf(transport, method)])
   // The type says of each name what its descriptor says of it.
   return Object.fromEntries(calls) as Client<S>
 }
 
-function callOf(connection: Connection, method: DescMethod) {
-  const call = method.methodKind === 'unary' ? unary(connection, method) : stream(connection, method)
-  return Object.assign(call, { method })
+function callOf(transport: Transport, method: DescMethod) {
+  const route = routeOf(method)
+  const call = route.isStream ? stream(transport, method, route) : unary(transport, method, route)
+  return Object.assign(call, { method, route })
 }
 
-function unary(connection: Connection, method: DescMethod) {
+function unary(transport: Transport, method: DescMethod, route: Route) {
   return async (request: MessageInitShape<DescMessage>, options?: CallOptions) =>
-    messageOf(method, await connection.ask(method, jsonOf(method, request), options))
+    messageOf(method, await transport.ask(route, jsonOf(method, request), options))
 }
 
-function stream(connection: Connection, method: DescMethod) {
+function stream(transport: Transport, method: DescMethod, route: Route) {
   return async function* (request: MessageInitShape<DescMessage>, options?: CallOptions) {
-    for await (const document of connection.read(method, jsonOf(method, request), options))
+    for await (const document of transport.read(route, jsonOf(method, request), options))
       yield messageOf(method, document)
   }
 }

@@ -10,10 +10,10 @@ import { Code } from '../gen/google/rpc/code_pb.ts'
 import { GroupsService } from '../gen/platform/iam/v2beta1/group_pb.ts'
 import { AdvisoriesService } from '../gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { createClient } from './client.ts'
-import type { ConnectionOptions } from './connection.ts'
 import { StemmaError } from './errors.ts'
 import { list } from './list.ts'
 import { remembering } from './tokens.ts'
+import type { ConnectionOptions } from './transport.ts'
 
 const servers: ReturnType<typeof createServer>[] = []
 afterEach(() => {
@@ -261,7 +261,7 @@ describe('a list', () => {
     assert.deepEqual(found, ['a', 'b'])
     assert.deepEqual(
       requests.map((request) => request.url),
-      ['/iam/v2beta1/groups?page_size=200&skip=3', '/iam/v2beta1/groups?page_size=200&page_token=b'],
+      ['/iam/v2beta1/groups?pageSize=200&skip=3', '/iam/v2beta1/groups?pageSize=200&pageToken=b'],
     )
   })
 })

@@ -72,7 +72,7 @@ export function invalidArgument(field: string, description: string): StemmaError
 
 /** An answer that is no success. Something between here and the server may have written it, in any form. */
 export function errorOf(status: number, headers: Headers, text: string): StemmaError {
-  const { code, message, details } = parse(text)
+  const { code, message, details } = readObject(text) ?? {}
   const list = Array.isArray(details) ? details.filter(isObject) : []
   const delay = retryAfter(headers.get('retry-after')) ?? seconds(detailOf(list, 'RetryInfo').retryDelay)
   return new StemmaError(
@@ -85,12 +85,12 @@ export function errorOf(status: number, headers: Headers, text: string): StemmaE
 const isCode = (code: unknown): code is Code =>
   code !== Code.OK && Object.values<unknown>(Code).includes(code)
 
-function parse(text: string): JsonObject {
+export function readObject(text: string): JsonObject | undefined {
   try {
-    const body: unknown = JSON.parse(text)
-    return isObject(body) ? body : {}
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
   } catch {
-    return {}
+    return undefined
   }
 }
 

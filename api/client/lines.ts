@@ -1,7 +1,7 @@
 // JSON documents out of a stream, one on a line (https://jsonlines.org).
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { StemmaError } from './errors.ts'
+import { readObject, StemmaError } from './errors.ts'
 
 /** In characters: a document that is longer is none of ours. */
 const longestLine = 2 ** 26
@@ -25,12 +25,10 @@ export async function* readLines(body: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 function parse(line: string): JsonObject {
-  try {
-    return JSON.parse(line) as JsonObject
-  } catch (cause) {
-    throw broken('a document is not JSON', cause)
-  }
+  const document = readObject(line)
+  if (document) return document
+  throw broken('a document is no JSON object')
 }
 
-const broken = (why: string, cause?: unknown) =>
-  new StemmaError(Code.DATA_LOSS, `Data loss: the stream is not what it should be: ${why}`, { cause })
+const broken = (why: string) =>
+  new StemmaError(Code.DATA_LOSS, `Data loss: the stream is not what it should be: ${why}`)

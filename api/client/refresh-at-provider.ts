@@ -1,9 +1,9 @@
 // A new pair of tokens from the token endpoint of OpenID Connect (RFC 6749, section 6).
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import type { ConnectionOptions } from './connection.ts'
 import { errorOf, StemmaError } from './errors.ts'
 import { reach, tooLong } from './reach.ts'
 import { limit } from './time.ts'
+import type { ConnectionOptions } from './transport.ts'
 
 export type Fetched = {
   token: string

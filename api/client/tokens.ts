@@ -1,13 +1,12 @@
 // Where access tokens come from when they have to be fetched. Each source remembers its token until shortly before
 // it expires, and whoever asks meanwhile waits for the same answer.
-import type { MessageInitShape } from '@bufbuild/protobuf'
-import { timestampMs } from '@bufbuild/protobuf/wkt'
-import type { ExchangeRequestSchema, RawToken } from '../gen/platform/oidc/sts_pb.ts'
-import { SecurityTokenService } from '../gen/platform/oidc/sts_pb.ts'
-import { createClient } from './client.ts'
-import type { ConnectionOptions, TokenSource } from './connection.ts'
+import type { ExchangeRequestJson, RawTokenJson } from '../gen/platform/oidc/sts_json.ts'
+import { SecurityTokenService } from '../gen/platform/oidc/sts_json.ts'
+import type { Given } from './json-client.ts'
+import { createClient } from './json-client.ts'
 import type { Fetched, Refreshed } from './refresh-at-provider.ts'
 import { refreshAtProvider } from './refresh-at-provider.ts'
+import type { ConnectionOptions, TokenSource } from './transport.ts'
 
 /** The issuer: its `baseUrl` is where tokens come from, which is the server itself unless it was set up otherwise. */
 export type Issuer = Omit<ConnectionOptions, 'token'>
@@ -45,7 +44,7 @@ export type ExchangeOptions = {
   issuer: Issuer
   /** A token of another issuer, such as that of a CI job. */
   subject: string | TokenSource
-} & Pick<MessageInitShape<typeof ExchangeRequestSchema>, 'identity' | 'aud' | 'scopes' | 'cap'>
+} & Pick<Given<ExchangeRequestJson>, 'identity' | 'aud' | 'scopes' | 'cap'>
 
 /** Assumes an identity with the token of another issuer. */
 export function exchanging({ issuer, subject, ...request }: ExchangeOptions): TokenSource {
@@ -81,7 +80,7 @@ async function refreshAtExchange(issuer: Issuer, token: string): Promise<Refresh
   return { ...fetchedOf(pair.token), refreshToken: pair.refreshToken?.token || token }
 }
 
-function fetchedOf(raw: RawToken | undefined): Fetched {
+function fetchedOf(raw: RawTokenJson | undefined): Fetched {
   if (!raw?.token) throw new TypeError('the issuer answered without a token')
-  return { token: raw.token, expiry: raw.expiry ? timestampMs(raw.expiry) : 0 }
+  return { token: raw.token, expiry: raw.expiry ? Date.parse(raw.expiry) : 0 }
 }

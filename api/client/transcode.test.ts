@@ -1,38 +1,58 @@
 // Where the parts of a request go.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { GroupsService } from '../gen/platform/iam/v2beta1/group_pb.ts'
-import { RoleBindingsService } from '../gen/platform/iam/v2beta1/role_binding_pb.ts'
-import { RolesService } from '../gen/platform/iam/v2beta1/role_pb.ts'
-import { SecurityTokenService } from '../gen/platform/oidc/sts_pb.ts'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { RoleBindings } from '../gen/platform/iam/role_binding_json.ts'
+import { GroupsService } from '../gen/platform/iam/v2beta1/group_json.ts'
+import { RoleBindingsService } from '../gen/platform/iam/v2beta1/role_binding_json.ts'
+import { RolesService } from '../gen/platform/iam/v2beta1/role_json.ts'
+import { SecurityTokenService } from '../gen/platform/oidc/sts_json.ts'
 import { StemmaError } from './errors.ts'
 import { transcode } from './transcode.ts'
 
-const { getGroup, listGroups, createGroup, updateGroup } = GroupsService.method
+const { getGroup, listGroups, createGroup, updateGroup } = GroupsService
 
 describe('a request', () => {
   test('goes into path, query and body as its http rule says', () => {
     const request = { uidp: { descendantsOf: 'a/b' }, pageSize: 5, orderBy: 'name desc' }
     assert.deepEqual(transcode(listGroups, request), {
       verb: 'GET',
-      target: '/iam/v2beta1/groups?uidp.descendants_of=a%2Fb&page_size=5&order_by=name%20desc',
+      target: '/iam/v2beta1/groups?uidp.descendantsOf=a%2Fb&pageSize=5&orderBy=name%20desc',
       body: undefined,
     })
     assert.deepEqual(transcode(updateGroup, { group: { uid: 'a/b', name: 'n' }, updateMask: 'name' }), {
       verb: 'PATCH',
-      target: '/iam/v2beta1/groups/a/b?update_mask=name',
+      target: '/iam/v2beta1/groups/a/b?updateMask=name',
       body: { name: 'n' },
     })
-    assert.deepEqual(transcode(RoleBindingsService.method.batchCreateRoleBindings, { requests: [] }), {
+    assert.deepEqual(transcode(RoleBindingsService.batchCreateRoleBindings, { requests: [] }), {
       verb: 'POST',
       target: '/iam/v2beta1/roleBindings:batchCreate',
       body: { requests: [] },
     })
-    assert.deepEqual(transcode(SecurityTokenService.method.exchange, { aud: ['x', 'y'], identity: 'a/b' }), {
+    assert.deepEqual(transcode(SecurityTokenService.exchange, { aud: ['x', 'y'], identity: 'a/b' }), {
       verb: 'POST',
       target: '/sts/exchange?aud=x&aud=y&identity=a%2Fb',
       body: undefined,
     })
+  })
+
+  test('goes into a query as it would into a body', () => {
+    const request = { name: undefined, uidp: null, pageToken: new Date(0), skip: 0 } as unknown as JsonObject
+    assert.equal(
+      transcode(listGroups, request).target,
+      '/iam/v2beta1/groups?pageToken=1970-01-01T00%3A00%3A00.000Z&skip=0',
+    )
+    for (const pageSize of [1n, request])
+      assert.throws(
+        () => transcode(listGroups, Object.assign(request, { pageSize }) as JsonObject),
+        (error) => error instanceof StemmaError && error.fieldViolations[0]?.field === 'request',
+      )
+  })
+
+  test('sends a body where there should be one', () => {
+    assert.deepEqual(transcode(updateGroup, {}).body, {})
+    assert.deepEqual(transcode(RoleBindings.createBatch, { parent: 'a' }).body, [])
   })
 
   test('leaves the parent out at the root, and keeps an empty uid apart from a list', () => {
@@ -44,7 +64,7 @@ describe('a request', () => {
     assert.equal(transcode(getGroup, { uid: 'a?b#c:osv' }).target, '/iam/v2beta1/groups/a%3Fb%23c%3Aosv')
     for (const uid of ['..', '.', '../roles/a', 'a/../../roles/b'])
       assert.throws(
-        () => transcode(RolesService.method.deleteRole, { uid }),
+        () => transcode(RolesService.deleteRole, { uid }),
         (error) => error instanceof StemmaError && error.fieldViolations[0]?.field === 'uid',
       )
   })
