@@ -139,18 +139,25 @@ describe('the packages', { timeout: 240_000 }, () => {
 
   test('tell TypeScript what every call takes and gives, as their readme has it', async () => {
     const readme = await readFile(join(folder, 'node_modules/@stemma/api/README.md'), 'utf8')
-    const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block]) => block)
-    assert.ok(blocks.length > 3)
+    const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block = '']) => block)
+    const { json = [], messages = [] } = Object.groupBy(blocks, (block) =>
+      block.includes(`'@stemma/api/json'`) ? 'json' : 'messages',
+    )
+    assert.ok(messages.length > 3 && json.length > 0)
     const compilerOptions = {
       ...{ strict: true, target: 'es2022', module: 'nodenext', noEmit: true, skipLibCheck: false, types: [] },
       lib: ['es2022', 'dom', 'dom.asynciterable'],
     }
+    const programs = {
+      ...{ 'use.ts': typedUse, 'use-json.ts': typedUseOfJson },
+      'readme.ts': [...messages, assumedByReadme].join('\n'),
+      'readme-json.ts': [...json, assumedByReadme].join('\n'),
+    }
     await writeFile(
       join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['use.ts', 'readme.ts'] }),
+      JSON.stringify({ compilerOptions, files: Object.keys(programs) }),
     )
-    await writeFile(join(folder, 'use.ts'), typedUse)
-    await writeFile(join(folder, 'readme.ts'), [...blocks, assumedByReadme].join('\n'))
+    for (const [file, text] of Object.entries(programs)) await writeFile(join(folder, file), text)
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
     await promisify(execFile)(node, [compiler, '-p', '.'], { cwd: folder }).catch(({ stdout }) =>
       assert.fail(stdout),
@@ -167,43 +174,63 @@ describe('the packages', { timeout: 240_000 }, () => {
       })
       const { contents: bytes, text } = outputFiles[0] as (typeof outputFiles)[0]
       const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
-      const own = inputs.filter(([path]) => /@stemma\/api\/(?!gen\/)/.test(path))
       const kilobytes = (count: number) => Math.round(count / 100) / 10
+      const sizeOf = (place: RegExp) => {
+        const found = inputs.filter(([path]) => place.test(path))
+        return kilobytes(found.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0))
+      }
       return {
         text,
-        own: kilobytes(own.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0)),
+        own: sizeOf(/@stemma\/api\/(?!gen\/)/),
+        runtime: sizeOf(/@bufbuild/),
         minified: kilobytes(bytes.length),
         zipped: kilobytes(gzipSync(bytes, { level: 9 }).length),
       }
     }
 
-    const importOne = `
-      import { createClient, list } from '@stemma/api'
-      import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+    const importOne = (entry: string) => `
+      import { createClient, list } from '${entry}'
+      import { GroupsService } from '${entry}/platform/iam/v2beta1/group'
       Object.assign(globalThis, { createClient, list, GroupsService })`
 
+    const importAll = (entry: string, files: Set<string>) =>
+      [
+        `export * from '${entry}'`,
+        ...Array.from(
+          files,
+          (file, at) => `import * as s${at} from '${entry}/${file}'; console.log(Object.values(s${at}))`,
+        ),
+      ].join('\n')
+
     test('the SDK is small, and services that are not used stay out', async (context) => {
-      const files = new Set((await allServices()).map(({ file }) => file.name))
-      const importAll = Array.from(
-        files,
-        (file, at) => `import * as s${at} from '@stemma/api/${file}'; console.log(s${at})`,
-      )
-      const one = await bundle(importOne)
-      const all = await bundle([`export * from '@stemma/api'`, ...importAll].join('\n'))
-      const say = (what: string, { own, minified, zipped }: typeof one) =>
-        context.diagnostic(
-          `${what}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
-        )
-      say('the SDK with one service', one)
-      say(`the SDK with all ${files.size} files of services`, all)
-      assert.ok(one.own < 15)
-      assert.ok(one.zipped < 50)
-      assert.ok(all.zipped < 80)
-      assert.doesNotMatch(one.text, /AdvisoriesService/)
+      const services = await allServices()
+      const files = new Set(services.map(({ file }) => file.name))
+      const calls = services.flatMap(({ methods }) => methods).length
+      const measure = async (entry: string) => {
+        const one = await bundle(importOne(entry))
+        const all = await bundle(importAll(entry, files))
+        const say = (what: string, { own, minified, zipped }: typeof one) =>
+          context.diagnostic(
+            `${entry} with ${what}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
+          )
+        say('one service', one)
+        say(`all ${files.size} files of services`, all)
+        assert.ok(one.own < 15)
+        assert.doesNotMatch(one.text, /advisories/i)
+        return { one, all }
+      }
+      const json = await measure('@stemma/api/json')
+      assert.ok(json.one.minified < 15)
+      assert.ok(json.all.minified < 60)
+      assert.equal(json.all.runtime, 0)
+      assert.equal(json.all.text.match(/\bverb:"/g)?.length, calls)
+      const messages = await measure('@stemma/api')
+      assert.ok(messages.one.zipped < 50)
+      assert.ok(messages.all.zipped < 80)
     })
 
     test('the SDK lists groups in a browser', { skip: noChromium ?? false }, async () => {
-      const { text } = await bundle(importOne)
+      const { text } = await bundle(importOne('@stemma/api/json'))
       const pages = createServer((request, response) => {
         if (request.url === '/sdk.js') response.setHeader('content-type', 'text/javascript').end(text)
         else
@@ -268,6 +295,37 @@ export async function use(signal: AbortSignal): Promise<Group[]> {
   await groups.makeGroup({})
   // @ts-expect-error no list
   list(groups.exportAll, {})
+  for await (const document of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) document['id']
+  await groups.getGroup({ uid: made.uid }).catch((error: unknown) => {
+    if (error instanceof StemmaError && error.code === Code.NOT_FOUND) return undefined
+    throw error
+  })
+  return found
+}
+`
+
+const typedUseOfJson = `
+import { Code, createClient, exchanging, list, StemmaError } from '@stemma/api/json'
+import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+
+const issuer = { baseUrl: 'https://stemma.example.com' }
+const options = { ...issuer, token: exchanging({ issuer, identity: 'a', subject: 'token' }) }
+const groups = createClient(GroupsService, options)
+
+export async function use(signal: AbortSignal): Promise<GroupJson[]> {
+  const found: GroupJson[] = []
+  for await (const group of list(groups.listGroups, { uidp: { childrenOf: 'a' } }, { signal })) found.push(group)
+  const made: GroupJson = await groups.createGroup({ parent: 'a', group: { name: 'b' } })
+  // @ts-expect-error no such field
+  await groups.createGroup({ parent: 'a', grup: { name: 'b' } })
+  // @ts-expect-error no such field inside
+  await groups.createGroup({ parent: 'a', group: { nam: 'b' } })
+  // @ts-expect-error no such field in the answer
+  made.nam
+  // @ts-expect-error no such call
+  await groups.makeGroup({})
   for await (const document of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) document['id']
   await groups.getGroup({ uid: made.uid }).catch((error: unknown) => {
     if (error instanceof StemmaError && error.code === Code.NOT_FOUND) return undefined

@@ -6,8 +6,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { clone, create } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { GroupsService } from '../gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupsService, ListGroupsRequestSchema } from '../gen/platform/iam/v2beta1/group_pb.ts'
 import { AdvisoriesService } from '../gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { createClient } from './client.ts'
 import { StemmaError } from './errors.ts'
@@ -266,6 +267,22 @@ describe('a list', () => {
   })
 })
 
+describe('a list of messages', () => {
+  test('takes a message for its request, and leaves it as it was', async () => {
+    const page = json({ groups: [{ name: 'a' }], nextPageToken: 'b' })
+    const { url, requests } = await scripted(page, json({}))
+    const request = create(ListGroupsRequestSchema, { skip: 3, uidp: { childrenOf: 'c' } })
+    const asked = clone(ListGroupsRequestSchema, request)
+    const [found] = await Array.fromAsync(list(groupsAt(url).listGroups, request))
+    assert.equal(found?.$typeName, 'platform.iam.v2beta1.Group')
+    assert.deepEqual(request, asked)
+    assert.deepEqual(
+      requests.map((one) => one.url?.split('?')[1]),
+      ['uidp.childrenOf=c&pageSize=200&skip=3', 'uidp.childrenOf=c&pageSize=200&pageToken=b'],
+    )
+  })
+})
+
 describe('a stream', () => {
   const documents = (baseUrl: string, more?: Partial<ConnectionOptions>) =>
     advisoriesAt(baseUrl, more).exportAdvisoriesOsv({})
@@ -289,7 +306,7 @@ describe('a stream', () => {
   })
 
   test('is not taken for whole without the end of its last line', async () => {
-    for (const text of ['{"id":"a"}', '{"id":\n', '{"id":"a"}\n{"id"']) {
+    for (const text of ['{"id":"a"}', '{"id":\n', '7\n', '{"id":"a"}\n{"id"']) {
       const { url } = await scripted(lines(text))
       await assert.rejects(Array.fromAsync(documents(url)), isError(Code.DATA_LOSS))
     }

@@ -1,6 +1,6 @@
 // A new pair of tokens from the token endpoint of OpenID Connect (RFC 6749, section 6).
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { errorOf, StemmaError } from './errors.ts'
+import { errorOf, readObject, StemmaError } from './errors.ts'
 import { reach, tooLong } from './reach.ts'
 import { limit } from './time.ts'
 import type { ConnectionOptions } from './transport.ts'
@@ -33,7 +33,7 @@ export async function refreshAtProvider(
   const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken }
   const init = { method: 'POST', body: new URLSearchParams(form), redirect: 'error' as const }
   const { answer, text } = await send(issuer, '/oauth/token', init)
-  const reply = parse(text)
+  const reply: Reply = readObject(text) ?? {}
   if (reply.access_token === undefined) throw refused(answer, text, reply)
   return {
     token: reply.access_token,
@@ -56,14 +56,6 @@ async function send(
     })
   } finally {
     clear()
-  }
-}
-
-function parse(text: string): Reply {
-  try {
-    return JSON.parse(text) as Reply
-  } catch {
-    return {}
   }
 }
 
