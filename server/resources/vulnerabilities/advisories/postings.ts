@@ -12,15 +12,21 @@ export type Indexed = { number: number; hashes: Iterable<number> }
 
 const columns = ['term', 'segment', 'count', 'advisories']
 
+const isForeign = endianness() === 'BE'
+const width = 8
+
 /** Numbers as bytes, the least first, whatever machine it is. */
-export const pack = (numbers: readonly number[]): Uint8Array => ordered(Float64Array.from(numbers).buffer)
+export function pack(numbers: readonly number[]): Uint8Array {
+  const bytes = Buffer.from(Float64Array.from(numbers).buffer)
+  return isForeign ? bytes.swap64() : bytes
+}
 
-export const unpack = (bytes: Uint8Array): Float64Array =>
-  new Float64Array(ordered(Uint8Array.from(bytes).buffer).buffer)
-
-function ordered(numbers: ArrayBuffer): Buffer<ArrayBuffer> {
-  const bytes = Buffer.from(numbers)
-  return endianness() === 'LE' ? bytes : bytes.swap64()
+export function unpack(bytes: Uint8Array): Float64Array {
+  // As they are, where they lie as numbers do.
+  const isFit = !isForeign && bytes.byteOffset % width === 0
+  const { buffer, byteOffset } = isFit ? bytes : Uint8Array.from(bytes)
+  if (isForeign) Buffer.from(buffer).swap64()
+  return new Float64Array(buffer, byteOffset, bytes.length / width)
 }
 
 /** The number of a new segment of many, made from the first of them. Those of one have the number of that one. */

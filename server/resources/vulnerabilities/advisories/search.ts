@@ -18,6 +18,8 @@ const mostHashes = 5000
 const mostPostings = 50_000
 const mostSegments = 4096
 const someSegments = 8
+/** Of which there are hardly many, if the first segments have no more. */
+const rare = 200
 const mostTrigrams = 32
 const enoughTrigrams = 3
 const numbersAtOnce = 512
@@ -85,7 +87,7 @@ function* findFew(
   if (hashes.length === 0) return new Set()
   if (yield* areMany(hashes)) return undefined
   const found = yield* readPostings(hashes, only)
-  return found.size > few ? undefined : found
+  return found && found.size <= few ? found : undefined
 }
 
 /** The numbers of advisories with a text that may hold a query, among `only`, unless they are many. */
@@ -110,37 +112,55 @@ function* findRarest(
   trigrams: readonly number[],
   only: Set<number> | undefined,
 ): Work<Set<number> | undefined> {
-  const counted: { trigram: number; count: number }[] = []
-  for (const trigram of trigrams) counted.push({ trigram, count: (yield* glance([trigram])).count })
-  const rarest = counted.sort((a, b) => a.count - b.count).slice(0, enoughTrigrams)
+  // Of less than three characters there are many, or soon will be.
+  if (trigrams.length === 0) return undefined
+  const counts = yield* glance(trigrams)
+  const rarest = trigrams
+    .map((trigram, at) => ({ trigram, count: counts[at] ?? 0 }))
+    .sort((a, b) => a.count - b.count)
+    .slice(0, enoughTrigrams)
   let found: Set<number> | undefined
-  for (const { trigram } of rarest) {
-    if ((found && found.size <= some) || (yield* areMany([trigram]))) break
-    found = yield* readPostings([trigram], found ?? only)
+  for (const { trigram, count } of rarest) {
+    if (found && found.size <= some) break
+    if (count > rare && (yield* areMany([trigram]))) break
+    const these = yield* readPostings([trigram], found ?? only)
+    if (!these) break
+    found = these
   }
   return found
 }
 
-/** How many there are in the first segments, which tells enough of terms that many have. */
-function* glance(hashes: readonly number[], segments = someSegments) {
-  const rows = yield* all(sql`select sum(count), count(*) from (select count from advisory_postings
-    where term in ${among(hashes)} limit ${segments}) t`)
-  const [count, seen] = rows[0] as [number | null, number]
-  return { count: count ?? 0, isAll: seen < segments }
+/** How many there are of each in its first segments, which tells the rare from the others. */
+function* glance(hashes: readonly number[]): Work<number[]> {
+  const arms = hashes.map(
+    (hash, at) => sql`select ${raw(String(at))} as at, sum(count) as count
+      from (select count from advisory_postings where term = ${hash} limit ${raw(String(someSegments))}) t`,
+  )
+  const rows = yield* all(sql`${join(arms, ' union all ')} order by at`)
+  return rows.map(([, count]) => Number(count ?? 0))
 }
 
 /** Looks no further than it must. */
 function* areMany(hashes: readonly number[]): Work<boolean> {
   for (let segments = someSegments; segments <= mostSegments; segments *= 8) {
-    const { count, isAll } = yield* glance(hashes, segments)
-    if (isAll || count > mostPostings) return count > mostPostings
+    const rows = yield* all(sql`select sum(count), count(*) from (select count from advisory_postings
+      where term in ${among(hashes)} limit ${segments}) t`)
+    const [count, seen] = rows[0] as [number | null, number]
+    if ((count ?? 0) > mostPostings) return true
+    if (seen < segments) return false
   }
   return true
 }
 
-function* readPostings(hashes: readonly number[], only: Set<number> | undefined): Work<Set<number>> {
+/** Unless they lie in too many segments. */
+function* readPostings(
+  hashes: readonly number[],
+  only: Set<number> | undefined,
+): Work<Set<number> | undefined> {
   const found = new Set<number>()
-  const rows = yield* all(sql`select advisories from advisory_postings where term in ${among(hashes)}`)
+  const rows = yield* all(sql`select advisories from advisory_postings
+    where term in ${among(hashes)} limit ${mostSegments}`)
+  if (rows.length === mostSegments) return undefined
   for (const [bytes] of rows)
     for (const number of unpack(bytes as Uint8Array)) if (only?.has(number) ?? true) found.add(number)
   return found
