@@ -22,6 +22,7 @@ const someSegments = 8
 const rare = 200
 const mostTrigrams = 32
 const enoughTrigrams = 3
+const handful = 8
 const numbersAtOnce = 512
 
 /** The terms of which an advisory must have one. */
@@ -121,7 +122,7 @@ function* findRarest(
     .slice(0, enoughTrigrams)
   let found: Set<number> | undefined
   for (const { trigram, count } of rarest) {
-    if (found && found.size <= some) break
+    if (found && found.size <= handful) break
     if (count > rare && (yield* areMany([trigram]))) break
     const these = yield* readPostings([trigram], found ?? only)
     if (!these) break
