@@ -44,12 +44,11 @@ function folder(path: string): Records {
 }
 
 /** The names alone are kept of what may be very many. */
-function filesIn(folder: string): string[] {
-  const files: string[] = []
+function filesIn(folder: string, files: string[] = []): string[] {
   const entries = opendirSync(folder, { bufferSize: 1024 })
   for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) files.push(...filesIn(path))
+    if (entry.isDirectory()) filesIn(path, files)
     else if (entry.isFile() && entry.name.endsWith('.json')) files.push(path)
   }
   entries.closeSync()
