@@ -1,5 +1,5 @@
 // Every kind of resource and every service of the contract, with what answers it.
-import type { DescService, JsonObject } from '@bufbuild/protobuf'
+import type { DescMethod, DescService, JsonObject } from '@bufbuild/protobuf'
 import { create, fromBinary } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -153,10 +153,10 @@ const advisoryWriters = ({ baseUrl }: Config): Writers => ({
  * What v1 asks of v2 walks the corridor as a call of its own, for the caller who is known already; it is reported
  * once, as what was called.
  */
-const askOf =
-  (endpoints: readonly Endpoint[]): Ask =>
-  async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
-    const endpoint = endpoints.find((one) => one.method.desc === method)
+function askOf(endpoints: readonly Endpoint[]): Ask {
+  const served = new Map<DescMethod, Endpoint>(endpoints.map((one) => [one.method.desc, one]))
+  return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
+    const endpoint = served.get(method)
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
     const walk = openCorridor(
       () => demand.caller,
@@ -167,6 +167,7 @@ const askOf =
     const reply = await walk(endpoint, envelope, () => create(method.input, request))
     return { message: fromBinary(method.output, reply.bytes()), etag: reply.etag }
   }
+}
 
 type Methods<S extends DescService> = {
   [name in keyof S['method']]: S['method'][name]['methodKind'] extends 'unary' ? Handler : StreamHandler
