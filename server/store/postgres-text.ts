@@ -1,5 +1,6 @@
 // The text of a statement as PostgreSQL reads it, and under which name it is kept there.
 import { createHash } from 'node:crypto'
+import type { Pieces } from './pieces.ts'
 
 export type Prepared = { text: string; name?: string }
 
@@ -7,17 +8,27 @@ export type Prepared = { text: string; name?: string }
 const mostNamed = 500
 const mostValuesNamed = 200
 
-const prepared = new Map<string, Prepared>()
+const prepared = new WeakMap<Pieces, Prepared>()
+const names = new Map<string, string>()
 
-export function prepare(pieces: readonly string[]): Prepared {
-  const key = pieces.join('\0')
-  const known = prepared.get(key)
-  if (known) return known
-  const text = forPostgres(pieces.reduce((before, piece, at) => `${before}$${at}${piece}`))
-  if (prepared.size >= mostNamed || pieces.length > mostValuesNamed) return { text }
-  const statement = { text, name: createHash('sha256').update(text).digest('base64url').slice(0, 20) }
-  prepared.set(key, statement)
+export function prepare(pieces: Pieces): Prepared {
+  let statement = prepared.get(pieces)
+  if (!statement) {
+    const text = forPostgres(pieces.reduce((before, piece, at) => `${before}$${at}${piece}`))
+    const name = pieces.length > mostValuesNamed ? undefined : nameOf(text)
+    statement = name === undefined ? { text } : { text, name }
+    prepared.set(pieces, statement)
+  }
   return statement
+}
+
+function nameOf(text: string): string | undefined {
+  let name = names.get(text)
+  if (name === undefined && names.size < mostNamed) {
+    name = createHash('sha256').update(text).digest('base64url').slice(0, 20)
+    names.set(text, name)
+  }
+  return name
 }
 
 export const forPostgres = (text: string) => text.replaceAll(/\/\*pg (.*?)\*\//g, '$1')

@@ -85,7 +85,7 @@ function textOf(pieces: readonly string[]): string {
   let text = texts.get(pieces)
   if (text === undefined) {
     text = pieces.join('?')
-    if (Object.isFrozen(pieces)) texts.set(pieces, text)
+    texts.set(pieces, text)
   }
   return text
 }
