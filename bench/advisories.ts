@@ -3,6 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { importBatch, prepareImport } from '../server/resources/vulnerabilities/advisories/import-batch.ts'
+import { openSegments } from '../server/resources/vulnerabilities/advisories/postings.ts'
 import type { Item } from '../server/resources/vulnerabilities/advisories/prepare.ts'
 import { prepare } from '../server/resources/vulnerabilities/advisories/prepare.ts'
 import type { Store } from '../server/store/db.ts'
@@ -67,11 +68,13 @@ export async function benchAdvisories(): Promise<Line[]> {
 
 const plantAdvisories = (count: number) => async (store: Store, organization: string) => {
   await store.write(prepareImport)
+  const nextSegment = openSegments()
   for (let at = 0; at < count; at += batch) {
     const items = Array.from({ length: Math.min(batch, count - at) }, (_, more) =>
       prepare(organization, itemOf(at + more)),
     )
-    await store.write(() => importBatch(organization, items))
+    const segment = nextSegment(items[0]?.entry.uid ?? '')
+    await store.write(() => importBatch(organization, items, segment))
   }
 }
 

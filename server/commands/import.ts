@@ -4,6 +4,7 @@ import { isUid } from '../aip/uid.ts'
 import { readConfig } from '../config.ts'
 import type { Outcome } from '../resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, prepareImport } from '../resources/vulnerabilities/advisories/import-batch.ts'
+import { openSegments } from '../resources/vulnerabilities/advisories/postings.ts'
 import type { Prepared } from '../resources/vulnerabilities/advisories/prepare.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
@@ -65,14 +66,17 @@ export async function importFrom(
   const progress = openProgress('records')
   const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
   let batch = new Map<string, Prepared>()
+  const nextSegment = openSegments()
   let characters = 0
 
   async function flush(): Promise<void> {
     const items = [...batch.values()]
     batch = new Map()
     characters = 0
-    if (items.length === 0) return
-    for (const outcome of await store.write(() => importBatch(group, items))) summary[outcome]++
+    const [first] = items
+    if (!first) return
+    const segment = nextSegment(first.entry.uid)
+    for (const outcome of await store.write(() => importBatch(group, items, segment))) summary[outcome]++
     collectGarbage()
     await setTimeout(breath)
   }

@@ -2,11 +2,12 @@
 import pg from 'pg'
 import type { Migration, Store } from './db.ts'
 import { migrationsTable, pendingOf, StoreError } from './db.ts'
+import type { Pieces } from './pieces.ts'
 import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
 import { readSnapshot } from './postgres-snapshot.ts'
 import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
-import { join, tuple } from './sql.ts'
+import { join, raw, sql, tuple } from './sql.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
 
@@ -212,7 +213,7 @@ async function answer(client: pg.PoolClient, work: Work<unknown>, statement: Sql
 }
 
 async function runStatement(client: pg.PoolClient, statement: Sql): Promise<Row[]> {
-  if (statement.rows) return insertAll(client, statement.pieces[0] ?? '', statement.rows)
+  if (statement.rows) return insertAll(client, statement.pieces, statement.rows)
   const { rows } = await client.query<Value[]>({
     ...prepare(statement.pieces),
     values: statement.values as Value[],
@@ -224,13 +225,13 @@ async function runStatement(client: pg.PoolClient, statement: Sql): Promise<Row[
 /** Many with a statement, so that they share its way there and back. */
 async function insertAll(
   client: pg.PoolClient,
-  head: string,
+  [head, tail]: Pieces,
   rows: readonly (readonly Value[])[],
 ): Promise<Row[]> {
   for (let at = 0; at < rows.length; at += rowsInAStatement) {
     const some = rows.slice(at, at + rowsInAStatement)
-    const { pieces, values } = join(some.map(tuple), ', ')
-    await client.query({ ...prepare([head + pieces[0], ...pieces.slice(1)]), values: values as Value[] })
+    const { pieces, values } = sql`${raw(head ?? '')} ${join(some.map(tuple), ', ')} ${raw(tail ?? '')}`
+    await client.query({ ...prepare(pieces), values: values as Value[] })
   }
   return []
 }

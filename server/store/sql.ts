@@ -12,7 +12,7 @@ export type Sql = {
   /** The text around the holes: always one piece more than there are values. */
   readonly pieces: Pieces
   readonly values: readonly Value[]
-  /** Of an insert, whose text ends with `values`: what goes into its table, one row after the other. */
+  /** Of an insert: what goes into its table, one row after the other, at the one hole of its text. */
   readonly rows?: readonly (readonly Value[])[]
 }
 
@@ -48,6 +48,13 @@ export function join(parts: readonly Sql[], separator: string): Sql {
 const siteOf = (separator: string) => `\0${separator}`
 
 const tuples = new Map<number, Pieces>()
+
+/** An insert of many; its one hole is theirs. */
+export const withRows = ({ pieces }: Sql, rows: readonly (readonly Value[])[]): Sql => ({
+  pieces,
+  values: nothing,
+  rows,
+})
 
 /** `(?, ?, ?)` */
 export function tuple(values: readonly Value[]): Sql {

@@ -2,6 +2,7 @@
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreError } from './db.ts'
+import type { Pieces } from './pieces.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
@@ -40,8 +41,8 @@ export function connect(file: string, readOnly: boolean): Connection {
    * Each row with a statement of its own: one that may break off after some of its rows makes the engine copy
    * every page it touches, and costs ten times as much.
    */
-  function insertAll(head: string, rows: readonly (readonly Value[])[]): Row[] {
-    const statement = prepare(`${head}(${(rows[0] ?? []).map(() => '?').join(', ')})`)
+  function insertAll([head, tail]: Pieces, rows: readonly (readonly Value[])[]): Row[] {
+    const statement = prepare(`${head}(${(rows[0] ?? []).map(() => '?').join(', ')})${tail}`)
     for (const row of rows) statement.run(...row)
     return []
   }
@@ -50,7 +51,7 @@ export function connect(file: string, readOnly: boolean): Connection {
     db,
     prepare,
     all({ pieces, values, rows }) {
-      if (rows) return insertAll(textOf(pieces), rows)
+      if (rows) return insertAll(pieces, rows)
       const text = textOf(pieces)
       const statement = values.length > mostValuesKept ? makeStatement(text) : prepare(text)
       return statement.all(...(values as Value[])) as unknown as Row[] // rows are arrays: setReturnArrays

@@ -1,6 +1,6 @@
 // Rows of a resource: each keeps its resource as it leaves, beside the columns it is found and ordered by.
 import type { Row, Sql, Value } from './sql.ts'
-import { among, join, raw, sql } from './sql.ts'
+import { among, join, raw, sql, withRows } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
 
@@ -88,7 +88,8 @@ export function* insertRows(
   columns: readonly string[],
   rows: readonly (readonly Value[])[],
 ): Work<void> {
-  if (rows.length > 0) yield { ...raw(`insert into ${name} (${columns.join(', ')}) values `), rows }
+  const into = raw(`${name} (${columns.join(', ')})`)
+  if (rows.length > 0) yield withRows(sql`insert into ${into} values ${null}`, rows)
 }
 
 const valuesOf = (entry: Entry): Value[] => [

@@ -6,7 +6,7 @@ import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { messageOf } from '../../kind.ts'
-import { addSegment, segmentOf } from './postings.ts'
+import { addPostings } from './postings.ts'
 import type { Prepared } from './prepare.ts'
 import { renamed, seeded } from './prepare.ts'
 import { advisories } from './table.ts'
@@ -22,8 +22,8 @@ export function* prepareImport(): Work<void> {
   yield raw('/*pg select 1 -- */ pragma cache_size = -32768')
 }
 
-/** What became of each, in their order. No two may have the same source. */
-export function* importBatch(group: string, items: readonly Prepared[]): Work<Outcome[]> {
+/** What became of each, in their order. No two may have the same source. What is new goes into the segment. */
+export function* importBatch(group: string, items: readonly Prepared[], segment: number): Work<Outcome[]> {
   const known = yield* findKnown(items)
   const fresh: Prepared[] = []
   const outcomes: Outcome[] = []
@@ -38,7 +38,7 @@ export function* importBatch(group: string, items: readonly Prepared[]): Work<Ou
       outcomes.push('new')
     }
   }
-  yield* addAll(group, yield* underFreeNames(group, fresh))
+  yield* addAll(group, yield* underFreeNames(group, fresh), segment)
   return outcomes
 }
 
@@ -72,16 +72,12 @@ function* underFreeNames(group: string, items: readonly Prepared[]): Work<Prepar
 
 const nameOf = ({ entry }: Prepared) => entry.columns[0] as string // the first of the table's own
 
-/** As a segment. */
-function* addAll(group: string, items: readonly Prepared[]): Work<void> {
-  const [first] = items
-  if (!first) return
-  const segment = segmentOf(first.entry.uid)
+function* addAll(group: string, items: readonly Prepared[], segment: number): Work<void> {
   const entries = items
     .map(({ entry }) => ({ ...entry, columns: [...entry.columns.slice(0, -1), segment] }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1))
   yield* insertEntries(advisories.table, entries, lineage(group))
-  yield* addSegment(
+  yield* addPostings(
     segment,
     items.map(({ entry, hashes }) => ({ number: numberOf(entry.uid), hashes })),
   )

@@ -4,7 +4,7 @@ import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
-import { addSegment, segmentOf } from './postings.ts'
+import { addPostings, segmentOf } from './postings.ts'
 import { hashesOf, numberOf, unlisted } from './terms.ts'
 
 const rowsAtOnce = 2000
@@ -25,6 +25,6 @@ function* indexSome(): Work<void> {
     number: numberOf(uid),
     hashes: hashesOf(rootOf(uid), unlisted(terms), unlisted(texts)),
   }))
-  yield* addSegment(segment, indexed)
+  yield* addPostings(segment, indexed)
   for (const [uid] of rows) yield sql`update advisories set segment = ${segment} where uid = ${uid as string}`
 }

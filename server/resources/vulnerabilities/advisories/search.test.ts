@@ -23,6 +23,7 @@ import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
 import { indexAgain } from './index-again.ts'
+import { openSegments } from './postings.ts'
 import { prepare } from './prepare.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
@@ -148,13 +149,18 @@ onEachStore('looking for advisories', (engine) => {
     const world = fc.record({
       drafts: fc.array(advisory, { minLength: 1, maxLength: 15 }),
       imported: fc.array(advisory, { maxLength: 15 }),
+      // So many that their terms are no longer rare in their batch.
+      copies: fc.constantFrom(0, 0, 70),
+      batches: fc.integer({ min: 1, max: 3 }),
       isIndexedAgain: fc.boolean(),
       changed: fc.array(fc.record({ at: fc.nat(30), to: advisory }), { maxLength: 4 }),
       withdrawn: fc.array(fc.nat(30), { maxLength: 3 }),
       requests: fc.array(request, { minLength: 10, maxLength: 20 }),
     })
     await fc.assert(
-      fc.asyncProperty(world, async ({ drafts, imported, isIndexedAgain, changed, withdrawn, requests }) => {
+      fc.asyncProperty(world, async (told) => {
+        const { drafts, copies, batches, isIndexedAgain, changed, withdrawn, requests } = told
+        const imported = [...Array.from({ length: copies }, () => told.imported[0] ?? {}), ...told.imported]
         const { organization } = await platform.found('acme')
         const items = imported.map((draft, at) => prepare(organization, itemOf(draft, at)))
         await platform.store.write(function* () {
@@ -162,8 +168,15 @@ onEachStore('looking for advisories', (engine) => {
           for (const draft of drafts) {
             uids.push(yield* createAdvisory(setting, organization, create(AdvisorySchema, draft)))
           }
-          yield* importBatch(organization, items)
-          uids.push(...items.map(({ entry }) => entry.uid))
+          const nextSegment = openSegments()
+          const size = Math.ceil(items.length / batches)
+          for (let at = 0; at < items.length; at += size)
+            yield* importBatch(
+              organization,
+              items.slice(at, at + size),
+              nextSegment(items[at]?.entry.uid ?? ''),
+            )
+          uids.unshift(...items.map(({ entry }) => entry.uid))
           for (const { at, to } of changed) {
             const uid = uids[at % uids.length] ?? ''
             yield* reviseAdvisory(
@@ -178,9 +191,8 @@ onEachStore('looking for advisories', (engine) => {
         })
         if (isIndexedAgain) {
           await platform.store.write(function* () {
-            yield sql`delete from advisory_postings where segment in
-              (select segment from advisories where root = ${organization})`
-            yield sql`update advisories set segment = 0 where root = ${organization}`
+            yield sql`delete from advisory_postings`
+            yield sql`update advisories set segment = 0`
           })
           await indexAgain(platform.store)
         }
