@@ -17,9 +17,13 @@ export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
 
 type Known = { advisory: string; digest: string; isThere: boolean }
 
-/** Many rows go to many places, so the embedded engine keeps more of them at hand while it imports. */
+/**
+ * Many rows go to many places, the same in each batch: the embedded engine keeps more of them at hand while it
+ * imports, and writes up to 200 MB to its log before it brings them to their places.
+ */
 export function* prepareImport(): Work<void> {
   yield raw('/*pg select 1 -- */ pragma cache_size = -32768')
+  yield raw('/*pg select 1 -- */ pragma wal_autocheckpoint = 50000')
 }
 
 /** What became of each, in their order. No two may have the same source. What is new goes into the segment. */

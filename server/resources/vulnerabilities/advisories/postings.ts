@@ -1,6 +1,9 @@
 // Writes what advisories are found by: for each term the numbers of those that have it, packed by segment, since
-// there are dozens of terms for each advisory.
+// there are dozens of terms for each advisory. No pack is larger than fits beside its key: the embedded engine
+// reads all of what it passes on its way.
 import { endianness } from 'node:os'
+import { chunks } from '../../../store/region-sql.ts'
+import type { Value } from '../../../store/sql.ts'
 import { among, sql, withRows } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
@@ -32,22 +35,29 @@ export function unpack(bytes: Uint8Array): Float64Array {
   return new Float64Array(buffer, byteOffset, bytes.length / width)
 }
 
+const largestPack = 120
+/** The packs of a term in a segment bear the numbers that follow that of the segment. */
+const packsInASegment = 32
 /** As many segments lie side by side. The rare terms of all of them are kept in the first. */
 const segmentsInARow = 8
-/** A term that fewer have in a segment is rare. What is rare is what is looked for, so it should lie together. */
-const rare = 64
+const row = packsInASegment * segmentsInARow
+/** A term that fewer have in a segment is rare: what is looked for is rare, so it should lie together. */
+const rare = largestPack / segmentsInARow
+
+/** Stands before all others and tells how many imports have brought of a term that is not rare. */
+export const totals = -1
 
 /** The number of a new row of segments, made from the first advisory. That of one alone is its own number. */
 export const segmentOf = (uid: string) => firstInRow(numberOf(uid)) + 2 ** 52
 
-const firstInRow = (segment: number) => segment - (segment % segmentsInARow)
+const firstInRow = (segment: number) => segment - (segment % row)
 
 /** The segments of an import: one for each batch, told by the uid of its first. */
 export function openSegments(): (first: string) => number {
   let batches = 0
   let segment = 0
   return (first) => {
-    segment = batches++ % segmentsInARow === 0 ? segmentOf(first) : segment + 1
+    segment = batches++ % segmentsInARow === 0 ? segmentOf(first) : segment + packsInASegment
     return segment
   }
 }
@@ -64,13 +74,16 @@ export function* addPostings(segment: number, indexed: readonly Indexed[]): Work
   }
   // In the order of the index, so that neighbours are written together.
   const terms = Float64Array.from(postings.keys()).sort()
-  if (terms.length > 0) yield withRows(appending, Array.from(terms, rowOf))
+  const rows = [...terms].flatMap((term) => rowsOf(term, segment, postings.get(term) ?? []))
+  if (rows.length > 0) yield withRows(appending, rows)
+}
 
-  function rowOf(term: number) {
-    const numbers = postings.get(term) ?? []
-    const place = numbers.length < rare ? firstInRow(segment) : segment
-    return [term, place, numbers.length, pack(numbers)]
-  }
+function rowsOf(term: number, segment: number, numbers: number[]): Value[][] {
+  const count = numbers.length
+  if (count < rare) return [[term, firstInRow(segment), count, pack(numbers)]]
+  const size = Math.max(largestPack, Math.ceil(count / packsInASegment))
+  const packs = chunks(numbers, size).map((some, at) => [term, segment + at, some.length, pack(some)])
+  return [[term, totals, count, pack([])], ...packs]
 }
 
 /** What an advisory is found by from now on, in place of what it was found by. */
@@ -84,9 +97,10 @@ export function* changePostings(
   const terms = [...gone, ...come].sort((a, b) => a - b)
   if (terms.length === 0) return
   // Whoever changes the same ones waits here, in the same order.
+  const shared = firstInRow(segment)
   const rows = yield* all(sql`select term, segment, advisories from advisory_postings
-    where segment in ${among([firstInRow(segment), segment])} and term in ${among(terms)}
-    order by term, segment /*pg for update */`)
+    where term in ${among(terms)} and segment >= ${shared} and segment < ${segment + packsInASegment}
+    and (segment = ${shared} or segment >= ${segment}) order by term, segment /*pg for update */`)
   for (const [term, place, bytes] of rows as [number, number, Uint8Array][])
     if (gone.has(term)) yield* takeOut(term, place, unpack(bytes))
   yield* addPostings(segment, [{ number, hashes: come }])

@@ -160,7 +160,8 @@ onEachStore('looking for advisories', (engine) => {
     await fc.assert(
       fc.asyncProperty(world, async (told) => {
         const { drafts, copies, batches, isIndexedAgain, changed, withdrawn, requests } = told
-        const imported = [...Array.from({ length: copies }, () => told.imported[0] ?? {}), ...told.imported]
+        const often = told.imported.slice(0, 1).flatMap((draft) => Array<typeof draft>(copies).fill(draft))
+        const imported = [...often, ...told.imported]
         const { organization } = await platform.found('acme')
         const items = imported.map((draft, at) => prepare(organization, itemOf(draft, at)))
         await platform.store.write(function* () {

@@ -7,7 +7,7 @@ import { among, join, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import type { Found } from '../../list.ts'
-import { unpack } from './postings.ts'
+import { totals, unpack } from './postings.ts'
 import type { Field } from './terms.ts'
 import { folded, hashesOf, listed, termOf } from './terms.ts'
 
@@ -16,9 +16,11 @@ const fewEnough = 2000
 const some = 100
 const mostHashes = 5000
 const mostPostings = 50_000
-const mostSegments = 4096
-const someSegments = 8
-/** Of which there are hardly many, if the first segments have no more. */
+const mostPacks = 4096
+const somePacks = 64
+/** Enough of them to tell what is rare. */
+const firstPacks = 8
+/** Of which there are hardly many, if the first packs have no more. */
 const rare = 200
 const mostTrigrams = 32
 const enoughTrigrams = 3
@@ -131,11 +133,13 @@ function* findRarest(
   return found
 }
 
-/** How many there are of each in its first segments, which tells the rare from the others. */
+/** How many there are of each, or in its first packs, which tells the rare from the others. */
 function* glance(hashes: readonly number[]): Work<number[]> {
   const arms = hashes.map(
-    (hash, at) => sql`select ${raw(String(at))} as at, sum(count) as count
-      from (select count from advisory_postings where term = ${hash} limit ${raw(String(someSegments))}) t`,
+    (hash, at) => sql`select ${raw(String(at))} as at, coalesce(
+      (select count from advisory_postings where term = ${hash} and segment = ${totals}),
+      (select sum(count) from (select count from advisory_postings where term = ${hash}
+        limit ${raw(String(firstPacks))}) t)) as count`,
   )
   const rows = yield* all(sql`${join(arms, ' union all ')} order by at`)
   return rows.map(([, count]) => Number(count ?? 0))
@@ -143,25 +147,28 @@ function* glance(hashes: readonly number[]): Work<number[]> {
 
 /** Looks no further than it must. */
 function* areMany(hashes: readonly number[]): Work<boolean> {
-  for (let segments = someSegments; segments <= mostSegments; segments *= 8) {
+  const [told] = yield* all(sql`select sum(count) from advisory_postings
+    where term in ${among(hashes)} and segment = ${totals}`)
+  if (Number(told?.[0] ?? 0) > mostPostings) return true
+  for (let packs = somePacks; packs <= mostPacks; packs *= 8) {
     const rows = yield* all(sql`select sum(count), count(*) from (select count from advisory_postings
-      where term in ${among(hashes)} limit ${segments}) t`)
+      where term in ${among(hashes)} and segment > ${totals} limit ${packs}) t`)
     const [count, seen] = rows[0] as [number | null, number]
     if ((count ?? 0) > mostPostings) return true
-    if (seen < segments) return false
+    if (seen < packs) return false
   }
   return true
 }
 
-/** Unless they lie in too many segments. */
+/** Unless they lie in too many packs. */
 function* readPostings(
   hashes: readonly number[],
   only: Set<number> | undefined,
 ): Work<Set<number> | undefined> {
   const found = new Set<number>()
   const rows = yield* all(sql`select advisories from advisory_postings
-    where term in ${among(hashes)} limit ${mostSegments}`)
-  if (rows.length === mostSegments) return undefined
+    where term in ${among(hashes)} and segment > ${totals} limit ${mostPacks}`)
+  if (rows.length === mostPacks) return undefined
   for (const [bytes] of rows)
     for (const number of unpack(bytes as Uint8Array)) if (only?.has(number) ?? true) found.add(number)
   return found
