@@ -50,7 +50,7 @@ async function linesOf(store: Store, demand: Demand, above: number): Promise<Lin
     const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
     return open(await store.query(statement))
   }
-  const alone = () => store.read(() => admit(demand, false))
+  const alone = async () => store.read(() => admit(demand, false))
   const what = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
   return [await lineOf(`${what}, with the row`, toRow), await lineOf(what, alone)]
 }

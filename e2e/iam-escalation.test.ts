@@ -78,7 +78,7 @@ const isCovered = (held: Held, bit: number, place: string) =>
 const lineage = (uid: string): string[] => (uid === '' ? [] : [uid, ...lineage(groupOf(uid))])
 
 /** Bindings tell what identities hold; invites and providers have in store what whoever comes by them will hold. */
-function readSnapshot(store: Store): Promise<Snapshot> {
+async function readSnapshot(store: Store): Promise<Snapshot> {
   return store.read(function* (): Work<Snapshot> {
     const uids = {} as Snapshot['uids']
     for (const table of tables) {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Registry as Figures } from 'prom-client'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
+import { attempt, then } from './aip/soon.ts'
 import { keyPaths } from './auth/discovery.ts'
 import { tendKeys } from './auth/keys.ts'
 import { makeSetUpLink } from './auth/login/set-up-link.ts'
@@ -126,8 +127,8 @@ function plainPaths(store: Store, registry: Figures, isDraining: () => boolean):
     '/healthz': () => text(200, 'ok\n'),
     '/readyz': () => {
       if (isDraining()) return text(503, 'draining\n')
-      return store.query(sql`select 1`).then(
-        () => text(200, 'ok\n'),
+      return attempt(
+        () => then(store.query(sql`select 1`), () => text(200, 'ok\n')),
         () => text(503, 'the store cannot be reached\n'),
       )
     },

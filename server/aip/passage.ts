@@ -1,5 +1,6 @@
 // What passes between the doors and the corridor behind them, stated where both can see it.
 import type { Message } from '@bufbuild/protobuf'
+import type { Soon } from './soon.ts'
 
 /** What a door knows of a call before it has read the request. */
 export type Envelope = {
@@ -26,8 +27,8 @@ export type Reply = {
 export type Corridor<Endpoint> = (
   endpoint: Endpoint,
   envelope: Envelope,
-  readRequest: () => Message | Promise<Message>,
-) => Promise<Reply>
+  readRequest: () => Soon<Message>,
+) => Soon<Reply>
 
 /**
  * The way of calls that are answered by documents, each made when it is asked for. Whoever wants no more of them

@@ -89,6 +89,7 @@ function firstAtOrAfter(regions: readonly Region[], uid: string): number {
 
 /** The same uids as regions that do not overlap, in order of their uids. */
 export function disjoint(regions: readonly Region[]): Region[] {
+  if (regions.length < 2) return [...regions]
   const parents = new Set(regions.filter(({ kind }) => kind === 'children').map(({ uid }) => uid))
   const kept: Region[] = []
   let wide: Region | undefined

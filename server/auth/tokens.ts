@@ -4,6 +4,7 @@ import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Caller, Narrowing } from '../aip/caller.ts'
 import { unauthenticated } from '../aip/errors.ts'
+import type { Soon } from '../aip/soon.ts'
 import { isUid } from '../aip/uid.ts'
 import type { KeyRing } from './keys.ts'
 import { signingAlgorithm } from './keys.ts'
@@ -60,9 +61,9 @@ export async function mintToken(
     .sign(privateKey)
 }
 
-type Remembered = { caller: Caller; expires: number; kid: string }
+type Remembered = { authorization: string; caller: Caller; expires: number; kid: string }
 
-export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>
+export type Authenticate = (authorization: string | undefined) => Soon<Caller>
 
 /** Verifying a signature costs more than all the rest of a call, so headers are remembered until they expire. */
 export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
@@ -70,16 +71,16 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
   let reloaded = 0
 
   function recall(authorization: string): Caller | undefined {
-    const known = remembered.get(authorization)
-    if (!known) return undefined
+    const known = remembered.get(endOf(authorization))
+    if (known?.authorization !== authorization) return undefined
     if (known.expires > now() && keys.findSigning(known.kid)) return known.caller
-    remembered.delete(authorization)
+    remembered.delete(endOf(authorization))
     return undefined
   }
 
-  function remember(authorization: string, entry: Remembered): void {
+  function remember(entry: Remembered): void {
     if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value as string) // not empty
-    remembered.set(authorization, entry)
+    remembered.set(endOf(entry.authorization), entry)
   }
 
   async function findKey(kid: string) {
@@ -104,8 +105,8 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
     }).catch((error: unknown) => {
       throw explain(error, parties)
     })
-    const entry = { caller: callerOf(payload), expires: (payload.exp ?? 0) * 1000, kid }
-    remember(authorization, entry)
+    const entry = { authorization, caller: callerOf(payload), expires: (payload.exp ?? 0) * 1000, kid }
+    remember(entry)
     return entry.caller
   }
 
@@ -115,6 +116,9 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
     return recall(authorization) ?? verify(authorization)
   }
 }
+
+/** The half of a signature: as different as the whole header, and sooner looked up. */
+const endOf = (authorization: string) => authorization.slice(-43)
 
 function bearerOf(authorization: string): string {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []

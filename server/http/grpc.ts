@@ -15,6 +15,8 @@ import type { Method } from '@stemma/api/method.ts'
 import { HealthImplementation } from 'grpc-health-check'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
+import type { Soon } from '../aip/soon.ts'
+import { attempt, then } from '../aip/soon.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Endpoint, OnStray } from './door.ts'
 import { openGate } from './grpc-gate.ts'
@@ -70,15 +72,15 @@ export function openGrpc<E extends Endpoint>({
   const health = new HealthImplementation()
   const healthNames = ['', ...[...byService.keys()].map(({ typeName }) => typeName)]
 
-  async function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Promise<void> {
-    try {
-      const reply = await corridor(endpoint, envelopeOf(call, addressOf), () =>
-        decode(endpoint.method, call.request),
-      )
-      callback(null, reply.bytes(), trailerOf(reply))
-    } catch (thrown) {
-      callback(failureOf(thrown))
-    }
+  function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Soon<void> {
+    const read = () => decode(endpoint.method, call.request)
+    return attempt(
+      () =>
+        then(corridor(endpoint, envelopeOf(call, addressOf), read), (reply) =>
+          callback(null, reply.bytes(), trailerOf(reply)),
+        ),
+      (thrown) => callback(failureOf(thrown)),
+    )
   }
 
   function stream(endpoint: E, call: StreamCall): void {

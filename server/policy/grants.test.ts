@@ -78,7 +78,7 @@ onEachStore('grants', (engine) => {
     identity,
     issuedAt,
   })
-  const read = (caller: Caller, place?: string, isWrite = false) => {
+  const read = async (caller: Caller, place?: string, isWrite = false) => {
     const work = () => readGrants(caller, place, isWrite)
     return isWrite ? platform.store.write(work) : platform.store.read(work)
   }

@@ -35,7 +35,7 @@ export function* readGrants(caller: Caller, place: string | undefined, isWrite: 
 
 /** Its values are the places, if there are any, and the identity. */
 function selectGrants({ identity }: Caller, places: readonly string[] | undefined): Sql {
-  const pieces = remembered(`${places?.length}`, () => {
+  const pieces = remembered(alone, places?.length ?? 0, () => {
     return sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`
   })
   return { pieces, values: [...(places ?? []), identity] }
@@ -71,8 +71,7 @@ const placeRows = (places: readonly string[]) =>
 /** The grants that reach `place` together with the row of a resource, in one statement. */
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
   const places = lineage(place)
-  const key = `${places.length} ${table.name} ${form.kind === 'json' ? form.shape : ''}`
-  const pieces = remembered(key, () => {
+  const pieces = remembered(form, places.length, () => {
     const row = sql`select ${table.leaving(form)} as leaving, update_time from ${raw(table.name)} where uid = ${''}`
     return sql`select i.create_time, ${held(places)}, t.leaving, t.update_time
       from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`
@@ -80,17 +79,20 @@ export function grantsWithRow({ identity }: Caller, place: string, table: Table,
   return { pieces, values: [...places, place, identity] }
 }
 
-/** One for each depth, table and form. */
-const known = new Map<string, readonly string[]>()
+/** What is asked for where nothing but grants is. */
+const alone = {}
 
-/** Frozen, so that a driver remembers the text: these are the statements of every call. */
-function remembered(key: string, compose: () => Sql): readonly string[] {
-  let pieces = known.get(key)
-  if (!pieces) {
-    pieces = Object.freeze(compose().pieces)
-    known.set(key, pieces)
+/** These are the statements of every call, one for each form of each kind and each depth. */
+const known = new WeakMap<object, Sql['pieces'][]>()
+
+function remembered(what: object, depth: number, compose: () => Sql): Sql['pieces'] {
+  let byDepth = known.get(what)
+  if (!byDepth) {
+    byDepth = []
+    known.set(what, byDepth)
   }
-  return pieces
+  byDepth[depth] ??= compose().pieces
+  return byDepth[depth]
 }
 
 /** `leaving` is null where the row's JSON is of another shape. */

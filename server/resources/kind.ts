@@ -22,6 +22,7 @@ export type Kind<D extends DescMessage> = {
   liesIn: DescMessage
   /** The stamp of what this program renders. */
   shape: string
+  forms: { json: Form; bytes: Form }
   /** The values of the table's own columns; null for what the resource does not tell, and its writer has to. */
   columns(resource: MessageShape<D>): Value[]
   /** Every spelling of a field that lists can be ordered by, with its column. */
@@ -51,10 +52,11 @@ export function kindOf<D extends DescMessage>(desc: D, name: string, options: Ki
   } = options
   const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, leaving = storedForm } = options
   const values = Object.values(columns)
+  const shape = shapeOf(desc, ...lends)
   return {
-    ...{ desc, liesIn },
+    ...{ desc, liesIn, shape },
     table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, isOrderedInPlace, leaving },
-    shape: shapeOf(desc, ...lends),
+    forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columns: (resource) => values.map((tell) => tell(resource)),
     sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),
     defaultOrder,
@@ -132,8 +134,7 @@ function clearInput(message: ReflectMessage): void {
 }
 
 /** What to read of a row that leaves in a form. */
-export const formOf = ({ shape }: Kind<DescMessage>, form: 'json' | 'bytes'): Form =>
-  form === 'json' ? { kind: 'json', shape } : { kind: 'bytes' }
+export const formOf = ({ forms }: Kind<DescMessage>, form: 'json' | 'bytes'): Form => forms[form]
 
 /** As the row keeps it, or rendered again if another contract wrote it. */
 export const jsonOf = ({ desc }: Kind<DescMessage>, leaving: Leaving): string =>

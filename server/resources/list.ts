@@ -6,6 +6,7 @@ import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.t
 import type { Reply } from '../aip/passage.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
+import type { Soon } from '../aip/soon.ts'
 import { lineage, parentOf, rootOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
@@ -45,12 +46,12 @@ export type Listing = {
 /** Which they are, if that is known; and what else must hold. */
 export type Found = { only?: string[]; filters: Sql[] }
 
-export async function listResources(
+export function listResources(
   { store, pageKeys, now, random }: Surroundings,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   listing: Listing = {},
-): Promise<Reply> {
+): Soon<Reply> {
   const { request, method } = call
   return store.read(function* () {
     const grants = yield* admit(call.demand, false)

@@ -48,7 +48,11 @@ export function listReply<D extends DescMessage>(
     json() {
       const frame = writeJson(response, message)
       const opening = `{${JSON.stringify(collection.jsonName)}:[`
-      return opening + rows.map((row) => jsonOf(kind, row)).join(',') + frame.slice(opening.length)
+      const parts = rows.map((row) => jsonOf(kind, row))
+      // Its ends are joined with the rest at once, as a long text is dear to copy.
+      parts[0] = opening + (parts[0] ?? '')
+      parts.push((parts.pop() ?? '') + frame.slice(opening.length))
+      return parts.join(',')
     },
     bytes() {
       const writer = new BinaryWriter()

@@ -1,13 +1,14 @@
 // The store as resources see it: what it cannot do just now is told in words for the caller.
 import { deadlineExceeded, unavailable } from '../aip/errors.ts'
+import { attempt } from '../aip/soon.ts'
 import type { Store } from '../store/db.ts'
 import { StoreError } from '../store/db.ts'
 
 export function spokenStore(store: Store): Store {
   return {
     ...store,
-    query: (statement) => store.query(statement).catch(explain),
-    read: (work) => store.read(work).catch(explain),
+    query: (statement) => attempt(() => store.query(statement), explain),
+    read: (work) => attempt(() => store.read(work), explain),
     write: (work, deadline) => store.write(work, deadline).catch(explain),
   }
 }

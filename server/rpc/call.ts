@@ -1,6 +1,7 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
 import type { Reply } from '../aip/passage.ts'
+import type { Soon } from '../aip/soon.ts'
 import type { Demand } from '../policy/admit.ts'
 
 /** A request on its way to the resource that answers it. */
@@ -21,7 +22,7 @@ export type Call<Request extends Message = Message> = {
   ifMatch: string | undefined
 }
 
-export type Handler = (call: Call<never>) => Promise<Reply>
+export type Handler = (call: Call<never>) => Soon<Reply>
 
 /** Answers a method whose answer is a stream. */
 export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>

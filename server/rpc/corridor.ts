@@ -8,6 +8,8 @@ import type { Caller } from '../aip/caller.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
+import type { Soon } from '../aip/soon.ts'
+import { attempt, then } from '../aip/soon.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Authenticate } from '../auth/tokens.ts'
 import type { Demand } from '../policy/admit.ts'
@@ -17,29 +19,40 @@ import type { Report } from './report.ts'
 import { asStatusError } from './report.ts'
 
 export function openCorridor(authenticate: Authenticate, report: Report): Corridor<Endpoint> {
-  return async (endpoint, envelope, readRequest) => {
+  return ({ method, handler }, envelope, readRequest) => {
     const started = performance.now()
     const deadline = Date.now() + envelope.timeout
+    const isOpen = method.access?.open ?? false
     let caller: Caller | undefined
-    try {
-      const isOpen = endpoint.method.access?.open ?? false
-      // What is there already is not waited for: every turn of the loop costs.
-      const known = isOpen ? nobody : authenticate(envelope.authorization)
-      caller = known instanceof Promise ? await known : known
-      const read = readRequest()
-      const request = read instanceof Promise ? await read : read
-      const call = callOf(endpoint.method, request, caller, deadline, envelope)
+    const tell = (error?: StatusError) => report(method, envelope, caller, performance.now() - started, error)
+
+    function enter(known: Caller): Soon<Reply> {
+      caller = known
+      return then(readRequest(), walk)
+    }
+
+    function walk(request: Message): Soon<Reply> {
+      const call = callOf(method, request, caller ?? nobody, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       // Doors send methods whose answer is a stream another way.
-      const answered = await inTime((endpoint.handler as Handler)(call as Call<never>), deadline)
-      const reply = rendered(answered, envelope.door)
-      report(endpoint.method, envelope, caller, performance.now() - started, undefined)
-      return reply
-    } catch (thrown) {
-      const error = asStatusError(thrown)
-      report(endpoint.method, envelope, caller, performance.now() - started, error)
-      throw error
+      const soon = (handler as Handler)(call as Call<never>)
+      return then(soon instanceof Promise ? inTime(soon, deadline) : soon, leave)
     }
+
+    function leave(answered: Reply): Reply {
+      const reply = rendered(answered, envelope.door)
+      tell()
+      return reply
+    }
+
+    return attempt(
+      () => then(isOpen ? nobody : authenticate(envelope.authorization), enter),
+      (thrown) => {
+        const error = asStatusError(thrown)
+        tell(error)
+        throw error
+      },
+    )
   }
 }
 

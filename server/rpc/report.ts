@@ -22,37 +22,44 @@ export type CallLog = Logger & { line(fields: string): void }
 
 const faults = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS, Code.UNAVAILABLE])
 
-export function openReport(log: CallLog): { report: Report; registry: Registry } {
-  const known = new Map<string, Series>()
+const ok = codeName(Code.OK)
 
-  function seriesOf(method: string, door: Envelope['door']): Series {
-    const key = door + method
-    let series = known.get(key)
-    if (!series) {
-      series = makeSeries({ method, door })
-      known.set(key, series)
+/** A method at a door, with the words of its lines that are always the same. */
+type Told = { series: Series; words: string }
+
+export function openReport(log: CallLog): { report: Report; registry: Registry } {
+  const all: Series[] = []
+  const known = { rest: new Map<Method, Told>(), grpc: new Map<Method, Told>() }
+
+  function toldOf(method: Method, door: Envelope['door']): Told {
+    let told = known[door].get(method)
+    if (!told) {
+      const series = makeSeries({ method: method.name, door })
+      all.push(series)
+      told = { series, words: `"door":"${door}","method":"${method.name}","code":"${ok}","caller":"` }
+      known[door].set(method, told)
     }
-    return series
+    return told
   }
 
-  const report: Report = ({ name: method }, { door, requestId }, caller, milliseconds, error) => {
-    const code = codeName(error?.code ?? Code.OK)
-    observe(seriesOf(method, door), code, milliseconds / 1000)
+  const report: Report = (called, { door, requestId }, caller, milliseconds, error) => {
+    const { series, words } = toldOf(called, door)
+    const code = error ? codeName(error.code) : ok
+    observe(series, code, milliseconds / 1000)
     const ms = Math.round(milliseconds * 1000) / 1000
     if (!error && caller) {
       // None of these can hold a character that JSON would escape.
-      log.line(
-        `"requestId":"${requestId}","door":"${door}","method":"${method}","code":"${code}","caller":"${caller.identity}","ms":${ms},"msg":"call"`,
-      )
+      log.line(`"requestId":"${requestId}",${words}${caller.identity}","ms":${ms},"msg":"call"`)
       return
     }
+    const method = called.name
     const line = { requestId, door, method, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
     else if (faults.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
     else log.info({ ...line, reason: reasonOf(error) }, 'call')
   }
 
-  return { report, registry: openRegistry(known) }
+  return { report, registry: openRegistry(all) }
 }
 
 /** With what callers are not told. */

@@ -98,17 +98,18 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
     })
 
     test('what reads cannot write', async () => {
-      await assert.rejects(store.read(() => all(put('from a read'))))
+      await assert.rejects(async () => store.read(() => all(put('from a read'))))
       assert.equal(await has('from a read'), false)
     })
 
     test('an error of the work reaches the reader, and the store goes on', async () => {
       const thrown = new Error('of the work')
-      const failing = store.read(function* () {
-        yield sql`select 1`
-        throw thrown
-      })
-      await assert.rejects(failing, thrown)
+      const fail = async () =>
+        store.read(function* () {
+          yield sql`select 1`
+          throw thrown
+        })
+      await assert.rejects(fail, thrown)
       assert.deepEqual(await store.read(() => all(sql`select 1`)), [[1]])
     })
   })

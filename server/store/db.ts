@@ -7,10 +7,10 @@ export type Migration = { name: string; script: string }
 
 export type Store = {
   readonly engine: 'sqlite' | 'postgres'
-  /** One statement that reads, and sees one moment of the store. */
-  query(statement: Sql): Promise<Row[]>
+  /** One statement that reads, and sees one moment of the store. The embedded engine answers at once, nearly always. */
+  query(statement: Sql): Row[] | Promise<Row[]>
   /** Several statements that see the same moment. */
-  read<T>(work: () => Work<T>): Promise<T>
+  read<T>(work: () => Work<T>): T | Promise<T>
   /** All or nothing, durable once answered. May run the work again, so it has no effects but SQL. */
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
   /** Applies what is missing, once, however many copies start together. Answers the names it applied. */

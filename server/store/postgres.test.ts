@@ -159,7 +159,7 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('a statement ends when it takes too long', async () => {
     const hasty = open({ statementTimeout: 50 })
-    await assert.rejects(hasty.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
+    await assert.rejects(async () => hasty.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
     assert.deepEqual(await hasty.query(sql`select 1`), [[1]])
   })
 
@@ -169,7 +169,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     const blocking = narrow.read(function* () {
       while (isBlocked) yield sql`select 1`
     })
-    await assert.rejects(narrow.query(sql`select 1`), isStoreError('unavailable'))
+    await assert.rejects(async () => narrow.query(sql`select 1`), isStoreError('unavailable'))
     isBlocked = false
     await blocking
     assert.deepEqual(await narrow.query(sql`select 1`), [[1]])
@@ -177,7 +177,7 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('a server that is not there is told as such', async () => {
     const nowhere = open({ url: 'postgres://stemma@127.0.0.1:1/stemma' })
-    await assert.rejects(nowhere.query(sql`select 1`), isStoreError('unavailable'))
+    await assert.rejects(async () => nowhere.query(sql`select 1`), isStoreError('unavailable'))
     await assert.rejects(nowhere.migrate([]), { code: 'ECONNREFUSED' })
   })
 

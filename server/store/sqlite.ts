@@ -33,12 +33,12 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
   const reader = connect(file, true)
   const queue = openQueue(writer, lockPatience)
 
-  /** At once, nearly always. */
-  function attempted<T>(read: () => T): Promise<T> {
+  function attempted<T>(read: () => T): T | Promise<T> {
     try {
-      return Promise.resolve(read())
+      return read()
     } catch (error) {
-      return isBusy(error) ? patiently(read) : Promise.reject(translate(error))
+      if (isBusy(error)) return patiently(read)
+      throw translate(error)
     }
   }
 

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { Corridor, Envelope } from '../../aip/passage.ts'
+import type { Soon } from '../../aip/soon.ts'
+import { attempt, then } from '../../aip/soon.ts'
 import type { ClientAddress } from '../client-address.ts'
 import type { Endpoint, OnStray } from '../door.ts'
 import { forwardedFor, longestOf, requestIdOf, timeoutOf } from '../door.ts'
@@ -52,11 +54,12 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   const routes = makeRoutes(endpoints)
   const fixedHeaders = safeHeaders(options.isTls)
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  function handle(request: IncomingMessage, response: ServerResponse): Soon<void> {
     const requestId = requestIdOf(request.headers)
     let hasBody = false
     let isStray = true
-    try {
+
+    function answer(): Soon<void> {
       const target = targetOf(request)
       const segments = ownSegments(splitPath(target.path))
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
@@ -67,18 +70,21 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       const read = () => readRequest(request, response, match, target.query)
       isStray = false
       if (endpoint.method.isStream)
-        return await streams.run(linesTo(request, response, requestId), endpoint, envelope, () => {
+        return streams.run(linesTo(request, response, requestId), endpoint, envelope, () => {
           requireChunks(request)
           return read()
         })
-      const reply = await corridor(endpoint, envelope, read)
-      send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {})
-    } catch (thrown) {
+      return then(corridor(endpoint, envelope, read), (reply) =>
+        send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {}),
+      )
+    }
+
+    return attempt(answer, (thrown) => {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
       const body = errorBody(error, errorDomain, hasBody)
       send(request, response, error.http, body, requestId, challenged(error.headers))
-    }
+    })
   }
 
   function findRoute(request: IncomingMessage, segments: string[]): Match {
@@ -204,7 +210,7 @@ function readRequest(
   response: ServerResponse,
   match: Match,
   query: string,
-): Message | Promise<Message> {
+): Soon<Message> {
   if (match.route.binding.body !== '')
     return readJsonText(request, response).then((body) => bindRequest(match, query, body))
   if (request.method !== 'POST') return bindRequest(match, query, '')

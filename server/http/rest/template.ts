@@ -4,6 +4,8 @@ type Token = { kind: 'literal'; text: string } | { kind: 'one' } | { kind: 'many
 
 export type Template = {
   tokens: Token[]
+  /** Where `**` is among them, -1 where there is none. */
+  many: number
   verb: string
   /** Which tokens fill which request field. */
   variables: { field: string; from: number; to: number }[]
@@ -11,7 +13,7 @@ export type Template = {
 
 export function parseTemplate(text: string): Template {
   const [, path = '', verb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
-  const template: Template = { tokens: [], verb, variables: [] }
+  const template: Template = { tokens: [], many: -1, verb, variables: [] }
   for (const part of splitOutsideBraces(path)) {
     const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
     const from = template.tokens.length
@@ -20,6 +22,7 @@ export function parseTemplate(text: string): Template {
   }
   if (template.tokens.filter(({ kind }) => kind === 'many').length > 1)
     throw new Error(`${text} holds ** twice`)
+  template.many = template.tokens.findIndex(({ kind }) => kind === 'many')
   return template
 }
 
@@ -35,17 +38,17 @@ function tokenOf(word: string): Token {
 
 /** The request fields that a path fills, undefined where it does not match. `**` takes what the others leave. */
 export function matchTemplate(
-  { tokens, verb, variables }: Template,
+  { tokens, many, verb, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
   const path = verb === '' ? segments : withoutVerb(segments, verb)
   if (!path) return undefined
-  const many = tokens.findIndex(({ kind }) => kind === 'many')
   const extra = path.length - tokens.length
   if (many < 0 ? extra !== 0 : extra < -1) return undefined
   const at = (token: number) => (many >= 0 && token > many ? token + extra : token)
-  for (const [index, token] of tokens.entries()) {
-    if (token.kind === 'literal' && path[at(index)] !== token.text) return undefined
+  for (let index = 0; index < tokens.length; index++) {
+    const token = tokens[index]
+    if (token?.kind === 'literal' && path[at(index)] !== token.text) return undefined
   }
   const fields = new Map<string, string>()
   for (const { field, from, to } of variables) fields.set(field, path.slice(at(from), at(to)).join('/'))

@@ -8,6 +8,7 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, permissionDenied } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
+import type { Soon } from '../../../aip/soon.ts'
 import { isUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Bits } from '../../../policy/bits.ts'
@@ -35,7 +36,7 @@ export function rolesService(surroundings: Surroundings) {
   const { store } = surroundings
 
   /** Whoever may list roles anywhere may read those that are for everyone. */
-  function getBuiltIn(call: Call): Promise<Reply> {
+  function getBuiltIn(call: Call): Soon<Reply> {
     const { demand, form } = call
     return store.read(function* () {
       const grants = yield* admit({ ...demand, scope: '' }, false)

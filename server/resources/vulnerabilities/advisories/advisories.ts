@@ -14,6 +14,7 @@ import {
 import { Code } from '../../../aip/code.ts'
 import { invalidField, notFound, StatusError } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
+import { attempt } from '../../../aip/soon.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, sql } from '../../../store/sql.ts'
@@ -87,10 +88,13 @@ export function advisoriesService(surroundings: Surroundings, writers: Writers) 
 
   return {
     getAdvisory: (call: Call) =>
-      getResource(store, advisories, call).catch((error: unknown) => {
-        if (!(error instanceof StatusError) || error.code !== Code.NOT_FOUND) throw error
-        return getResource(store, withdrawnAdvisories, call)
-      }),
+      attempt(
+        () => getResource(store, advisories, call),
+        (error) => {
+          if (!(error instanceof StatusError) || error.code !== Code.NOT_FOUND) throw error
+          return getResource(store, withdrawnAdvisories, call)
+        },
+      ),
 
     getAdvisoryOsv: (call: Call) => readAs(call, writeOsv),
     getAdvisoryOpenVex: (call: Call) => readAs(call, writeOpenVex),
