@@ -1,7 +1,6 @@
 // What the contract says about a call: its http rules, the access it needs and where its scope lies.
 import type { DescField, DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
-import { reflect } from '@bufbuild/protobuf/reflect'
 import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'
 import type { Access } from './gen/platform/common/access_pb.ts'
 import { access, scope } from './gen/platform/common/access_pb.ts'
@@ -53,12 +52,11 @@ function scopePath(message: DescMessage): DescField[] {
 
 /** The uid at which access is checked, `` where the request names none. */
 export function scopeOf(method: Method, request: Message): string {
-  let message = reflect(method.desc.input, request)
-  for (const field of method.scope) {
-    if (field.fieldKind === 'message') message = message.get(field)
-    else return message.get(field) as string // a scope field is a string, proven by the descriptor tests
-  }
-  return ''
+  if (method.scope.length === 0) return ''
+  let value: unknown = request
+  for (const { localName } of method.scope)
+    value = (value as Record<string, unknown> | undefined)?.[localName]
+  return (value as string | undefined) ?? '' // a scope field is a string, proven by the descriptor tests
 }
 
 /** What the contract says of a field. Options are decoded anew each time they are read, so they are kept. */

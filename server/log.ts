@@ -16,7 +16,7 @@ export function openLog(level: string, isGathered = !isatty(1)): Log {
 export function logTo(sink: Sink, level: string): Log {
   const log = pino({ level, base: null, timestamp: stamp }, sink)
   const line = (fields: string) => {
-    if (log.isLevelEnabled('info')) sink.write(`{"level":${pino.levels.values.info}${stamp()},${fields}}\n`)
+    if (log.isLevelEnabled('info')) sink.write(`${opening()}${fields}}\n`)
   }
   return Object.assign(log, { line })
 }
@@ -46,15 +46,17 @@ function gather(output: Sink) {
   }
 }
 
-let stampedAt = 0
-let stamped = ''
+const stamp = () => `,"time":"${new Date().toISOString()}"`
+
+let openedAt = 0
+let opened = ''
 
 /** Written once for all lines of a millisecond. */
-function stamp(): string {
+function opening(): string {
   const now = Date.now()
-  if (now !== stampedAt) {
-    stampedAt = now
-    stamped = `,"time":"${new Date(now).toISOString()}"`
+  if (now !== openedAt) {
+    openedAt = now
+    opened = `{"level":${pino.levels.values.info}${stamp()},`
   }
-  return stamped
+  return opened
 }

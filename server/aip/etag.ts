@@ -1,7 +1,7 @@
 // Entity tags (RFC 9110): a resource's tag changes with every change of the resource, and with nothing else.
 import { aborted } from './errors.ts'
 
-export const etagOf = (updateTime: number) => `"${updateTime.toString(36)}"`
+export const etagOf = (updateTime: number) => `"${updateTime}"`
 
 /** Holds what a caller has seen against what is there. A weak tag matches nothing, as the RFC asks here. */
 export function requireMatch(ifMatch: string | undefined, updateTime: number): void {

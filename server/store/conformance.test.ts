@@ -1,6 +1,7 @@
 // What every store does, whichever engine it stands on.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { isStoreError, onEach } from './conformance.ts'
 import type { Migration, Store } from './db.ts'
@@ -94,7 +95,20 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
         return [before, yield* countOf('meanwhile')]
       })
       assert.deepEqual(counts, [0, 0])
+      // Reads of one turn of the loop may share their moment.
+      await setImmediate()
       assert.ok(await has('meanwhile'))
+    })
+
+    test('what was written here is seen at once, though others were read in the same turn', async () => {
+      const keys = Array.from({ length: 20 }, (_, at) => `turn-${at}`)
+      await Promise.all(
+        keys.map(async (key) => {
+          assert.equal(await has(key), false)
+          await store.write(() => all(put(key)))
+          assert.ok(await has(key), key)
+        }),
+      )
     })
 
     test('what reads cannot write', async () => {

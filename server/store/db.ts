@@ -7,7 +7,10 @@ export type Migration = { name: string; script: string }
 
 export type Store = {
   readonly engine: 'sqlite' | 'postgres'
-  /** One statement that reads, and sees one moment of the store. The embedded engine answers at once, nearly always. */
+  /**
+   * One statement that reads, and sees one moment of the store: none before whatever the caller can know of. The
+   * embedded engine answers at once, nearly always.
+   */
   query(statement: Sql): Row[] | Promise<Row[]>
   /** Several statements that see the same moment. */
   read<T>(work: () => Work<T>): T | Promise<T>

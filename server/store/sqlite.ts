@@ -31,14 +31,17 @@ type Outcome = { value: unknown } | { error: unknown }
 export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOptions = {}): Store {
   const writer = connect(file, false)
   const reader = connect(file, true)
-  const queue = openQueue(writer, lockPatience)
+  const moment = openMoment(reader)
+  const queue = openQueue(writer, lockPatience, moment.end)
 
   function attempted<T>(read: () => T): T | Promise<T> {
     try {
+      moment.enter()
       return read()
     } catch (error) {
-      if (isBusy(error)) return patiently(read)
-      throw translate(error)
+      if (!isBusy(error)) throw translate(error)
+      moment.end()
+      return patiently(read)
     }
   }
 
@@ -48,9 +51,11 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, pause))
       try {
+        moment.enter()
         return read()
       } catch (error) {
         if (!isBusy(error) || Date.now() - since > lockPatience) throw translate(error)
+        moment.end()
       }
     }
   }
@@ -58,7 +63,7 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
   return {
     engine: 'sqlite',
     query: (statement) => attempted(() => reader.all(statement)),
-    read: (work) => attempted(() => readAll(reader, work)),
+    read: (work) => attempted(() => drive(reader, work())),
     write: queue.write,
     migrate: (migrations) =>
       queue.write(function* () {
@@ -74,21 +79,37 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
     snapshot: () => readSnapshot(file),
     async close() {
       await queue.close()
+      moment.end()
       for (const { db } of [reader, writer]) if (db.isOpen) db.close()
     },
   }
 }
 
-function readAll<T>(reader: Connection, work: () => Work<T>): T {
-  run(reader, 'begin')
-  try {
-    return drive(reader, work())
-  } finally {
-    run(reader, 'commit')
+/**
+ * Reads of one turn of the loop see the same moment, since entering one costs as much as a read. It ends with the
+ * turn, and before anything is written: whoever calls after a write was answered comes in a later one.
+ */
+function openMoment(reader: Connection) {
+  let isEntered = false
+
+  function end(): void {
+    if (!isEntered) return
+    isEntered = false
+    if (reader.db.isTransaction) run(reader, 'commit')
+  }
+
+  return {
+    end,
+    enter(): void {
+      if (isEntered) return
+      run(reader, 'begin')
+      isEntered = true
+      setImmediate(end)
+    },
   }
 }
 
-function openQueue(writer: Connection, lockPatience: number) {
+function openQueue(writer: Connection, lockPatience: number, endReads: () => void) {
   let waiting: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -97,6 +118,7 @@ function openQueue(writer: Connection, lockPatience: number) {
 
   function flush(): void {
     isScheduled = false
+    endReads()
     waiting = waiting.filter(isInTime)
     if (waiting.length > 0 && begin()) {
       if (waiting.length === 1) runAlone()

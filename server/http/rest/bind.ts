@@ -1,5 +1,5 @@
 // Makes the request message of a route from path, query and body.
-import type { JsonValue, Message } from '@bufbuild/protobuf'
+import type { DescField, DescMessage, JsonValue, Message } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
@@ -60,10 +60,27 @@ function parse(body: string): JsonValue {
   }
 }
 
+const known = new WeakMap<DescMessage, Map<string, DescField[]>>()
+
+/** What a variable of a route leads through: there are few, and each comes with many calls. */
+function fieldsOf(desc: DescMessage, path: string): DescField[] {
+  let paths = known.get(desc)
+  if (!paths) {
+    paths = new Map()
+    known.set(desc, paths)
+  }
+  let fields = paths.get(path)
+  if (!fields) {
+    fields = resolvePath(desc, path) ?? []
+    paths.set(path, fields)
+  }
+  return fields
+}
+
 /** A path variable beats whatever the body says. */
 function setText(request: ReflectMessage, path: string, value: string): void {
   let message = request
-  for (const field of resolvePath(request.desc, path) ?? []) {
+  for (const field of fieldsOf(request.desc, path)) {
     if (isBranch(field)) {
       if (!message.isSet(field)) message.set(field, reflect(field.message, create(field.message)))
       message = message.get(field)

@@ -75,7 +75,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
           return read()
         })
       return then(corridor(endpoint, envelope, read), (reply) =>
-        send(request, response, 200, reply.json(), requestId, reply.etag ? { etag: reply.etag } : {}),
+        send(request, response, 200, reply.json(), requestId, reply.etag ? ['etag', reply.etag] : []),
       )
     }
 
@@ -83,7 +83,8 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
       const body = errorBody(error, errorDomain, hasBody)
-      send(request, response, error.http, body, requestId, challenged(error.headers))
+      const headers = Object.entries(challenged(error.headers)).flat()
+      send(request, response, error.http, body, requestId, headers)
     })
   }
 
@@ -106,7 +107,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   ): void {
     const others = routes.find(segments)
     if (others.size === 0) throw noSuchPath()
-    send(request, response, 204, '', requestId, { allow: allowed(others) })
+    send(request, response, 204, '', requestId, ['allow', allowed(others)])
   }
 
   function send(
@@ -115,14 +116,13 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
     status: number,
     body: string,
     requestId: string,
-    more: Record<string, string>,
+    more: readonly string[],
   ): void {
     if (response.headersSent || response.destroyed) return
-    const headers = [...fixedHeaders, 'x-request-id', requestId]
+    const headers = [...fixedHeaders, 'x-request-id', requestId, ...more]
     if (body !== '') headers.push('content-type', 'application/json')
     const length = Buffer.byteLength(body)
     if (status !== 204) headers.push('content-length', String(length))
-    for (const [name, value] of Object.entries(more)) headers.push(name, value)
     const isUnread = isLongUnread(request)
     writeHead(request, response, status, headers, isUnread)
     const sent = request.method === 'HEAD' ? '' : body
