@@ -11,10 +11,13 @@ const slash = '/'.charCodeAt(0)
 export function isUid(text: string): boolean {
   const below = text.length - rootLength
   if (below < 0 || below % segmentLength !== 0 || below > mostSegments * segmentLength) return false
+  let separator = rootLength
   for (let at = 0; at < text.length; at++) {
-    const isSeparator = at >= rootLength && (at - rootLength) % segmentLength === 0
     const unit = text.charCodeAt(at)
-    if (isSeparator ? unit !== slash : !isHex(unit)) return false
+    if (at !== separator) {
+      if (!isHex(unit)) return false
+    } else if (unit === slash) separator += segmentLength
+    else return false
   }
   return true
 }

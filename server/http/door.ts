@@ -23,7 +23,19 @@ export const longestOf = (method: Method | undefined) => (method?.isStream ? lon
 /** What a caller sends as the id of a request, also as published clients of others do, is kept if it is harmless. */
 export function requestIdOf(headers: IncomingHttpHeaders): string {
   const sent = headers['x-request-id'] ?? headers.cgrequestid
-  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : randomUUID()
+  return typeof sent === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(sent) ? sent : newRequestId()
+}
+
+let series = ''
+let requests = 1_000_000
+
+/** No other request of any copy has it; that nobody could guess it is not asked of it, and would cost more. */
+function newRequestId(): string {
+  if (requests === 1_000_000) {
+    series = randomUUID().slice(0, -6)
+    requests = 100_000
+  }
+  return `${series}${requests++}`
 }
 
 const unitMilliseconds: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }

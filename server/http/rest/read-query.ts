@@ -13,6 +13,7 @@ const mostParameters = 2000
 
 /** `isBound` says which top-level paths come from elsewhere: the path or the body. */
 export function readQuery(target: ReflectMessage, query: string, isBound: (path: string) => boolean): void {
+  if (query === '') return
   const seen = new Set<string>()
   for (const [name, value] of parameters(query)) {
     const [, path = '', key] = /^([^[]*)(?:\[(.*)\])?$/.exec(name) ?? []

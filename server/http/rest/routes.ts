@@ -15,17 +15,30 @@ export type Routes = {
 }
 
 export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
-  const buckets = new Map<string, Route[]>()
+  const bucket: Bucket = { routes: [], next: new Map() }
   const routes = endpoints.flatMap((endpoint) =>
     endpoint.method.bindings.map(
       (binding): Route => ({ endpoint, binding, template: parseTemplate(binding.path) }),
     ),
   )
   for (const route of routes.sort(bySpecificity)) {
-    const key = bucketOf(wordsOf(route))
-    buckets.set(key, [...(buckets.get(key) ?? []), route])
+    let found = bucket
+    for (const word of wordsOf(route)) {
+      const next: Bucket = found.next.get(word) ?? { routes: [], next: new Map() }
+      found.next.set(word, next)
+      found = next
+    }
+    found.routes.push(route)
   }
-  const candidates = (segments: readonly string[]) => buckets.get(bucketOf(segments)) ?? []
+
+  function candidates(segments: readonly string[]): readonly Route[] {
+    let found: Bucket | undefined = bucket
+    for (let at = 0; at < bucketWords && at < segments.length && found; at++) {
+      const word = segments[at] as string // at is below the length
+      found = found.next.get(at === segments.length - 1 ? withoutVerb(word) : word)
+    }
+    return found?.routes ?? []
+  }
 
   return {
     match(verb, segments) {
@@ -47,11 +60,11 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   }
 }
 
+/** All paths start with domain, version and collection, or are shorter; a verb may follow. */
 const bucketWords = 3
 
-/** All paths start with domain, version and collection, or are shorter; a verb may follow. */
-const bucketOf = ([domain = '', version = '', collection = '']: readonly string[]) =>
-  `${withoutVerb(domain)}/${withoutVerb(version)}/${withoutVerb(collection)}`
+/** Routes that start with the same words. */
+type Bucket = { routes: Route[]; next: Map<string, Bucket> }
 
 const withoutVerb = (word: string) => (word.includes(':') ? word.slice(0, word.indexOf(':')) : word)
 

@@ -7,13 +7,15 @@ export type Template = {
   /** Where `**` is among them, -1 where there is none. */
   many: number
   verb: string
+  /** The verb as a path ends with it. */
+  ending: string
   /** Which tokens fill which request field. */
   variables: { field: string; from: number; to: number }[]
 }
 
 export function parseTemplate(text: string): Template {
   const [, path = '', verb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
-  const template: Template = { tokens: [], many: -1, verb, variables: [] }
+  const template: Template = { tokens: [], many: -1, verb, ending: `:${verb}`, variables: [] }
   for (const part of splitOutsideBraces(path)) {
     const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
     const from = template.tokens.length
@@ -38,24 +40,27 @@ function tokenOf(word: string): Token {
 
 /** The request fields that a path fills, undefined where it does not match. `**` takes what the others leave. */
 export function matchTemplate(
-  { tokens, many, verb, variables }: Template,
+  { tokens, many, verb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
-  const path = verb === '' ? segments : withoutVerb(segments, verb)
-  if (!path) return undefined
-  const extra = path.length - tokens.length
+  const extra = segments.length - tokens.length
   if (many < 0 ? extra !== 0 : extra < -1) return undefined
+  const isMeant = verb === '' || (segments.at(-1) ?? '').endsWith(ending)
+  if (!isMeant) return undefined
+  const path = verb === '' ? segments : withoutEnding(segments, ending.length)
   const at = (token: number) => (many >= 0 && token > many ? token + extra : token)
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]
     if (token?.kind === 'literal' && path[at(index)] !== token.text) return undefined
   }
   const fields = new Map<string, string>()
-  for (const { field, from, to } of variables) fields.set(field, path.slice(at(from), at(to)).join('/'))
+  for (const { field, from, to } of variables) {
+    const [start, end] = [at(from), at(to)]
+    fields.set(field, end === start + 1 ? (path[start] ?? '') : path.slice(start, end).join('/'))
+  }
   return fields
 }
 
-function withoutVerb(segments: readonly string[], verb: string): string[] | undefined {
-  const last = segments.at(-1) ?? ''
-  return last.endsWith(`:${verb}`) ? [...segments.slice(0, -1), last.slice(0, -verb.length - 1)] : undefined
+function withoutEnding(segments: readonly string[], length: number): string[] {
+  return [...segments.slice(0, -1), (segments.at(-1) ?? '').slice(0, -length)]
 }
