@@ -1,10 +1,11 @@
 // Holds values against the rules of the contract. Every string of every request is checked for text that no
 // store can keep, whether or not its field has rules of its own.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
+import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
+import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt'
 import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { isOutputOnly, isRequired, isScope, rulesOf } from '@stemma/api/method.ts'
@@ -15,7 +16,25 @@ import { isUid } from './uid.ts'
 const mostViolations = 20
 
 type Report = (violation: FieldViolation) => void
-type Check = (message: ReflectMessage, path: string, report: Report) => void
+type Check = (message: Sent, path: string, report: Report) => void
+
+/** A message, and the same by its fields, which is made only where it is needed. */
+class Sent {
+  readonly plain: Message
+  readonly desc: DescMessage
+  #byFields: ReflectMessage | undefined
+
+  constructor(desc: DescMessage, plain: Message, byFields?: ReflectMessage) {
+    this.desc = desc
+    this.plain = plain
+    this.#byFields = byFields
+  }
+
+  get byFields(): ReflectMessage {
+    this.#byFields ??= reflect(this.desc, this.plain)
+    return this.#byFields
+  }
+}
 
 const checks = new Map<DescMessage, Check[]>()
 
@@ -30,15 +49,17 @@ export function violationsOf(
   const report: Report = (violation) => {
     if (found.length < mostViolations) found.push(violation)
   }
-  run(reflect(desc, message), prefix, report, skip)
+  run(new Sent(desc, message), prefix, report, skip)
   return found
 }
 
-function run(message: ReflectMessage, prefix: string, report: Report, skip?: DescField) {
-  const list = checksOf(message.desc)
-  message.fields.forEach((field, at) => {
-    if (field !== skip) list[at]?.(message, prefix + field.name, report)
-  })
+function run(message: Sent, prefix: string, report: Report, skip?: DescField) {
+  const { desc } = message
+  const list = checksOf(desc)
+  for (let at = 0; at < list.length; at++) {
+    const field = desc.fields[at] as DescField // there is a check for each
+    if (field !== skip) list[at]?.(message, prefix === '' ? field.name : prefix + field.name, report)
+  }
 }
 
 function checksOf(desc: DescMessage): Check[] {
@@ -57,8 +78,19 @@ function checkOf(field: DescField): Check {
   // A missing scope is found missing before all else.
   const required = isRequired(field) && !isScope(field)
   const test = stringTest(rule)
-  return (message, path, report) => {
+  const mayBeAbsent = !required && !field.oneof
+  const isPlain = isPlainScalar(field)
+  const isText = isPlain && field.scalar === ScalarType.STRING
+  return (sent, path, report) => {
+    const value = (sent.plain as unknown as Record<string, unknown>)[field.localName]
+    // Most fields of most requests say nothing, and most others are text.
+    if (mayBeAbsent && isAbsent(value, isPlain)) return
     const tell = (description: string) => report({ field: path, description })
+    if (isText && value !== '') {
+      test(value as string, tell)
+      return
+    }
+    const message = sent.byFields
     if (!message.isSet(field)) {
       if (required) tell(missing(rule))
       return
@@ -89,6 +121,15 @@ function checkOf(field: DescField): Check {
   }
 }
 
+/** A value that is there unless it is empty or zero. */
+const isPlainScalar = (field: DescField) =>
+  field.fieldKind === 'scalar' && !field.oneof && field.presence === FeatureSet_FieldPresence.IMPLICIT
+
+function isAbsent(value: unknown, isPlain: boolean): boolean {
+  if (isPlain) return value === '' || value === 0 || value === false
+  return value === undefined || (Array.isArray(value) && value.length === 0)
+}
+
 type StringTest = (value: string, tell: (description: string) => void) => void
 
 function checkElements(list: Iterable<unknown>, path: string, test: StringTest, report: Report) {
@@ -117,7 +158,7 @@ function checkMessage(value: ReflectMessage, path: string, report: Report) {
   if (isFieldMask(message)) {
     // A mask is one value to whoever sends it, not a list of paths.
     for (const one of message.paths) anyText(one, (description) => report({ field: path, description }))
-  } else if (!isTime(message)) run(value, `${path}.`, report)
+  } else if (!isTime(message)) run(new Sent(value.desc, message, value), `${path}.`, report)
   else if (!isInRange(message)) report({ field: path, description: 'is out of range' })
 }
 

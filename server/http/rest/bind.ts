@@ -1,6 +1,6 @@
 // Makes the request message of a route from path, query and body.
 import type { DescField, DescMessage, JsonValue, Message } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
+import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
@@ -12,8 +12,9 @@ import type { Match } from './routes.ts'
 
 export function bindRequest({ route, fields }: Match, query: string, body: string): Message {
   const { input } = route.endpoint.method.desc
-  const request = reflect(input, create(input))
   const bodyField = route.binding.body
+  if (query === '' && body === '' && bodyField === '') return fromPath(input, fields)
+  const request = reflect(input, create(input))
   readQuery(request, query, (path) => {
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
@@ -26,6 +27,19 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
   else if (bodyField !== '') readResource(request, bodyField, parse(body), route.binding.verb === 'PATCH')
   for (const [path, value] of fields) setText(request, path, value)
   return request.message
+}
+
+/** Of a request that its path tells whole, as most do. */
+function fromPath(input: DescMessage, fields: ReadonlyMap<string, string>): Message {
+  const message = create(input)
+  for (const [path, value] of fields) {
+    const [field, ...deeper] = fieldsOf(input, path)
+    const isText = field?.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && !field.oneof
+    if (field && isText && deeper.length === 0)
+      (message as unknown as Record<string, string>)[field.localName] = value
+    else setText(reflect(input, message), path, value)
+  }
+  return message
 }
 
 /** What an update's body holds is its mask where it came without one. */
