@@ -7,7 +7,7 @@ import type { Method } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import { deadlineExceeded, malformed, StatusError } from '../aip/errors.ts'
 import type { OnStray } from './door.ts'
-import { longestOf, requestIdOf, timeoutOf } from './door.ts'
+import { requestIdOf, timeoutOf } from './door.ts'
 import { statusBytes } from './grpc-status.ts'
 import { errorBody } from './rest/error-body.ts'
 
@@ -17,6 +17,8 @@ export type GateOptions = {
   methodAt(path: string): Method | undefined
   /** How long a client may take nothing of a stream, in milliseconds. */
   stall: number
+  /** How long a call may take, in milliseconds. */
+  longest(method: Method | undefined): number
   onStray: OnStray
 }
 
@@ -27,15 +29,25 @@ export type Gate = {
 
 type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
 
+/** When a call is given up, and which it is. */
+type Deadline = { time: number; requestId: string }
+
+const tick = 1000
 const settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
 
-export function openGate(server: Server, { errorDomain, methodAt, stall, onStray }: GateOptions): Gate {
+export function openGate(
+  server: Server,
+  { errorDomain, methodAt, stall, longest, onStray }: GateOptions,
+): Gate {
   const http2 = http2Of(server)
   http2.updateSettings(settings)
   const [pass] = http2.listeners('stream') as OnStream[]
   if (!pass) throw new Error('grpc-js takes no streams')
   const endless = new Set<ServerHttp2Stream>()
+  const underWay = new Map<ServerHttp2Stream, Deadline>()
   let isDraining = false
+  // One clock for all: a timer for each call would cost more than its deadline is worth.
+  setInterval(giveUp, tick).unref()
 
   http2.removeAllListeners('stream')
   http2.on('stream', (stream, headers, flags) => {
@@ -45,9 +57,10 @@ export function openGate(server: Server, { errorDomain, methodAt, stall, onStray
     try {
       if (!isGrpc(headers)) throw malformed('HTTP/2 carries gRPC only; use HTTP/1.1 for REST', 415)
       const method = methodAt(headers[':path'] ?? '')
-      const timeout = timeoutOf(headers['grpc-timeout'], longestOf(method))
-      if (method) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
-      else watch(stream)
+      const timeout = timeoutOf(headers['grpc-timeout'], longest(method))
+      if (!method) watch(stream)
+      else if (headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
+      else underWay.set(stream, { time: Date.now() + timeout, requestId })
       if (method?.isStream) stream.setTimeout(stall, () => stream.close(constants.NGHTTP2_CANCEL))
     } catch (error) {
       refuse(stream, requestId, error as StatusError, isGrpc(headers)) // nothing else is thrown here
@@ -76,8 +89,21 @@ export function openGate(server: Server, { errorDomain, methodAt, stall, onStray
     stream.sendTrailers = (trailers) => sendTrailers(withDetails(trailers, requestId))
     // An answer that is whole does not wait for the rest of its request (RFC 9113 section 8.1).
     stream.once('finish', () => {
+      underWay.delete(stream)
       if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
     })
+  }
+
+  /** Of calls that came without a deadline: what runs too long is ended by the corridor, what never comes is here. */
+  function giveUp(): void {
+    const now = Date.now()
+    for (const [stream, { time, requestId }] of underWay) {
+      if (time > now && !stream.destroyed) continue
+      underWay.delete(stream)
+      if (stream.destroyed) continue
+      if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL)
+      else refuse(stream, requestId, deadlineExceeded(), true)
+    }
   }
 
   function withDetails(answer: OutgoingHttpHeaders, requestId: string): OutgoingHttpHeaders {

@@ -161,6 +161,17 @@ describe('a call', () => {
     for (const outcome of await Promise.all(outcomes)) assertStatus(outcome, 4)
   })
 
+  test('ends as well if its caller named no time', async () => {
+    const door = await openDoor({ act: () => new Promise(() => {}), longestCall: 50 })
+    const session = connectTo(door)
+    const silent = start(session, getGroup)
+    silent.write(frame(new Uint8Array(100)).subarray(0, 10))
+    const gone = start(session, getGroup)
+    gone.close(constants.NGHTTP2_CANCEL)
+    const outcomes = await Promise.all([outcomeOf(silent), call(session, getGroup)])
+    for (const outcome of outcomes) assertStatus(outcome, 4)
+  })
+
   test('that its caller gives up harms nobody', async () => {
     const held = Promise.withResolvers<void>()
     const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && held.promise })

@@ -19,6 +19,7 @@ import type { Soon } from '../aip/soon.ts'
 import { attempt, then } from '../aip/soon.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Endpoint, OnStray } from './door.ts'
+import { longestOf } from './door.ts'
 import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
 import { usualLimits } from './listen.ts'
@@ -32,6 +33,8 @@ export type GrpcOptions<E extends Endpoint> = {
   streams: Streams<E>
   /** How long a client may take nothing of a stream, in milliseconds. */
   stall?: number
+  /** How long a call may take, in milliseconds. */
+  longest?: (method: Method | undefined) => number
   errorDomain: string
   addressOf: ClientAddress
   onStray: OnStray
@@ -62,6 +65,7 @@ export function openGrpc<E extends Endpoint>({
   corridor,
   streams,
   stall = usualLimits.stall,
+  longest = longestOf,
   errorDomain,
   addressOf,
   onStray,
@@ -76,7 +80,7 @@ export function openGrpc<E extends Endpoint>({
     const read = () => decode(endpoint.method, call.request)
     return attempt(
       () =>
-        then(corridor(endpoint, envelopeOf(call, addressOf), read), (reply) =>
+        then(corridor(endpoint, envelopeOf(call, addressOf, longest(endpoint.method)), read), (reply) =>
           callback(null, reply.bytes(), trailerOf(reply)),
         ),
       (thrown) => callback(failureOf(thrown)),
@@ -93,7 +97,8 @@ export function openGrpc<E extends Endpoint>({
       onGone: (listener) => void call.once('cancelled', listener),
     }
     const read = () => decode(endpoint.method, call.request)
-    streams.run(client, endpoint, envelopeOf(call, addressOf), read).catch(fail)
+    const envelope = envelopeOf(call, addressOf, longest(endpoint.method))
+    streams.run(client, endpoint, envelope, read).catch(fail)
   }
 
   function failureOf(thrown: unknown) {
@@ -121,7 +126,13 @@ export function openGrpc<E extends Endpoint>({
   health.addToServer(server)
   addReflection(server, [...byService.keys()])
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const gate = openGate(server, { errorDomain, onStray, stall, methodAt: (path) => methods.get(path) })
+  const gate = openGate(server, {
+    errorDomain,
+    onStray,
+    stall,
+    longest,
+    methodAt: (path) => methods.get(path),
+  })
 
   function setServing(isServing: boolean): void {
     for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
@@ -176,13 +187,13 @@ function trailerOf({ etag }: Reply): Metadata | undefined {
 }
 
 /** The gate has set both the deadline and the id. */
-function envelopeOf(call: BytesCall | StreamCall, addressOf: ClientAddress): Envelope {
+function envelopeOf(call: BytesCall | StreamCall, addressOf: ClientAddress, longest: number): Envelope {
   return {
     door: 'grpc',
     address: addressOf(call.getPeer().replace(/:\d+$/, ''), call.metadata.get('x-forwarded-for').join(',')),
     requestId: String(call.metadata.get('x-request-id')[0]),
     authorization: call.metadata.get('authorization')[0]?.toString(),
-    timeout: Math.max(0, Number(call.getDeadline()) - Date.now()),
+    timeout: Math.min(longest, Math.max(0, Number(call.getDeadline()) - Date.now())),
     ifMatch: call.metadata.get('if-match')[0]?.toString(),
   }
 }

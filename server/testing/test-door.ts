@@ -28,6 +28,8 @@ export type TestDoorOptions = {
   port?: number
   limits?: Partial<Limits>
   linger?: number
+  /** How long a call over gRPC may take, in milliseconds. */
+  longestCall?: number
   /** What happens between reading a request and answering it. */
   act?(call: TestCall): unknown
   /** What a stream is answered with; nothing, without a word from the test. */
@@ -56,6 +58,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     port = 0,
     limits = {},
     linger = 200,
+    longestCall,
     act,
     documents = nothing,
   } = options
@@ -88,6 +91,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const addressOf = clientAddress([])
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, onStray }
   const grpc = openGrpc({
+    ...(longestCall !== undefined && { longest: () => longestCall }),
     ...shared,
     vendorPrefixes: ['vendor.'],
     ...(limits.stall !== undefined && { stall: limits.stall }),
