@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { nodeFlags } from '../server/bin/node-flags.mjs'
+import { nodeFlagsOf } from '../server/bin/node-flags.mjs'
 import type { Role } from './cores.ts'
 import { pin } from './cores.ts'
 import type { Usage } from './processes/meter.ts'
@@ -63,14 +63,14 @@ export async function startBound(file: string, answer: unknown): Promise<Server>
 }
 
 export async function startStemmad(settings: string[], port: number): Promise<Server> {
-  const server = startProcess('server', 'server/main.ts', ['serve', ...settings], nodeFlags)
+  const server = startProcess('server', 'server/main.ts', ['serve', ...settings], nodeFlagsOf('serve'))
   await untilReady(port)
   return { ...server, port }
 }
 
 /** Runs a command of ours to its end, on all cores. */
 export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
-  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', peak]
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peak]
   const started = performance.now()
   const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

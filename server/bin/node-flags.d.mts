@@ -1,1 +1,1 @@
-export const nodeFlags: string[]
+export function nodeFlagsOf(command: string | undefined): string[]

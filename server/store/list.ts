@@ -76,7 +76,8 @@ function* runOf(
 
 /** An order ends with the uid, and so does a row of a page. */
 function* leaving(table: Table, rows: readonly Row[]): Work<Leaving[]> {
-  const stale = rows.filter(([form]) => form === null).map((row) => row.at(-1) as string)
+  const stale = rows.filter((row) => row[0] === null).map((row) => row.at(-1) as string)
+  if (stale.length === 0) return rows.map((row) => row[0] as Leaving)
   const bytes = yield* readBytes(table, stale)
   return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Leaving) // of the same moment
 }
