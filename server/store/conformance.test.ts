@@ -159,6 +159,22 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       assert.equal(await has('undone'), false)
     })
 
+    test('a write that fails before it writes anything does its neighbours no harm', async () => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 60 }, (_, at) =>
+          store.write(function* () {
+            yield sql`select 1`
+            if (at % 3 === 1) throw new Error('not allowed')
+            yield put(`allowed-${at}`)
+          }),
+        ),
+      )
+      for (const [at, { status }] of outcomes.entries()) {
+        assert.equal(status, at % 3 === 1 ? 'rejected' : 'fulfilled')
+        assert.equal(await has(`allowed-${at}`), at % 3 !== 1)
+      }
+    })
+
     test('a write that fails does its neighbours no harm', async () => {
       await store.write(() => all(put('taken')))
       const outcomes = await Promise.allSettled(

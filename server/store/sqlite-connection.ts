@@ -96,11 +96,17 @@ export const run = (connection: Connection, command: string): void => {
   connection.prepare(command).run()
 }
 
-export function drive<T>(connection: Connection, work: Work<T>): T {
+/** `onWrite` hears of every statement that may do more than read. */
+export function drive<T>(connection: Connection, work: Work<T>, onWrite?: () => void): T {
   let step = work.next()
-  while (!step.done) step = work.next(answer(connection, work, step.value))
+  while (!step.done) {
+    if (onWrite && !isRead(step.value)) onWrite()
+    step = work.next(answer(connection, work, step.value))
+  }
   return step.value
 }
+
+const isRead = ({ pieces }: Sql) => pieces[0]?.startsWith('select') ?? false
 
 function answer(connection: Connection, work: Work<unknown>, statement: Sql): Row[] {
   try {

@@ -1,5 +1,5 @@
-// The embedded engine: one connection that reads, one that writes. Writes that wait together share a commit,
-// each in its own savepoint, so that a durable write costs a share of an fsync.
+// The embedded engine: one connection that reads, one that writes. Writes that wait together share a commit, so
+// that a durable write costs a share of an fsync.
 
 import type { Store } from './db.ts'
 import { migrationsTable, pendingOf, StoreError } from './db.ts'
@@ -24,6 +24,8 @@ type Job = {
   work: () => Work<unknown>
   deadline: number
   settle: (outcome: Outcome) => void
+  /** Whether it writes in ways that are not seen here. */
+  isScript: boolean
 }
 
 type Outcome = { value: unknown } | { error: unknown }
@@ -64,9 +66,9 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
     engine: 'sqlite',
     query: (statement) => attempted(() => reader.all(statement)),
     read: (work) => attempted(() => drive(reader, work())),
-    write: queue.write,
-    migrate: (migrations) =>
-      queue.write(function* () {
+    write: (work, deadline) => queue.write(work, deadline),
+    migrate(migrations) {
+      function* apply(): Work<string[]> {
         writer.db.exec(migrationsTable)
         const applied = (yield sql`select name from migrations`).map(([name]) => name as string)
         const pending = pendingOf(migrations, applied)
@@ -75,7 +77,9 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
           yield sql`insert into migrations (name, apply_time) values (${name}, ${Date.now()})`
         }
         return pending.map(({ name }) => name)
-      }),
+      }
+      return queue.write(apply, undefined, true)
+    },
     snapshot: () => readSnapshot(file),
     async close() {
       await queue.close()
@@ -163,17 +167,15 @@ function openQueue(writer: Connection, lockPatience: number, endReads: () => voi
 
   /** One commit for many. What fails as a whole, such as the commit, fails for all that share it. */
   function runBatch(): void {
-    const until = Date.now() + longestBatch
-    const outcomes: Outcome[] = []
+    let outcomes: Outcome[] = []
     let failure: Outcome | undefined
     try {
-      do {
-        outcomes.push(attempt(writer, waiting[outcomes.length] as Job)) // below the length
-      } while (
-        writer.db.isTransaction &&
-        outcomes.length < Math.min(waiting.length, mostWritesInACommit) &&
-        Date.now() < until
-      )
+      const lucky = attemptAll(attemptBare)
+      if (!lucky) {
+        if (writer.db.isTransaction) run(writer, 'rollback')
+        if (!begin()) return
+      }
+      outcomes = lucky ?? attemptAll(attempt) ?? []
       run(writer, 'commit')
     } catch (error) {
       if (writer.db.isTransaction) run(writer, 'rollback')
@@ -185,6 +187,22 @@ function openQueue(writer: Connection, lockPatience: number, endReads: () => voi
     })
   }
 
+  /** As many as their time allows; undefined if one of them has left a trace that the others must not have. */
+  function attemptAll(attemptOne: typeof attemptBare): Outcome[] | undefined {
+    const until = Date.now() + longestBatch
+    const outcomes: Outcome[] = []
+    do {
+      const outcome = attemptOne(writer, waiting[outcomes.length] as Job) // below the length
+      if (!outcome) return undefined
+      outcomes.push(outcome)
+    } while (
+      writer.db.isTransaction &&
+      outcomes.length < Math.min(waiting.length, mostWritesInACommit) &&
+      Date.now() < until
+    )
+    return outcomes
+  }
+
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
@@ -193,14 +211,14 @@ function openQueue(writer: Connection, lockPatience: number, endReads: () => voi
   }
 
   return {
-    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY): Promise<T> {
+    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY, isScript = false): Promise<T> {
       if (isClosed || waiting.length >= mostWritesWaiting) {
         return Promise.reject(new StoreError('unavailable'))
       }
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>
           'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T)
-        waiting.push({ work, deadline, settle })
+        waiting.push({ work, deadline, settle, isScript })
         schedule()
       })
     },
@@ -220,6 +238,22 @@ function isInTime({ deadline, settle }: Job): boolean {
   if (Date.now() <= deadline) return true
   settle({ error: new StoreError('deadline') })
   return false
+}
+
+/**
+ * Without a savepoint, which would keep a copy of every page it changes. Most fail before they write anything,
+ * being not allowed to; undefined where one fails later.
+ */
+function attemptBare(writer: Connection, { work, isScript }: Job): Outcome | undefined {
+  let hasWritten = isScript
+  try {
+    const onWrite = () => {
+      hasWritten = true
+    }
+    return { value: drive(writer, work(), onWrite) }
+  } catch (error) {
+    return hasWritten || !writer.db.isTransaction ? undefined : { error: translate(error) }
+  }
 }
 
 /** A full disk, for one, makes the engine give up the whole transaction: then the batch is over. */
