@@ -29,8 +29,14 @@ export type Gate = {
 
 type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
 
-/** When a call is given up, and which it is. */
-type Deadline = { time: number; requestId: string }
+type Respond = ServerHttp2Stream['respond']
+
+/** A stream that knows its request, and what it was before. */
+type Guarded = ServerHttp2Stream & {
+  requestId: string
+  respondPlainly: Respond
+  sendPlainTrailers: ServerHttp2Stream['sendTrailers']
+}
 
 const tick = 1000
 const settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
@@ -44,26 +50,27 @@ export function openGate(
   const [pass] = http2.listeners('stream') as OnStream[]
   if (!pass) throw new Error('grpc-js takes no streams')
   const endless = new Set<ServerHttp2Stream>()
-  const underWay = new Map<ServerHttp2Stream, Deadline>()
+  /** When each is given up. */
+  const underWay = new Map<Guarded, number>()
   let isDraining = false
   // One clock for all: a timer for each call would cost more than its deadline is worth.
   setInterval(giveUp, tick).unref()
 
   http2.removeAllListeners('stream')
-  http2.on('stream', (stream, headers, flags) => {
+  http2.on('stream', (plain, headers, flags) => {
     const requestId = requestIdOf(headers)
     headers['x-request-id'] = requestId
-    complete(stream, requestId)
+    const stream = guard(plain, requestId)
     try {
       if (!isGrpc(headers)) throw malformed('HTTP/2 carries gRPC only; use HTTP/1.1 for REST', 415)
       const method = methodAt(headers[':path'] ?? '')
       const timeout = timeoutOf(headers['grpc-timeout'], longest(method))
       if (!method) watch(stream)
       else if (headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
-      else underWay.set(stream, { time: Date.now() + timeout, requestId })
+      else underWay.set(stream, Date.now() + timeout)
       if (method?.isStream) stream.setTimeout(stall, () => stream.close(constants.NGHTTP2_CANCEL))
     } catch (error) {
-      refuse(stream, requestId, error as StatusError, isGrpc(headers)) // nothing else is thrown here
+      refuse(stream, error as StatusError, isGrpc(headers)) // nothing else is thrown here
       return
     }
     pass(stream, headers, flags)
@@ -77,32 +84,45 @@ export function openGate(
     stream.once('close', () => endless.delete(stream))
   }
 
-  /** Whatever grpc-js answers leaves through here. */
-  function complete(stream: ServerHttp2Stream, requestId: string): void {
-    const respond = stream.respond.bind(stream)
-    const sendTrailers = stream.sendTrailers.bind(stream)
-    stream.respond = (headers = {}, options = {}) =>
-      respond(
-        { 'x-request-id': requestId, ...withDetails(headers as OutgoingHttpHeaders, requestId) },
-        options,
-      )
-    stream.sendTrailers = (trailers) => sendTrailers(withDetails(trailers, requestId))
-    // An answer that is whole does not wait for the rest of its request (RFC 9113 section 8.1).
-    stream.once('finish', () => {
-      underWay.delete(stream)
-      if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+  /** Whatever grpc-js answers leaves through here. The same functions serve all streams: most live shortly. */
+  function guard(plain: ServerHttp2Stream, requestId: string): Guarded {
+    const stream = Object.assign(plain, {
+      ...{ requestId, respondPlainly: plain.respond, sendPlainTrailers: plain.sendTrailers },
     })
+    stream.respond = respond
+    stream.sendTrailers = sendTrailers
+    stream.on('finish', onFinish)
+    return stream
+  }
+
+  function respond(
+    this: Guarded,
+    headers: Parameters<Respond>[0] = {},
+    options: Parameters<Respond>[1] = {},
+  ) {
+    const answer = withDetails(headers as OutgoingHttpHeaders, this.requestId)
+    this.respondPlainly({ 'x-request-id': this.requestId, ...answer }, options)
+  }
+
+  function sendTrailers(this: Guarded, trailers: OutgoingHttpHeaders) {
+    this.sendPlainTrailers(withDetails(trailers, this.requestId))
+  }
+
+  /** An answer that is whole does not wait for the rest of its request (RFC 9113 section 8.1). */
+  function onFinish(this: Guarded) {
+    underWay.delete(this)
+    if (!this.readableEnded) this.close(constants.NGHTTP2_NO_ERROR)
   }
 
   /** Of calls that came without a deadline: what runs too long is ended by the corridor, what never comes is here. */
   function giveUp(): void {
     const now = Date.now()
-    for (const [stream, { time, requestId }] of underWay) {
+    for (const [stream, time] of underWay) {
       if (time > now && !stream.destroyed) continue
       underWay.delete(stream)
       if (stream.destroyed) continue
       if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL)
-      else refuse(stream, requestId, deadlineExceeded(), true)
+      else refuse(stream, deadlineExceeded(), true)
     }
   }
 
@@ -123,8 +143,8 @@ export function openGate(
     }
   }
 
-  function refuse(stream: ServerHttp2Stream, requestId: string, error: StatusError, isCall: boolean): void {
-    onStray(requestId, error)
+  function refuse(stream: Guarded, error: StatusError, isCall: boolean): void {
+    onStray(stream.requestId, error)
     stream.on('error', () => {})
     stream.resume()
     if (isCall) {
