@@ -61,14 +61,15 @@ export function connect(file: string, readOnly: boolean): Connection {
 
 /**
  * Processes that start together, or after a crash, may find the file locked for a moment. Statistics are not
- * gathered at any time: our statements are written for an index each, which they could only argue with.
+ * gathered at any time: our statements are written for an index each, which they could only argue with. The log may
+ * grow to 64 MB before it is brought home, since most of its pages are written again and again.
  */
 function openPatiently(file: string, readOnly: boolean): DatabaseSync {
   for (const since = Date.now(); ; ) {
     const db = new DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
     try {
       if (!readOnly)
-        db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 4000')
+        db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 16000')
       db.exec('pragma cache_size = -8000; pragma temp_store = memory; select 1 from sqlite_schema')
       return db
     } catch (error) {
