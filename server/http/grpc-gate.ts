@@ -5,7 +5,7 @@ import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
-import { deadlineExceeded, malformed, StatusError } from '../aip/errors.ts'
+import { deadlineExceeded, internal, malformed, StatusError } from '../aip/errors.ts'
 import type { OnStray } from './door.ts'
 import { requestIdOf, timeoutOf } from './door.ts'
 import { statusBytes } from './grpc-status.ts'
@@ -15,6 +15,8 @@ export type GateOptions = {
   errorDomain: string
   /** The method that a path calls, unless it is of the services that come with gRPC. */
   methodAt(path: string): Method | undefined
+  /** Resolves when what serves a path is there, where that is not there from the start. */
+  prepare(path: string): Promise<void> | undefined
   /** How long a client may take nothing of a stream, in milliseconds. */
   stall: number
   /** How long a call may take, in milliseconds. */
@@ -43,7 +45,7 @@ const settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
 
 export function openGate(
   server: Server,
-  { errorDomain, methodAt, stall, longest, onStray }: GateOptions,
+  { errorDomain, methodAt, prepare, stall, longest, onStray }: GateOptions,
 ): Gate {
   const http2 = http2Of(server)
   http2.updateSettings(settings)
@@ -73,7 +75,13 @@ export function openGate(
       refuse(stream, error as StatusError, isGrpc(headers)) // nothing else is thrown here
       return
     }
-    pass(stream, headers, flags)
+    const prepared = prepare(headers[':path'] ?? '')
+    if (!prepared) pass(stream, headers, flags)
+    else
+      prepared.then(
+        () => stream.destroyed || pass(stream, headers, flags),
+        (error) => stream.destroyed || refuse(stream, internal(error), true),
+      )
   })
   http2.on('session', (session) => {
     if (isDraining) session.close()

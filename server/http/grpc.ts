@@ -24,7 +24,6 @@ import { openGate } from './grpc-gate.ts'
 import { statusBytes } from './grpc-status.ts'
 import { usualLimits } from './listen.ts'
 import { serviceNames } from './names.ts'
-import { addReflection } from './reflection.ts'
 import type { Client, Streams } from './streams.ts'
 
 export type GrpcOptions<E extends Endpoint> = {
@@ -124,15 +123,19 @@ export function openGrpc<E extends Endpoint>({
     }
   }
   health.addToServer(server)
-  addReflection(server, [...byService.keys()])
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
-  const gate = openGate(server, {
-    errorDomain,
-    onStray,
-    stall,
-    longest,
-    methodAt: (path) => methods.get(path),
-  })
+  const methodAt = (path: string) => methods.get(path)
+  const gate = openGate(server, { errorDomain, onStray, stall, longest, methodAt, prepare })
+  let reflection: Promise<void> | undefined
+
+  /** What few ask for takes more memory than all else of gRPC. */
+  function prepare(path: string): Promise<void> | undefined {
+    if (!path.startsWith('/grpc.reflection.')) return undefined
+    reflection ??= import('./reflection.ts').then(({ addReflection }) =>
+      addReflection(server, [...byService.keys()]),
+    )
+    return reflection
+  }
 
   function setServing(isServing: boolean): void {
     for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
