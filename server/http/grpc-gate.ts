@@ -27,6 +27,8 @@ export type GateOptions = {
 export type Gate = {
   /** Lets calls of ours end, and ends what would never end by itself. */
   drain(): void
+  /** Looks after nothing any more. */
+  stop(): void
 }
 
 type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
@@ -56,7 +58,7 @@ export function openGate(
   const underWay = new Map<Guarded, number>()
   let isDraining = false
   // One clock for all: a timer for each call would cost more than its deadline is worth.
-  setInterval(giveUp, tick).unref()
+  const clock = setInterval(giveUp, tick).unref()
 
   http2.removeAllListeners('stream')
   http2.on('stream', (plain, headers, flags) => {
@@ -108,6 +110,8 @@ export function openGate(
     headers: Parameters<Respond>[0] = {},
     options: Parameters<Respond>[1] = {},
   ) {
+    // What comes of a call that was refused meanwhile comes too late.
+    if (this.headersSent || this.destroyed) return
     const answer = withDetails(headers as OutgoingHttpHeaders, this.requestId)
     this.respondPlainly({ 'x-request-id': this.requestId, ...answer }, options)
   }
@@ -122,15 +126,14 @@ export function openGate(
     if (!this.readableEnded) this.close(constants.NGHTTP2_NO_ERROR)
   }
 
-  /** Of calls that came without a deadline: what runs too long is ended by the corridor, what never comes is here. */
+  /** Of calls that came without a deadline: those whose request never ends. Those that run are ended by the corridor. */
   function giveUp(): void {
     const now = Date.now()
     for (const [stream, time] of underWay) {
-      if (time > now && !stream.destroyed) continue
+      const isCome = stream.destroyed || stream.readableEnded
+      if (!isCome && time > now) continue
       underWay.delete(stream)
-      if (stream.destroyed) continue
-      if (stream.headersSent) stream.close(constants.NGHTTP2_CANCEL)
-      else refuse(stream, deadlineExceeded(), true)
+      if (!isCome) refuse(stream, deadlineExceeded(), true)
     }
   }
 
@@ -167,6 +170,7 @@ export function openGate(
   }
 
   return {
+    stop: () => clearInterval(clock),
     drain() {
       isDraining = true
       for (const stream of endless) stream.close(constants.NGHTTP2_CANCEL)

@@ -161,15 +161,23 @@ describe('a call', () => {
     for (const outcome of await Promise.all(outcomes)) assertStatus(outcome, 4)
   })
 
-  test('ends as well if its caller named no time', async () => {
-    const door = await openDoor({ act: () => new Promise(() => {}), longestCall: 50 })
-    const session = connectTo(door)
+  test('ends as well if its caller named no time and its message never comes', async () => {
+    const session = connectTo(await openDoor({ longestCall: 50 }))
     const silent = start(session, getGroup)
     silent.write(frame(new Uint8Array(100)).subarray(0, 10))
     const gone = start(session, getGroup)
     gone.close(constants.NGHTTP2_CANCEL)
-    const outcomes = await Promise.all([outcomeOf(silent), call(session, getGroup)])
-    for (const outcome of outcomes) assertStatus(outcome, 4)
+    assertStatus(await outcomeOf(silent), 4)
+    assert.equal((await call(session, getGroup)).headers['grpc-status'], '0')
+  })
+
+  test('that was refused and ends after all harms nobody', async () => {
+    const session = connectTo(await openDoor({ longestCall: 50 }))
+    const late = start(session, getGroup)
+    const outcome = outcomeOf(late)
+    late.once('response', () => late.end(frame(new Uint8Array())))
+    assertStatus(await outcome, 4)
+    assert.equal((await call(session, getGroup)).headers['grpc-status'], '0')
   })
 
   test('that its caller gives up harms nobody', async () => {

@@ -150,6 +150,7 @@ export function openGrpc<E extends Endpoint>({
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
     },
     destroy() {
+      gate.stop()
       injector.destroy()
       server.forceShutdown()
     },

@@ -244,6 +244,16 @@ describe('limits', () => {
     })
   }
 
+  test('a call that announces a body and has none keeps its connection', async () => {
+    const client = await connect(await openDoor())
+    for (let times = 0; times < 2; times++) {
+      client.send(`${get(groups, 'Transfer-Encoding: chunked')}0\r\n\r\n`)
+      const { status, headers } = await client.answer()
+      assert.equal(status, 200)
+      assert.notEqual(headers.get('connection'), 'close')
+    }
+  })
+
   test('a client that sends all of a refused body before it reads is not reset', async () => {
     const client = await connect(await openDoor({ linger: 5000 }))
     client.socket.pause()

@@ -11,15 +11,24 @@ export const hole: Pieces = Object.freeze(['', ''])
 type Known = { pieces?: Pieces; next?: Map<unknown, Known> }
 
 const mostKnown = 20_000
+/** What has more is rare, large and mostly of a length of its own, so it is not kept. */
+const mostPieces = 200
 let sites: Known = {}
 let count = 0
 
 /** Parts with text around them. `site` stands for the text: the same site always has the same. */
 export function weave(site: unknown, parts: readonly Pieces[], textAround: () => readonly string[]): Pieces {
+  if (sizeOf(parts) > mostPieces) return putTogether(textAround(), parts)
   let known = follow(sites, site)
   for (const part of parts) known = follow(known, part)
   known.pieces ??= Object.freeze(putTogether(textAround(), parts))
   return known.pieces
+}
+
+function sizeOf(parts: readonly Pieces[]): number {
+  let size = 0
+  for (const part of parts) size += part.length
+  return size
 }
 
 function follow(from: Known, key: unknown): Known {

@@ -106,7 +106,7 @@ function openMoment(reader: Connection) {
     end,
     enter(): void {
       if (isEntered) return
-      run(reader, 'begin')
+      if (!reader.db.isTransaction) run(reader, 'begin')
       isEntered = true
       setImmediate(end)
     },

@@ -7,7 +7,8 @@ import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2be
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { writeJson } from '../aip/json-writer.ts'
-import type { Envelope, Reply } from '../aip/passage.ts'
+import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
+import { then } from '../aip/soon.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
@@ -68,15 +69,10 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const endpoints = methods.map((method): Endpoint => ({ method }))
   let isDraining = false
 
-  async function corridor(
-    { method }: Endpoint,
-    envelope: Envelope,
-    readRequest: () => Message | Promise<Message>,
-  ): Promise<Reply> {
-    const request = await readRequest()
-    await act?.({ method: method.desc.name, envelope, request })
-    return replyOf(method.desc.name)
-  }
+  const corridor: Corridor<Endpoint> = ({ method }, envelope, readRequest) =>
+    then(readRequest(), (request) =>
+      then(act?.({ method: method.desc.name, envelope, request }), () => replyOf(method.desc.name)),
+    )
 
   async function* streamCorridor(
     { method }: Endpoint,

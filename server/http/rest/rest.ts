@@ -79,7 +79,9 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       )
     }
 
-    return attempt(answer, (thrown) => {
+    // Whether a body is already there is known only once its announcement is read.
+    const isAnnounced = request.headers['transfer-encoding'] !== undefined || isHeldBack(request)
+    return attempt(isAnnounced ? () => Promise.resolve().then(answer) : answer, (thrown) => {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
       const body = errorBody(error, errorDomain, hasBody)
