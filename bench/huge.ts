@@ -109,9 +109,10 @@ function insertGroups(db: DatabaseSync, organization: string, count: number) {
     const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
     const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
     const statement = insertEntry(groups.table, entry, []).next().value
-    if (!statement || !('pieces' in statement)) throw new Error('an insert is no statement')
-    insert ??= db.prepare(statement.pieces.join('?'))
-    insert.run(...statement.values)
+    const [row] = (statement && statement.rows) ?? []
+    if (!statement || !row) throw new Error('an insert has no rows')
+    insert ??= db.prepare(statement.pieces.join(`(${row.map(() => '?').join(', ')})`))
+    insert.run(...row)
     const parent = parentOf(uid)
     if (parent === organization && made <= count / 2) team = uid
     for (const place of lineage(parent)) {
