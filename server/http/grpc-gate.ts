@@ -96,9 +96,8 @@ export function openGate(
 
   /** Whatever grpc-js answers leaves through here. The same functions serve all streams: most live shortly. */
   function guard(plain: ServerHttp2Stream, requestId: string): Guarded {
-    const stream = Object.assign(plain, {
-      ...{ requestId, respondPlainly: plain.respond, sendPlainTrailers: plain.sendTrailers },
-    })
+    const before = { respondPlainly: plain.respond, sendPlainTrailers: plain.sendTrailers }
+    const stream = Object.assign(plain, before, { requestId })
     stream.respond = respond
     stream.sendTrailers = sendTrailers
     stream.on('finish', onFinish)

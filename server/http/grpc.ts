@@ -190,7 +190,7 @@ function trailerOf({ etag }: Reply): Metadata | undefined {
   return trailer
 }
 
-/** The gate has set both the deadline and the id. */
+/** The gate has set the id, and bounded the deadline if there is one. */
 function envelopeOf(call: BytesCall | StreamCall, addressOf: ClientAddress, longest: number): Envelope {
   return {
     door: 'grpc',
