@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
+import { openPageSeals } from '../server/aip/page-token.ts'
 import { readConfig } from '../server/config.ts'
 import { groupsService } from '../server/resources/iam/groups/groups.ts'
 import { spokenStore } from '../server/resources/spoken-store.ts'
@@ -23,7 +24,12 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
-  const surroundings = { store: spokenStore(store), pageKeys: keys.page, now: Date.now, random: randomBytes }
+  const surroundings = {
+    store: spokenStore(store),
+    pages: openPageSeals(keys.page, Date.now, randomBytes),
+    now: Date.now,
+    random: randomBytes,
+  }
   const { listGroups } = groupsService(surroundings, config)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }
   const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }

@@ -1,6 +1,7 @@
 // The whole program put together.
 import { randomBytes } from 'node:crypto'
 import type { Registry as Figures } from 'prom-client'
+import { openPageSeals } from './aip/page-token.ts'
 import type { RandomBytes } from './aip/random.ts'
 import { pooled } from './aip/random.ts'
 import { attempt, then } from './aip/soon.ts'
@@ -59,7 +60,8 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
   const { now = Date.now, random = pooled(randomBytes), drainPatience = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store)
-  const surroundings = { store: spokenStore(store), pageKeys: keys.page, now, random }
+  const pages = openPageSeals(keys.page, now, random)
+  const surroundings = { store: spokenStore(store), pages, now, random }
   const identification = openIdentification(config, surroundings.store, keys, secret, log, overrides)
   const endpoints = endpointsOf(surroundings, config, secret, identification)
   const { report, registry } = openReport(log)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { anyUid } from '../testing/arbitraries.ts'
 import { StatusError } from './errors.ts'
 import type { PageKey, PageKeys, Query } from './page-token.ts'
-import { fingerprintOf, openPageToken, sealPageToken } from './page-token.ts'
+import { fingerprintOf, openPageSeals, openPageToken, sealPageToken } from './page-token.ts'
 
 const now = Date.UTC(2026, 5, 1)
 const day = 24 * 60 * 60 * 1000
@@ -174,5 +174,59 @@ describe('a fingerprint', () => {
       }),
     )
     assert.notEqual(fingerprintOf(['ab', 'c']), fingerprintOf(['a', 'bc']))
+  })
+})
+
+describe('the seals of a server', () => {
+  const minute = 60 * 1000
+  let time = now
+  let ring = keys
+  const seals = openPageSeals(
+    {
+      get current() {
+        return ring.current
+      },
+      find: (kid) => ring.find(kid),
+    },
+    () => time,
+    randomBytes,
+  )
+
+  test('give the same page the same token for a minute, and then another that opens as well', () => {
+    const first = seals.seal(query, cursor)
+    time = now + minute - 1
+    assert.equal(seals.seal(query, cursor), first)
+    time = now + minute
+    const later = seals.seal(query, cursor)
+    assert.notEqual(later, first)
+    for (const token of [first, later]) assert.deepEqual(seals.open(query, token), cursor)
+  })
+
+  test('give another token for another call, another filter, another place, another key', () => {
+    const tokens = [
+      seals.seal(query, cursor),
+      seals.seal({ ...query, method: 'other' }, cursor),
+      seals.seal({ ...query, fingerprint: 'other' }, cursor),
+      seals.seal(query, [...cursor, '']),
+      seals.seal(query, ['1', 'a']),
+      seals.seal(query, [1, 'a']),
+    ]
+    ring = ringOf(newKey(), keys.current)
+    tokens.push(seals.seal(query, cursor))
+    assert.equal(new Set(tokens).size, tokens.length)
+    assert.deepEqual(seals.open(query, tokens.at(-1) ?? ''), cursor)
+    assert.deepEqual(seals.open(query, tokens[0] ?? ''), cursor)
+  })
+
+  test('forget what would be too much to keep', () => {
+    const first = seals.seal(query, ['0'])
+    for (let at = 1; at <= 500; at++) seals.seal(query, [String(at)])
+    assert.notEqual(seals.seal(query, ['0']), first)
+  })
+
+  test('are made anew by a clock that was set back', () => {
+    const first = seals.seal(query, cursor)
+    time -= 1
+    assert.notEqual(seals.seal(query, cursor), first)
   })
 })

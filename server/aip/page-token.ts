@@ -12,6 +12,12 @@ export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefine
 export type Query = { method: string; fingerprint: string }
 export type Cursor = (string | number)[]
 
+/** Seals and opens the tokens of a server. */
+export type PageSeals = {
+  seal(query: Query, cursor: Cursor): string
+  open(query: Query, token: string): Cursor | undefined
+}
+
 const lifetime = 3 * 24 * 60 * 60 * 1000
 /** Room for the longest uid and a name that JSON writes with six characters for each of its own. */
 const longest = 4096
@@ -19,11 +25,38 @@ const nonceSize = 12
 const tagSize = 16
 const kidSize = 8
 const shortEnough = 64
+/** How long a token is given again, and how many of them. */
+const freshFor = 60 * 1000
+const mostFresh = 500
 
 /** What is short stands for itself. */
 export function fingerprintOf(parts: unknown): string {
   const text = JSON.stringify(parts)
   return text.length <= shortEnough ? text : hash('sha256', text, 'base64url').slice(0, 22)
+}
+
+/** Whoever lists the same again gets the same token for a while: to seal one costs as much as to read ten rows. */
+export function openPageSeals(keys: PageKeys, now: () => number, random: RandomBytes): PageSeals {
+  const fresh = new Map<string, string>()
+  let since = 0
+
+  function forgetOld(time: number): void {
+    if (time - since < freshFor && time >= since && fresh.size < mostFresh) return
+    fresh.clear()
+    since = time
+  }
+
+  return {
+    seal(query, cursor) {
+      const time = now()
+      forgetOld(time)
+      const page = JSON.stringify([keys.current.kid, query.method, query.fingerprint, cursor])
+      const token = fresh.get(page) ?? sealPageToken(keys, query, cursor, time, random)
+      fresh.set(page, token)
+      return token
+    },
+    open: (query, token) => openPageToken(keys, query, token, now()),
+  }
 }
 
 export function sealPageToken(

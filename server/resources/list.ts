@@ -2,7 +2,8 @@ import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
-import { fingerprintOf, openPageToken, sealPageToken } from '../aip/page-token.ts'
+import type { Cursor } from '../aip/page-token.ts'
+import { fingerprintOf } from '../aip/page-token.ts'
 import type { Reply } from '../aip/passage.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
@@ -47,7 +48,7 @@ export type Listing = {
 export type Found = { only?: string[]; filters: Sql[] }
 
 export function listResources(
-  { store, pageKeys, now, random }: Surroundings,
+  { store, pages }: Surroundings,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   listing: Listing = {},
@@ -57,7 +58,7 @@ export function listResources(
     const grants = yield* admit(call.demand, false)
     const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
     const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
-    const after = openPageToken(pageKeys, query, request.pageToken, now())
+    const after = pages.open(query, request.pageToken)
     const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
     const { regions, filters } = yield* select(call, grants, listing)
     const form = formOf(kind, call.form)
@@ -66,9 +67,7 @@ export function listResources(
       skip: request.skip,
       isScanned: listing.find !== undefined,
     })
-    const nextPageToken = page.next
-      ? sealPageToken(pageKeys, query, page.next as (string | number)[], now(), random)
-      : ''
+    const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
     const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
     return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
   })

@@ -1,11 +1,11 @@
-import type { PageKeys } from '../aip/page-token.ts'
+import type { PageSeals } from '../aip/page-token.ts'
 import type { RandomBytes } from '../aip/random.ts'
 import type { Store } from '../store/db.ts'
 
 /** What every resource is given. */
 export type Surroundings = {
   store: Store
-  pageKeys: PageKeys
+  pages: PageSeals
   now(): number
   random: RandomBytes
 }
