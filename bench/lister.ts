@@ -42,7 +42,7 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
   return {
     async list(request) {
       const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))
-      return reply.json()
+      return reply.json().text
     },
     close: () => store.close(),
   }

@@ -15,9 +15,14 @@ export type Envelope = {
   ifMatch: string | undefined
 }
 
+/** With how many bytes it has, which is dear to count where a text is long. */
+export type Json = { text: string; size: number }
+
+export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(text) })
+
 /** An answer that each door asks for in its own form. */
 export type Reply = {
-  json(): string
+  json(): Json
   bytes(): Uint8Array
   /** The entity tag of the resource, where the answer is one. */
   etag?: string

@@ -16,6 +16,7 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { Code } from '../aip/code.ts'
 import { malformed, permissionDenied, StatusError } from '../aip/errors.ts'
 import type { Envelope, Reply } from '../aip/passage.ts'
+import { asJson } from '../aip/passage.ts'
 import { rawClient } from '../testing/raw-http.ts'
 import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
 import { openTestDoor } from '../testing/test-door.ts'
@@ -37,7 +38,7 @@ async function openDoor(options: TestDoorOptions): Promise<TestDoor> {
 }
 
 const documentReply = (document: { [name: string]: string | number }): Reply => ({
-  json: () => JSON.stringify(document),
+  json: () => asJson(JSON.stringify(document)),
   bytes: () => toBinary(StructSchema, fromJson(StructSchema, document)),
 })
 

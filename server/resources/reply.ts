@@ -6,6 +6,8 @@ import { notFound } from '../aip/errors.ts'
 import { etagOf } from '../aip/etag.ts'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Reply } from '../aip/passage.ts'
+import { asJson } from '../aip/passage.ts'
+import type { Joined } from '../store/list.ts'
 import type { Leaving } from '../store/table.ts'
 import { readBytes, selectLeaving } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
@@ -14,7 +16,7 @@ import type { Kind } from './kind.ts'
 import { formOf, jsonOf } from './kind.ts'
 
 export const rowReply = (kind: Kind<DescMessage>, leaving: Leaving, updateTime: number): Reply => ({
-  json: () => jsonOf(kind, leaving),
+  json: () => asJson(jsonOf(kind, leaving)),
   bytes: () => bytesOf(leaving),
   etag: etagOf(updateTime),
 })
@@ -32,13 +34,13 @@ export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 
 }
 
 /** SPEC section 4: an empty body, and over gRPC an empty message. */
-export const emptyReply: Reply = { json: () => '', bytes: () => new Uint8Array() }
+export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
 
 /** A list response: its first field holds the resources, as their rows keep them. */
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
-  rows: Leaving[],
+  rows: Leaving[] | Joined,
   rest: MessageInitShape<D>,
 ): Reply {
   const message = create(response, rest)
@@ -48,16 +50,20 @@ export function listReply<D extends DescMessage>(
     json() {
       const frame = writeJson(response, message)
       const opening = `{${JSON.stringify(collection.jsonName)}:[`
-      const parts = rows.map((row) => jsonOf(kind, row))
-      // Its ends are joined with the rest at once, as a long text is dear to copy.
-      parts[0] = opening + (parts[0] ?? '')
-      parts.push((parts.pop() ?? '') + frame.slice(opening.length))
-      return parts.join(',')
+      const { text, size } = joined(kind, rows)
+      return {
+        text: opening + text + frame.slice(opening.length),
+        size: size + Buffer.byteLength(frame), // which holds the opening
+      }
     },
     bytes() {
       const writer = new BinaryWriter()
-      for (const row of rows) writer.tag(collection.number, WireType.LengthDelimited).bytes(bytesOf(row))
+      for (const row of rows as Uint8Array[])
+        writer.tag(collection.number, WireType.LengthDelimited).bytes(row)
       return writer.raw(toBinary(response, message)).finish()
     },
   }
 }
+
+const joined = (kind: Kind<DescMessage>, rows: Leaving[] | Joined): Joined =>
+  Array.isArray(rows) ? asJson(rows.map((row) => jsonOf(kind, row)).join(',')) : rows

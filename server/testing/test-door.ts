@@ -8,6 +8,7 @@ import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { writeJson } from '../aip/json-writer.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
+import { asJson } from '../aip/passage.ts'
 import { then } from '../aip/soon.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
@@ -125,5 +126,5 @@ async function* nothing(): AsyncGenerator<Reply, void, void> {}
 
 function replyOf(name: string): Reply {
   const group = create(GroupSchema, { name })
-  return { json: () => writeJson(GroupSchema, group), bytes: () => toBinary(GroupSchema, group) }
+  return { json: () => asJson(writeJson(GroupSchema, group)), bytes: () => toBinary(GroupSchema, group) }
 }

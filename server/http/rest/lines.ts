@@ -11,7 +11,7 @@ export function openLines(response: ServerResponse, { open, end }: Pick<Client, 
   return {
     open,
     end,
-    write: (reply, onWritten) => void response.write(`${reply.json()}\n`, () => onWritten()),
+    write: (reply, onWritten) => void response.write(`${reply.json().text}\n`, () => onWritten()),
     fail: () => cutOff(response.socket),
     onGone: (listener) => void response.once('close', listener),
   }

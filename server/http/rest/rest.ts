@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
-import type { Corridor, Envelope } from '../../aip/passage.ts'
+import type { Corridor, Envelope, Json } from '../../aip/passage.ts'
+import { asJson } from '../../aip/passage.ts'
 import type { Soon } from '../../aip/soon.ts'
 import { attempt, then } from '../../aip/soon.ts'
 import type { ClientAddress } from '../client-address.ts'
@@ -37,6 +38,7 @@ export type RestOptions<E extends Endpoint> = {
 }
 
 const longestUrl = 8 * 1024
+const nothing = asJson('')
 
 export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   const {
@@ -86,7 +88,7 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
       if (isStray) onStray(requestId, error)
       const body = errorBody(error, errorDomain, hasBody)
       const headers = Object.entries(challenged(error.headers)).flat()
-      send(request, response, error.http, body, requestId, headers)
+      send(request, response, error.http, asJson(body), requestId, headers)
     })
   }
 
@@ -109,28 +111,27 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   ): void {
     const others = routes.find(segments)
     if (others.size === 0) throw noSuchPath()
-    send(request, response, 204, '', requestId, ['allow', allowed(others)])
+    send(request, response, 204, nothing, requestId, ['allow', allowed(others)])
   }
 
   function send(
     request: IncomingMessage,
     response: ServerResponse,
     status: number,
-    body: string,
+    { text, size }: Json,
     requestId: string,
     more: readonly string[],
   ): void {
     if (response.headersSent || response.destroyed) return
     const headers = [...fixedHeaders, 'x-request-id', requestId, ...more]
-    if (body !== '') headers.push('content-type', 'application/json')
-    const length = Buffer.byteLength(body)
-    if (status !== 204) headers.push('content-length', String(length))
+    if (size > 0) headers.push('content-type', 'application/json')
+    if (status !== 204) headers.push('content-length', String(size))
     const isUnread = isLongUnread(request)
     writeHead(request, response, status, headers, isUnread)
-    const sent = request.method === 'HEAD' ? '' : body
+    const sent = request.method === 'HEAD' ? '' : text
     if (isUnread) endLater(request, response, sent, linger)
     // ASCII is the same in both, and latin1 is written without being encoded.
-    else response.end(sent, length === body.length ? 'latin1' : 'utf8')
+    else response.end(sent, size === text.length ? 'latin1' : 'utf8')
   }
 
   function writeHead(

@@ -40,7 +40,7 @@ const codeOf = (code: Code) => (error: unknown) => error instanceof StatusError 
 describe('every item of a list', () => {
   test('is what all pages hold, in either form', async () => {
     const { ask, asked } = pagesOf(3, 2)
-    const json = JSON.parse((await list(ask, callOf('json'))).json())
+    const json = JSON.parse((await list(ask, callOf('json'))).json().text)
     assert.deepEqual(asked, ['', 'page 2', 'page 3'])
     const ids = (json.items as { id: string }[]).map(({ id }) => id)
     assert.deepEqual(ids, ['1.0', '1.1', '2.0', '2.1', '3.0', '3.1'])
@@ -55,7 +55,7 @@ describe('every item of a list', () => {
   })
 
   test('may be none', async () => {
-    assert.equal((await list(pagesOf(1, 0).ask, callOf('json'))).json(), '{"items":[]}')
+    assert.equal((await list(pagesOf(1, 0).ask, callOf('json'))).json().text, '{"items":[]}')
     assert.equal((await list(pagesOf(1, 0).ask, callOf('bytes'))).bytes().length, 0)
   })
 

@@ -14,6 +14,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { deadlineExceeded, tooLarge } from '../../aip/errors.ts'
 import { writeJson } from '../../aip/json-writer.ts'
 import type { Reply } from '../../aip/passage.ts'
+import { asJson } from '../../aip/passage.ts'
 import type { Call } from '../../rpc/call.ts'
 import type { Ask } from './ask.ts'
 
@@ -63,7 +64,7 @@ function openAnswer(list: DescMessage, form: Call['form']) {
         throw tooLarge('the list is too long for one answer; narrow it, or page through the list of v2', 429)
     },
     reply: (): Reply => ({
-      json: () => `{${JSON.stringify(field.jsonName)}:[${parts.join(',')}]}`,
+      json: () => asJson(`{${JSON.stringify(field.jsonName)}:[${parts.join(',')}]}`),
       bytes() {
         const writer = new BinaryWriter()
         // All are bytes, as the form was.

@@ -12,6 +12,7 @@ import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_in
 import { digestOf } from '../../../aip/digest.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
+import { asJson } from '../../../aip/passage.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
@@ -87,7 +88,10 @@ const codeField = GroupInviteSchema.field.code
 function withCode(reply: Reply, code: string): Reply {
   return {
     ...reply,
-    json: () => `${reply.json().slice(0, -1)},${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)}}`,
+    json() {
+      const { text } = reply.json()
+      return asJson(`${text.slice(0, -1)},${JSON.stringify(codeField.jsonName)}:${JSON.stringify(code)}}`)
+    },
     bytes() {
       const writer = new BinaryWriter().raw(reply.bytes())
       return writer.tag(codeField.number, WireType.LengthDelimited).string(code).finish()

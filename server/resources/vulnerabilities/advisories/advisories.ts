@@ -14,6 +14,7 @@ import {
 import { Code } from '../../../aip/code.ts'
 import { invalidField, notFound, StatusError } from '../../../aip/errors.ts'
 import type { Reply } from '../../../aip/passage.ts'
+import { asJson } from '../../../aip/passage.ts'
 import { attempt } from '../../../aip/soon.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -125,6 +126,6 @@ function requireKnown({ eventReviewStates, eventTypes, latestEventType }: ListAd
 
 /** Over REST the document itself. It is made when it is asked for, so of many there is one at a time. */
 const documentReply = (make: () => JsonObject): Reply => ({
-  json: () => JSON.stringify(make()),
+  json: () => asJson(JSON.stringify(make())),
   bytes: () => toBinary(StructSchema, fromJson(StructSchema, make())),
 })
