@@ -4,9 +4,11 @@ import { unauthenticated } from '../aip/errors.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
+import { remember } from '../store/pieces.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import { join, raw, sql } from '../store/sql.ts'
 import type { Form, Leaving, Table } from '../store/table.ts'
+import { stampOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
@@ -35,9 +37,10 @@ export function* readGrants(caller: Caller, place: string | undefined, isWrite: 
 
 /** Its values are the places, if there are any, and the identity. */
 function selectGrants({ identity }: Caller, places: readonly string[] | undefined): Sql {
-  const pieces = remembered(alone, places?.length ?? 0, () => {
-    return sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`
-  })
+  const pieces = remember(
+    [alone, places?.length],
+    () => sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`.pieces,
+  )
   return { pieces, values: [...(places ?? []), identity] }
 }
 
@@ -71,29 +74,17 @@ const placeRows = (places: readonly string[]) =>
 /** The grants that reach `place` together with the row of a resource, in one statement. */
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
   const places = lineage(place)
-  const pieces = remembered(form, places.length, () => {
+  const pieces = remember([withRow, table.name, stampOf(form), places.length], () => {
     const row = sql`select ${table.leaving(form)} as leaving, update_time from ${raw(table.name)} where uid = ${''}`
     return sql`select i.create_time, ${held(places)}, t.leaving, t.update_time
-      from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`
+      from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`.pieces
   })
   return { pieces, values: [...places, place, identity] }
 }
 
-/** What is asked for where nothing but grants is. */
+/** What is remembered: grants alone, and grants with a row. */
 const alone = {}
-
-/** These are the statements of every call, one for each form of each kind and each depth. */
-const known = new WeakMap<object, Sql['pieces'][]>()
-
-function remembered(what: object, depth: number, compose: () => Sql): Sql['pieces'] {
-  let byDepth = known.get(what)
-  if (!byDepth) {
-    byDepth = []
-    known.set(what, byDepth)
-  }
-  byDepth[depth] ??= compose().pieces
-  return byDepth[depth]
-}
+const withRow = {}
 
 /** `leaving` is null where the row's JSON is of another shape. */
 export type LeavingRow = { leaving: Leaving | null; updateTime: number }

@@ -53,13 +53,13 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
   }
 
   const primary = () => (store.engine === 'sqlite' ? 'sqlite_autoindex_groups_1' : 'groups_pkey')
-  const usesOnly = (found: string, index: string) => {
+  const usesOnly = (found: string, ...indexes: string[]) => {
     const used = found.matchAll(
       /using (?:covering )?index (\w+)|index (?:only )?scan (?:backward )?using (\w+)/gi,
     )
     assert.deepEqual(
       new Set([...used].map(([, lite, postgres]) => lite ?? postgres)),
-      new Set([index]),
+      new Set(indexes),
       found,
     )
     assert.doesNotMatch(found, /SCAN groups|Seq Scan/)
@@ -101,6 +101,30 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
         }
         const found = await plan([children(large)], order, some)
         usesOnly(found, 'groups_by_parent')
+        isOrdered(found)
+      }
+    }
+  })
+
+  test('with its total is the index of the order, and those of the total', async () => {
+    const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
+    for (const descending of [false, true]) {
+      for (const column of ['name', 'create_time', 'update_time']) {
+        const order = [column, 'uid'].map((some) => ({ column: some, descending }))
+        for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
+          const joined = async (region: Region) => {
+            const found = await plan([region], order, { after, size: 10 })
+            isOrdered(found)
+            return found
+          }
+          usesOnly(await joined(tree(root)), `groups_by_root_${column}`, tally, primary())
+          usesOnly(await joined(below(root)), `groups_by_root_${column}`, tally)
+          usesOnly(await joined(children(large)), `groups_by_parent_${column}`, tally)
+        }
+      }
+      for (const after of [undefined, [`${large}/0000000000000010`]]) {
+        const found = await plan([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
+        usesOnly(found, primary(), tally)
         isOrdered(found)
       }
     }

@@ -1,5 +1,7 @@
 // Pages of rows in any documented order, with exact totals. A list reads a set of regions that do not
 // overlap; each region has an index that yields its rows in order, and the engine merges those of several.
+
+import { remember } from './pieces.ts'
 import type { Part, Region, Selection, Term, Way, Wide } from './region-sql.ts'
 import {
   chunks,
@@ -16,7 +18,7 @@ import {
 import type { Row, Sql, Value } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
 import type { Form, Leaving, Table } from './table.ts'
-import { readBytes } from './table.ts'
+import { readBytes, stampOf } from './table.ts'
 import type { Count } from './tally.ts'
 import { readTally } from './tally.ts'
 import type { Work } from './work.ts'
@@ -49,12 +51,40 @@ const limits = [11, 51, 101, 201]
 export function* readPage(table: Table, listing: Listing): Work<Page> {
   const { filters, skip, size } = listing
   const parts = partsOf(listing.regions)
+  const joined = yield* readJoined(table, listing, parts)
+  if (joined) return joined
   const isCounted = filters.length > 0
   const counts = isCounted ? new Map() : yield* readTally(table.name, placesOf(table, parts))
   const total = isCounted ? yield* countRows(table, parts, filters) : yield* sumTallies(table, parts, counts)
   if (skip >= total || size === 0) return { rows: [], next: undefined, total }
   const run = yield* runOf(table, listing, parts, counts)
   return { ...run, total }
+}
+
+/**
+ * A page of JSON that one index has, in one statement: its rows come as one text, which is cheaper to take than many,
+ * and its total with them. Undefined where it takes more, as it does if some of the JSON is of another shape.
+ */
+function* readJoined(table: Table, listing: Listing, parts: readonly Part[]): Work<Page | undefined> {
+  const { order, filters, skip, size, form } = listing
+  const [part, ...others] = parts
+  if (!part || others.length > 0 || skip > 0 || order.length > 2) return undefined
+  if (form.kind !== 'json' || !limits.includes(size + 1) || isPassed(part, listing)) return undefined
+  const way = clearWayOf(table, part, listing)
+  if (!way) return undefined
+  const where = rowsOf(part, listing, way)
+  const [joined, last, beyond] = yield selectJoined(
+    table,
+    form,
+    order,
+    size,
+    where,
+    totalOf(table, part, filters),
+  )
+  const [text, bytes, stale, total] = joined as [string | null, number, number, number] // as selected
+  if (stale > 0) return undefined
+  const rows = text === null ? [] : { text, size: bytes }
+  return { rows, next: beyond && last?.slice(4), total }
 }
 
 /** A page of a list that is read to its end. It has no total, which with filters would be counted for each. */
@@ -71,25 +101,10 @@ function* runOf(
   parts: readonly Part[],
   counts: Map<string, Count>,
 ): Work<Run> {
-  const way = wayTo(table, listing, parts, counts)
-  return (yield* readJoined(table, listing, way)) ?? (yield* readApart(table, listing, way))
-}
-
-function* readApart(table: Table, listing: Listing, way: PageWay): Work<Run> {
-  const found = yield* readRows(table, listing, way)
+  const found = yield* readRows(table, listing, parts, counts)
   const kept = found.slice(0, listing.size)
   const last = found.length > listing.size ? kept.at(-1) : undefined
   return { rows: yield* leaving(table, kept), next: last?.slice(1) }
-}
-
-/** JSON of one index, which the engine joins: one text is cheaper to take than many. Not if some of it is stale. */
-function* readJoined(table: Table, { order, size, form }: Listing, way: PageWay): Work<Run | undefined> {
-  const [where] = way.wheres
-  if (!where || !way.isServed || form.kind !== 'json' || way.limit !== size + 1) return undefined
-  const [joined, last, beyond] = yield selectJoined(table, form, order, where, size)
-  const [text, bytes, stale] = joined ?? []
-  if (stale !== 0 || text === null) return undefined
-  return { rows: { text, size: bytes } as Joined, next: beyond && last?.slice(3) }
 }
 
 /** An order ends with the uid, and so does a row of a page. */
@@ -129,50 +144,49 @@ function* sumTallies(table: Table, parts: readonly Part[], counts: Map<string, C
 function* countRows(table: Table, parts: readonly Part[], filters: readonly Sql[]): Work<number> {
   let total = 0
   for (const some of chunks(parts, partsInAStatement)) {
-    const counts = some.map(
-      (part) =>
-        sql`(select count(*) from ${raw(table.name)} where ${join([withinRoot(part), ...filters], ' and ')})`,
-    )
-    const [row] = yield sql`select ${join(counts, ' + ')}`
+    const totals = some.map((part) => totalOf(table, part, filters))
+    const [row] = yield sql`select ${join(totals, ' + ')}`
     total += row?.[0] as number
   }
   return total
 }
 
-type PageWay = {
-  /** Of each part that has rows beyond the cursor. */
-  wheres: readonly Sql[]
-  /** Whether one index has the rows, and in their order. */
-  isServed: boolean
-  /** Whether the rows of one part come before those of the next. */
-  isSequence: boolean
-  /** More than the page holds. */
-  limit: number
+/** How many rows a part has, as an expression. */
+function totalOf(table: Table, part: Part, filters: readonly Sql[]): Sql {
+  const rows = raw(table.name)
+  if (filters.length > 0 || part.kind === 'points')
+    return sql`(select count(*) from ${rows} where ${join([withinRoot(part), ...filters], ' and ')})`
+  const { kind, uid } = part
+  if (kind === 'children') return sumOf('children', table, uid)
+  const below = sumOf('subtree', table, uid)
+  if (kind === 'below' || !table.isAtPlaces) return below
+  return sql`${below} + (select count(*) from ${rows} where uid = ${uid})`
 }
 
-function wayTo(table: Table, listing: Listing, parts: readonly Part[], counts: Map<string, Count>): PageWay {
-  const { order, skip, size } = listing
+const sumOf = (counted: keyof Count, { name }: Table, place: string) =>
+  sql`(select coalesce(sum(${raw(counted)}), 0) from tally where kind = ${name} and place = ${place})`
+
+/** More than `size` rows where there are more: the stored form, then the values of the order's columns. */
+function* readRows(
+  table: Table,
+  listing: Listing,
+  parts: readonly Part[],
+  counts: Map<string, Count>,
+): Work<Row[]> {
+  const { order, skip, size, form } = listing
   const limit = limits.find((some) => some > size) ?? size + 1
   const left = parts.filter((part) => !isPassed(part, listing))
   const ways = left.map((part) => wayOf(table, part, listing, counts, limit + skip))
-  return {
-    wheres: left.map((part, at) => rowsOf(part, listing, ways[at] ?? 'place')),
-    isServed: left.length === 1 && skip === 0 && order.length <= 2 && ways[0] !== 'sort',
-    isSequence: order[0]?.column === 'uid' && left.every(isRange),
-    limit,
-  }
-}
-
-/** More than `size` rows where there are more: the stored form, then the values of the order's columns. */
-function* readRows(table: Table, { order, skip, form }: Listing, way: PageWay): Work<Row[]> {
-  const { wheres, isServed, isSequence, limit } = way
-  const [only] = wheres
+  const wheres = left.map((part, at) => rowsOf(part, listing, ways[at] ?? 'place'))
+  const [only, ...others] = wheres
   if (!only) return []
+  const isServed = others.length === 0 && skip === 0 && order.length <= 2 && ways[0] !== 'sort'
   if (isServed) return yield selectRows(table, form, order, only, limit)
   if (wheres.length <= partsInAStatement) {
     const keys = selectKeys(table, order, wheres, pageOf(limit, skip), limit + skip)
     return yield selectByKeys(table, form, order, keys)
   }
+  const isSequence = order[0]?.column === 'uid' && left.every(isRange)
   const keys = yield* mergeKeys(table, order, wheres, limit + skip, isSequence)
   const uids = keys.slice(skip).map((key) => key.at(-1) ?? null)
   return uids.length === 0 ? [] : yield selectRows(table, form, order, sql`uid in ${among(uids)}`, limit)
@@ -186,16 +200,23 @@ function* readRows(table: Table, { order, skip, form }: Listing, way: PageWay): 
 function wayOf(
   table: Table,
   part: Part,
-  { order, filters }: Selection,
+  selection: Selection,
   counts: Map<string, Count>,
   rows: number,
 ): Way {
-  if (!isWalked(part, table) || order[0]?.column === 'uid') return 'place'
-  if (filters.length > 0 || (isRange(part) && isRoot(part.uid))) return 'walk'
-  const { children = 0, subtree = 0 } = counts.get(part.uid) ?? {}
+  const clear = clearWayOf(table, part, selection)
+  if (clear) return clear
+  const { uid } = part as Wide // one of points is clear
+  const { children = 0, subtree = 0 } = counts.get(uid) ?? {}
   const inside = isRange(part) ? subtree : children
-  const around = counts.get(rootOf(part.uid))?.subtree ?? 0
+  const around = counts.get(rootOf(uid))?.subtree ?? 0
   return costOfSorting * inside * inside <= rows * around ? 'sort' : 'walk'
+}
+
+/** Undefined where the tally has to tell. */
+function clearWayOf(table: Table, part: Part, { order, filters }: Selection): Way | undefined {
+  if (!isWalked(part, table) || order[0]?.column === 'uid') return 'place'
+  return filters.length > 0 || (isRange(part) && isRoot(part.uid)) ? 'walk' : undefined
 }
 
 /** Whether it has no index of its own for an order. */
@@ -210,15 +231,32 @@ const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql
   sql`select ${table.leaving(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
 
-/** What leaves as one text, its length, and how many it lacks; then the keys of the last on the page, and of one beyond it. */
-function selectJoined(table: Table, form: Form, order: readonly Term[], where: Sql, size: number): Sql {
-  const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
-  const nulls = raw(order.map(() => 'null').join(', '))
-  return sql`select string_agg(leaving, ','), octet_length(string_agg(leaving, ',')), count(*) - count(leaving), ${nulls}
-      from (select ${table.leaving(form)} as leaving ${rows} ${pageOf(size, 0)}) page
-    union all select null, null, null, ${columnsOf(order)}
-      from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
+/**
+ * A row with the text, its length, how many rows it lacks, and the total; then the keys of the last row on the page,
+ * and of the one beyond it.
+ */
+function selectJoined(
+  table: Table,
+  form: Form,
+  order: readonly Term[],
+  size: number,
+  where: Sql,
+  total: Sql,
+): Sql {
+  const terms = order.flatMap(({ column, descending }) => [column, descending])
+  const keys = [joinedSite, table.name, stampOf(form), size, ...terms, where.pieces, total.pieces]
+  const pieces = remember(keys, () => {
+    const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
+    const nulls = raw(order.map(() => 'null').join(', '))
+    return sql`select string_agg(leaving, ','), octet_length(string_agg(leaving, ',')), count(*) - count(leaving),
+        ${total}, ${nulls} from (select ${table.leaving(form)} as leaving ${rows} ${pageOf(size, 0)}) page
+      union all select null, null, null, null, ${columnsOf(order)}
+        from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces
+  })
+  return { pieces, values: [...total.values, ...where.values, ...where.values] }
 }
+
+const joinedSite = {}
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>

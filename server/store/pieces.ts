@@ -25,6 +25,14 @@ export function weave(site: unknown, parts: readonly Pieces[], textAround: () =>
   return known.pieces
 }
 
+/** What was put together for these keys, the first of which says what it is. */
+export function remember(keys: readonly unknown[], putTogether: () => Pieces): Pieces {
+  let known = sites
+  for (const key of keys) known = follow(known, key)
+  known.pieces ??= putTogether()
+  return known.pieces
+}
+
 function sizeOf(parts: readonly Pieces[]): number {
   let size = 0
   for (const part of parts) size += part.length

@@ -15,7 +15,7 @@ export type Table = {
   isPlace: boolean
   /** Whether each place has its own index for each order, or only each organization, which makes writing cheaper. */
   isOrderedInPlace: boolean
-  /** How a row leaves; as it is stored unless the table puts it together from several rows. */
+  /** How a row leaves, as text without values; as it is stored unless the table puts it together from several rows. */
   leaving(form: Form): Sql
 }
 
@@ -35,6 +35,9 @@ export type Entry = Stored & {
 
 /** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
 export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
+
+/** Tells the forms of a table apart. */
+export const stampOf = (form: Form): string => (form.kind === 'json' ? form.shape : form.kind)
 
 /** A row on its way out: JSON where that was asked for and is of the current shape, else bytes. */
 export type Leaving = string | Uint8Array
