@@ -50,7 +50,7 @@ export function openPageSeals(keys: PageKeys, now: () => number, random: RandomB
     seal(query, cursor) {
       const time = now()
       forgetOld(time)
-      const page = JSON.stringify([keys.current.kid, query.method, query.fingerprint, cursor])
+      const page = `${keys.current.kid} ${query.method} ${query.fingerprint} ${JSON.stringify(cursor)}`
       const token = fresh.get(page) ?? sealPageToken(keys, query, cursor, time, random)
       fresh.set(page, token)
       return token

@@ -52,7 +52,7 @@ export async function openKeyRing(
 ): Promise<KeyRing> {
   let signing: SigningKey[] = []
   let idTokens: SigningKey[] = []
-  let page: (Omit<PageKey, 'retired'> & { retireTime: number })[] = []
+  let page: (PageKey & { retireTime: number })[] = []
 
   /** In the order in which they are used. */
   async function reload(): Promise<void> {
@@ -67,18 +67,18 @@ export async function openKeyRing(
     }))
     page = keys
       .filter(({ purpose }) => purpose === 'page')
-      .map(({ kid, plain, retireTime }) => ({ kid, secret: createSecretKey(plain), retireTime }))
+      .map(({ kid, plain, retireTime }) => ({
+        ...{ kid, secret: createSecretKey(plain), retireTime },
+        get retired() {
+          return retireTime <= now()
+        },
+      }))
     const imported = (wanted: 'sign' | 'id') =>
       Promise.all(
         keys.filter(({ purpose }) => purpose === wanted).map((key) => importSigning(key, algorithms[wanted])),
       )
     ;[signing, idTokens] = await Promise.all([imported('sign'), imported('id')])
   }
-
-  const asPageKey = ({ retireTime, ...key }: (typeof page)[number]): PageKey => ({
-    ...key,
-    retired: retireTime <= now(),
-  })
 
   /** Whoever finds a key that was retired long ago can do nothing with it. */
   const isLive = ({ retireTime }: SigningKey) => retireTime + keptAfter.sign > now()
@@ -92,12 +92,9 @@ export async function openKeyRing(
     findSigning: (kid) => signing.find((key) => key.kid === kid && isLive(key)),
     page: {
       get current() {
-        return asPageKey(inUse(page, now()))
+        return inUse(page, now())
       },
-      find(kid) {
-        const key = page.find((one) => one.kid === kid)
-        return key && asPageKey(key)
-      },
+      find: (kid) => page.find((one) => one.kid === kid),
     },
     reload,
   }

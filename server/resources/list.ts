@@ -2,7 +2,7 @@ import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
-import type { Cursor } from '../aip/page-token.ts'
+import type { Cursor, PageSeals } from '../aip/page-token.ts'
 import { fingerprintOf } from '../aip/page-token.ts'
 import type { Reply } from '../aip/passage.ts'
 import type { Region } from '../aip/region.ts'
@@ -47,30 +47,36 @@ export type Listing = {
 /** Which they are, if that is known; and what else must hold. */
 export type Found = { only?: string[]; filters: Sql[] }
 
-export function listResources(
+export const listResources = (
   { store, pages }: Surroundings,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   listing: Listing = {},
-): Soon<Reply> {
+): Soon<Reply> => store.read(() => readList(pages, kind, call, listing))
+
+/** A generator of its own, since one that is made in a function is made anew by each call of it. */
+function* readList(
+  pages: PageSeals,
+  kind: Kind<DescMessage>,
+  call: Call<ListRequest>,
+  listing: Listing,
+): Work<Reply> {
   const { request, method } = call
-  return store.read(function* () {
-    const grants = yield* admit(call.demand, false)
-    const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
-    const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
-    const after = pages.open(query, request.pageToken)
-    const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
-    const { regions, filters } = yield* select(call, grants, listing)
-    const form = formOf(kind, call.form)
-    const page = yield* readPage(kind.table, {
-      ...{ regions, filters, order, after, size, form },
-      skip: request.skip,
-      isScanned: listing.find !== undefined,
-    })
-    const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
-    const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
-    return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
+  const grants = yield* admit(call.demand, false)
+  const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
+  const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
+  const after = pages.open(query, request.pageToken)
+  const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
+  const { regions, filters } = yield* select(call, grants, listing)
+  const form = formOf(kind, call.form)
+  const page = yield* readPage(kind.table, {
+    ...{ regions, filters, order, after, size, form },
+    skip: request.skip,
+    isScanned: listing.find !== undefined,
   })
+  const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
+  const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
+  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
 }
 
 /** What a list shows to somebody: where it lies, and what else holds for it. */

@@ -243,8 +243,8 @@ function selectJoined(
   where: Sql,
   total: Sql,
 ): Sql {
-  const terms = order.flatMap(({ column, descending }) => [column, descending])
-  const keys = [joinedSite, table.name, stampOf(form), size, ...terms, where.pieces, total.pieces]
+  const keys: unknown[] = [joinedSite, table.name, stampOf(form), size, where.pieces, total.pieces]
+  for (const { column, descending } of order) keys.push(column, descending)
   const pieces = remember(keys, () => {
     const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
     const nulls = raw(order.map(() => 'null').join(', '))
