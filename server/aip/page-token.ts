@@ -24,7 +24,7 @@ const longest = 4096
 const nonceSize = 12
 const tagSize = 16
 const kidSize = 8
-const shortEnough = 64
+const shortEnough = 128
 /** How long a token is given again, and how many of them. */
 const freshFor = 60 * 1000
 const mostFresh = 500

@@ -25,7 +25,8 @@ export function readLeaf(
     if (isFieldMask(field) && typeof value === 'string') {
       // Paths keep their spelling; whoever applies the mask accepts both.
       target.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
-    } else mergeFromJson(target.desc, target.message, { [field.jsonName]: strict(field, value) })
+    } else if (isText(field) && typeof value === 'string' && value.isWellFormed()) target.set(field, value)
+    else mergeFromJson(target.desc, target.message, { [field.jsonName]: strict(field, value) })
   } catch {
     throw badElement(field, value, elementPath) ?? refused(field, value, path)
   }
@@ -53,6 +54,8 @@ function badElement(
 
 const isFieldMask = (field: DescField): field is DescField & { fieldKind: 'message' } =>
   field.fieldKind === 'message' && field.message.typeName === 'google.protobuf.FieldMask'
+
+const isText = (field: DescField) => field.fieldKind === 'scalar' && field.scalar === ScalarType.STRING
 
 export function refused(field: DescField, value: JsonValue, path: string): StatusError {
   return rulesOf(field).secret

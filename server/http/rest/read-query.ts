@@ -49,6 +49,7 @@ export function* parameters(query: string): Generator<[string, string]> {
 }
 
 function decode(text: string): string {
+  if (!/[+%]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
