@@ -52,7 +52,7 @@ function plantBindings(store: Store, organization: string): Promise<void> {
   const now = Date.now()
   return store.write(function* () {
     for (let at = 0; at < count; at++) {
-      const identityUid = newChildUid(organization, randomBytes)
+      const identityUid = newChildUid(organization, Date.now(), randomBytes)
       const identity = create(IdentitySchema, {
         name: `robot-${at}`,
         relationship: {
@@ -66,7 +66,10 @@ function plantBindings(store: Store, organization: string): Promise<void> {
       yield* createEntry(identities, identity, { uid: identityUid, now })
       const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
       const binding = create(RoleBindingSchema, { identityUid, roleUid })
-      yield* createEntry(roleBindings, binding, { uid: newChildUid(organization, randomBytes), now })
+      yield* createEntry(roleBindings, binding, {
+        uid: newChildUid(organization, Date.now(), randomBytes),
+        now,
+      })
     }
   })
 }

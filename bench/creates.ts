@@ -88,7 +88,7 @@ async function storeRate(store: Store, organization: string, together: number): 
 function makeGroup(store: Store, organization: string) {
   const draft = create(GroupSchema, { name: 'made-by-the-bench', description: 'One of many.' })
   return store.write(() =>
-    createEntry(groups, draft, { uid: newChildUid(organization, randomBytes), now: Date.now() }),
+    createEntry(groups, draft, { uid: newChildUid(organization, Date.now(), randomBytes), now: Date.now() }),
   )
 }
 

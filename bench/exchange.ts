@@ -30,7 +30,7 @@ export async function benchExchange(): Promise<Line[]> {
   try {
     const { keys } = await prepareStore(config, store)
     const { organization } = await makeOrganization(store, config, 'bench')
-    const identity = newChildUid(organization, randomBytes)
+    const identity = newChildUid(organization, Date.now(), randomBytes)
     const iss = { case: 'issuer', value: issuer } as const
     const sub = { case: 'subject', value: 'robot' } as const
     const draft = create(IdentitySchema, {

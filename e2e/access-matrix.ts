@@ -99,7 +99,7 @@ const makeInvite = (scene: Scene) =>
 /** Somebody asks to be let in: made in the store, since only a verified organization can be asked. */
 async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
   const user = await platform.addIdentity('')
-  const uid = newChildUid(here, randomBytes)
+  const uid = newChildUid(here, Date.now(), randomBytes)
   const facts = { uid, now: Date.now(), columns: [user.identity] }
   await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
   return uid

@@ -32,7 +32,10 @@ describe('a list of a hundred thousand', () => {
           name: `group-${at}`,
           description: 'Where the work of a team is kept.',
         })
-        yield* createEntry(groups, group, { uid: newChildUid(organization, randomBytes), now: Date.now() })
+        yield* createEntry(groups, group, {
+          uid: newChildUid(organization, Date.now(), randomBytes),
+          now: Date.now(),
+        })
       }
     })
   })

@@ -91,10 +91,10 @@ export function violations(error: ErrorBody): string[] {
 
 /** Uids in order of creation, so that lists by uid come in the same order in every run. */
 function counting(): (size: number) => Buffer {
-  let count = 0n
+  let count = 0
   return (size) => {
     const bytes = Buffer.alloc(size)
-    bytes.writeBigUInt64BE(++count, size - 8)
+    bytes.writeUInt32BE(++count, size - 4)
     return bytes
   }
 }

@@ -149,7 +149,7 @@ describe('many thousands of grants', () => {
     return bytes
   }
   const organization = newRootUid(distinct)
-  const places = Array.from({ length: 20_000 }, () => newChildUid(organization, distinct))
+  const places = Array.from({ length: 20_000 }, () => newChildUid(organization, 0, distinct))
   const visible = disjoint(places.toReversed().map((uid): Region => ({ kind: 'tree', uid })))
 
   test('stay in order and whole', () => {
@@ -160,7 +160,7 @@ describe('many thousands of grants', () => {
   })
 
   test('are narrowed to a thousand ids, again and again', () => {
-    const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, distinct))
+    const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, 0, distinct))
     for (let round = 0; round < 50; round++) {
       assert.equal(intersectAll(visible, disjoint(points(ids))).length, 1000)
     }
@@ -181,7 +181,7 @@ describe('many thousands of grants', () => {
   test('are not walked again for each id that lies above them', () => {
     const line = lineage(organization + '/0123456789abcdef'.repeat(60))
     const bottom = line.at(-1) ?? ''
-    const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, distinct) })))
+    const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, 0, distinct) })))
     for (let round = 0; round < 50; round++) assert.deepEqual(intersectAll(deep, points(line)), [])
   })
 })

@@ -58,10 +58,10 @@ describe('a uid', () => {
   test('that is made is a uid, and lies where it was made', () => {
     const made = newRootUid(randomBytes)
     assert.equal(isUid(made), true)
-    const below = newChildUid(made, randomBytes)
+    const below = newChildUid(made, Date.now(), randomBytes)
     assert.equal(isUid(below), true)
     assert.equal(parentOf(below), made)
-    assert.notEqual(newChildUid(made, randomBytes), below)
+    assert.notEqual(newChildUid(made, Date.now(), randomBytes), below)
   })
 
   test('uses every bit of the randomness it is given', () => {
@@ -70,9 +70,18 @@ describe('a uid', () => {
       'ab'.repeat(20),
     )
     assert.equal(
-      newChildUid(root, (size) => Buffer.alloc(size, 0x0c)),
-      `${root}/${'0c'.repeat(8)}`,
+      newChildUid(root, 0, (size) => Buffer.alloc(size, 0x0c)),
+      `${root}/000000${'0c'.repeat(5)}`,
     )
+  })
+
+  test('lies beside those that are made at the same time, whatever the time', () => {
+    const at = (time: number) => newChildUid(root, time, randomBytes)
+    const now = Date.UTC(2026, 5, 1)
+    assert.equal(at(now).slice(0, -10), at(now + 63).slice(0, -10))
+    assert.ok(at(now) < at(now + 64))
+    for (const time of [0, 1, now, 2 ** 24 * 64 - 1, 2 ** 24 * 64, 2 ** 43 + 0.5, 8.64e15])
+      assert.equal(isUid(at(time)), true, String(time))
   })
 
   test('tells its root, parent and depth, as its segments do', () => {

@@ -92,7 +92,7 @@ function firstPasswordLink(store: Store, states: States, { authUrl }: Config, em
 
 /** Without an address the owner lies in the organization and is known to our own issuer alone. */
 function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
-  const uid = newChildUid(organization, randomBytes)
+  const uid = newChildUid(organization, now, randomBytes)
   const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, now)
   yield* createEntry(identities, owner, { uid, now })
   yield sql`insert into founders (identity) values (${uid})`

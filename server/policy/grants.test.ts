@@ -93,7 +93,7 @@ onEachStore('grants', (engine) => {
   before(async () => {
     platform = await startPlatform(engine)
     viewer = await platform.addIdentity(platform.owner.organization, 'viewer')
-    below = newChildUid(platform.owner.organization, (size) => Buffer.alloc(size, 7))
+    below = newChildUid(platform.owner.organization, 0, (size) => Buffer.alloc(size, 7))
   })
   after(() => platform.stop())
 

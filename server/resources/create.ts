@@ -63,7 +63,7 @@ export function createResource<D extends DescMessage>(
     const draft = draftOf(kind.desc, sentIn(kind, call))
     const time = now()
     const columns = yield* prepared(prepare?.(draft, { grants, time }))
-    const created = uid ?? newChildUid(parent, random)
+    const created = uid ?? newChildUid(parent, time, random)
     yield* createIn(
       parent,
       kind,

@@ -115,22 +115,32 @@ export async function startPlatform(
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const now = overrides.now ?? Date.now
 
+  // Lists by uid come in the same order in every run: what is founded stands before all that is made by calls, and
+  // what is added here stands behind it.
+  const aWhile = 100
+  const last = 2 ** 30 - 1
   const tokenOf = (identity: string, at = now()) => mintToken(keys, parties, identity, at)
 
   async function found(name: string): Promise<Person> {
-    const { organization, identity } = await makeOrganization(store, config, name, undefined, now)
+    const { organization, identity } = await makeOrganization(
+      store,
+      config,
+      name,
+      undefined,
+      () => now() - aWhile,
+    )
     return { organization, identity, token: await tokenOf(identity) }
   }
 
   function bind(identityUid: string, role: string, group: string): Promise<void> {
     const binding = create(RoleBindingSchema, { identityUid, roleUid: builtInRole(role).uid })
-    const facts = { uid: newChildUid(group, randomBytes), now: now() }
+    const facts = { uid: newChildUid(group, last, randomBytes), now: now() }
     return store.write(() => createEntry(roleBindings, binding, facts))
   }
 
   async function addIdentity(group: string, role?: string, at = group): Promise<Person> {
     const identity = await store.write(function* () {
-      const uid = group === '' ? newRootUid(randomBytes) : newChildUid(group, randomBytes)
+      const uid = group === '' ? newRootUid(randomBytes) : newChildUid(group, last, randomBytes)
       yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), { uid, now: now() })
       return uid
     })
@@ -147,13 +157,16 @@ export async function startPlatform(
 
   async function addRole(group: string, capabilities: (keyof typeof Capability)[]) {
     const person = await addIdentity(group)
-    const role = newChildUid(group, randomBytes)
+    const role = newChildUid(group, last, randomBytes)
     const numbers = capabilities.map((name) => Capability[name])
     await store.write(function* () {
       const draft = create(RoleSchema, { name: `test ${role.slice(-16)}`, capabilities: numbers })
       yield* createEntry(roles, draft, { uid: role, now: now() })
       const binding = create(RoleBindingSchema, { identityUid: person.identity, roleUid: role })
-      yield* createEntry(roleBindings, binding, { uid: newChildUid(group, randomBytes), now: now() })
+      yield* createEntry(roleBindings, binding, {
+        uid: newChildUid(group, last, randomBytes),
+        now: now(),
+      })
     })
     return { ...person, role }
   }

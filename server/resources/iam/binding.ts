@@ -20,5 +20,6 @@ export function* bindRole(
     where identity = ${identityUid} and parent = ${group} and role = ${roleUid}`)
   if (held) return
   const binding = create(RoleBindingSchema, { identityUid, roleUid })
-  yield* createEntry(roleBindings, binding, { uid: newChildUid(group, random), now: now() })
+  const time = now()
+  yield* createEntry(roleBindings, binding, { uid: newChildUid(group, time, random), now: time })
 }

@@ -40,7 +40,8 @@ export function groupAccessRequestsService(surroundings: Surroundings) {
         const group = parentOf(uid)
         yield* requireGivable(grants, group, roleUid, 'role_uid')
         const binding = create(RoleBindingSchema, { identityUid: identity as string, roleUid })
-        const facts = { uid: newChildUid(group, random), now: now() }
+        const time = now()
+        const facts = { uid: newChildUid(group, time, random), now: time }
         yield* createIn(group, roleBindings, binding, facts, 'the person has this role in this group already')
         yield* removeEntry(groupAccessRequests, uid)
         return yield* readReply(roleBindings, facts.uid, call.form)

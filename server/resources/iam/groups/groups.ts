@@ -70,8 +70,9 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
     if (depthOf(parent) >= deepest) {
       throw failedPrecondition('TREE_TOO_DEEP', `groups can lie at most ${deepest} levels deep`)
     }
-    const uid = newChildUid(parent, random)
-    yield* createIn(parent, groups, draft(call), { uid, now: now() })
+    const time = now()
+    const uid = newChildUid(parent, time, random)
+    yield* createIn(parent, groups, draft(call), { uid, now: time })
     return yield* readReply(groups, uid, call.form)
   }
 
@@ -85,7 +86,8 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
 
   function* requestAccess(organization: string, identity: string): Work<void> {
     const request = create(GroupAccessRequestSchema)
-    const facts = { uid: newChildUid(organization, random), now: now(), columns: [identity] }
+    const time = now()
+    const facts = { uid: newChildUid(organization, time, random), now: time, columns: [identity] }
     try {
       yield* createEntry(groupAccessRequests, request, facts)
     } catch (error) {

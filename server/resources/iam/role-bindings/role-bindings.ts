@@ -57,13 +57,14 @@ export function roleBindingsService(surroundings: Surroundings) {
         const grants = yield* admit(call.demand, true)
         const { parent } = call.request
         const drafts = draftsOf(call.request)
+        const time = now()
         const uids: string[] = []
         for (const [at, draft] of drafts.entries()) {
-          const uid = newChildUid(parent, random)
+          const uid = newChildUid(parent, time, random)
           const field = `requests[${at}].role_binding.`
           yield* requireAllowed(grants, parent, draft, field)
           const isThere = `${field.slice(0, -1)}: ${conflict()}`
-          yield* createIn(parent, roleBindings, draft, { uid, now: now() }, isThere)
+          yield* createIn(parent, roleBindings, draft, { uid, now: time }, isThere)
           uids.push(uid)
         }
         const rows = yield* readAll(uids, call.form)

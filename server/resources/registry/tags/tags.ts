@@ -38,8 +38,8 @@ export function tagsService(surroundings: Surroundings) {
   function* put(repo: string, draft: Tag): Work<string> {
     const known = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
     if (known) return yield* move(known[0] as string, draft)
-    const uid = newChildUid(repo, random)
     const time = now()
+    const uid = newChildUid(repo, time, random)
     yield* createIn(repo, tags, draft, { uid, now: time }, 'another has just created this tag; try again')
     yield noteMove(uid, time, draft.digest)
     return uid

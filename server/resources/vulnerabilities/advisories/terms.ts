@@ -98,5 +98,5 @@ function stateOf(
   return [low, high]
 }
 
-/** The number of an advisory: the last segment of a uid is random enough. */
+/** The number of an advisory, from the last segment of its uid: that two have the same is rare, and does no harm. */
 export const numberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)

@@ -37,8 +37,8 @@ export function* createAdvisory(
   draft: Advisory,
   origin = '',
 ): Work<string> {
-  const uid = newChildUid(group, random)
   const time = now()
+  const uid = newChildUid(group, time, random)
   const advisory = create(AdvisorySchema, {
     ...draft,
     uid,
@@ -109,7 +109,7 @@ export function* withdrawAdvisory({ now }: Setting, uid: string): Work<void> {
 /** Events lie below their advisory. */
 function settleEvents(advisory: Advisory, now: number, random: Setting['random']): void {
   for (const event of advisory.events) {
-    event.uid ||= newChildUid(advisory.uid, random)
+    event.uid ||= newChildUid(advisory.uid, now, random)
     event.createTime ??= timestampFromMs(now)
   }
 }
