@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { rawClient } from '@stemma/server/testing/raw-http.ts'
 import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { ForeignIssuer } from './foreign-issuer.ts'
@@ -114,6 +115,19 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal((await post('{}', 'application/json')).status, 415)
     const long = `grant_type=${grantType}&subject_token=${'x'.repeat(100_000)}`
     assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
+  })
+
+  test('answers what announces no form', async () => {
+    const client = await rawClient(Number(new URL(platform.url).port))
+    for (const type of ['application/x-www-form-urlencoded', 'application/json', '']) {
+      const said = type && `content-type: ${type}\r\n`
+      for (const path of ['/oauth/token', '/oauth/token/revocation', '/oauth/device/auth']) {
+        client.send(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${said}\r\n`)
+        const { status } = await client.answer()
+        assert.ok(status >= 400 && status < 500, `${path} ${type} ${status}`)
+      }
+    }
+    client.close()
   })
 
   test('makes who fails too often wait', async () => {

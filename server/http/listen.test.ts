@@ -270,6 +270,14 @@ describe('limits', () => {
     assert.equal((await client.rest()).length, 0)
   })
 
+  test('a request that announces no body is answered, and so is the next', async () => {
+    const client = await connect(await openDoor())
+    for (const more of ['', 'Content-Type: application/json\r\n', '', 'Expect: 100-continue\r\n']) {
+      client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\n${more}\r\n`)
+      assert.equal((await client.answer()).status, 200, more)
+    }
+  })
+
   test('a body of 1 MiB is fine', async () => {
     const client = await connect(await openDoor())
     client.send(post(groups, '{}'.padEnd(1024 * 1024)))

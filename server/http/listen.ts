@@ -156,6 +156,8 @@ function openHttp(
     keepAliveTimeout: keepAlive,
     connectionsCheckingInterval: checkEvery,
     requireHostHeader: false,
+    // What announces no body has ended before anybody reads it.
+    optimizeEmptyRequests: true,
   })
   const refuser = openRefuser({ errorDomain, linger, onStray })
   const handle = (incoming: IncomingMessage, response: ServerResponse) => {

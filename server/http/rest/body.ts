@@ -25,6 +25,7 @@ export async function readJsonText(request: IncomingMessage, response: ServerRes
 const unsupported = () => malformed('the body must be JSON, sent with Content-Type: application/json', 415)
 
 export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
+  if (request.readableEnded) return ''
   if (announced(request) > largestBody) throw oversized()
   if (isHeldBack(request)) invite(request, response)
   const chunks: Buffer[] = []
