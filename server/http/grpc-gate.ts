@@ -65,9 +65,10 @@ export function openGate(
     const requestId = requestIdOf(headers)
     headers['x-request-id'] = requestId
     const stream = guard(plain, requestId)
+    const path = headers[':path'] ?? ''
+    const method = methodAt(path)
     try {
       if (!isGrpc(headers)) throw malformed('HTTP/2 carries gRPC only; use HTTP/1.1 for REST', 415)
-      const method = methodAt(headers[':path'] ?? '')
       const timeout = timeoutOf(headers['grpc-timeout'], longest(method))
       if (!method) watch(stream)
       else if (headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
@@ -77,7 +78,7 @@ export function openGate(
       refuse(stream, error as StatusError, isGrpc(headers)) // nothing else is thrown here
       return
     }
-    const prepared = prepare(headers[':path'] ?? '')
+    const prepared = method ? undefined : prepare(path)
     if (!prepared) pass(stream, headers, flags)
     else
       prepared.then(

@@ -12,7 +12,6 @@ import type {
 } from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
-import { HealthImplementation } from 'grpc-health-check'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
 import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
 import type { Soon } from '../aip/soon.ts'
@@ -72,8 +71,6 @@ export function openGrpc<E extends Endpoint>({
 }: GrpcOptions<E>): GrpcDoor {
   const server = new Server(options)
   const byService = Map.groupBy(endpoints, ({ method }) => method.desc.parent)
-  const health = new HealthImplementation()
-  const healthNames = ['', ...[...byService.keys()].map(({ typeName }) => typeName)]
 
   function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Soon<void> {
     const read = () => decode(endpoint.method, call.request)
@@ -122,29 +119,45 @@ export function openGrpc<E extends Endpoint>({
       for (const { method } of members) methods.set(pathOf(service, method), method)
     }
   }
-  health.addToServer(server)
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const methodAt = (path: string) => methods.get(path)
   const gate = openGate(server, { errorDomain, onStray, stall, longest, methodAt, prepare })
-  let reflection: Promise<void> | undefined
+  const services = [...byService.keys()]
+  const loading = new Map<string, Promise<void>>()
+  let isServing = true
+  let tellHealth: ((isServing: boolean) => void) | undefined
 
-  /** What few ask for takes more memory than all else of gRPC. */
+  /** What comes with gRPC takes more memory than all else of it, so it is loaded for the first who asks. */
+  const extras: Record<string, () => Promise<void>> = {
+    async '/grpc.health.'() {
+      const { addHealth } = await import('./health.ts')
+      const names = services.map(({ typeName }) => typeName)
+      tellHealth = addHealth(server, names)
+      tellHealth(isServing)
+    },
+    async '/grpc.reflection.'() {
+      const { addReflection } = await import('./reflection.ts')
+      addReflection(server, services)
+    },
+  }
+
   function prepare(path: string): Promise<void> | undefined {
-    if (!path.startsWith('/grpc.reflection.')) return undefined
-    reflection ??= import('./reflection.ts').then(({ addReflection }) =>
-      addReflection(server, [...byService.keys()]),
-    )
-    return reflection
+    const name = Object.keys(extras).find((start) => path.startsWith(start))
+    const load = name === undefined ? undefined : extras[name]
+    if (name === undefined || !load) return undefined
+    const loaded = loading.get(name) ?? load()
+    loading.set(name, loaded)
+    // Whoever asks later tries again.
+    loaded.catch(() => loading.delete(name))
+    return loaded
   }
 
-  function setServing(isServing: boolean): void {
-    for (const name of healthNames) health.setStatus(name, isServing ? 'SERVING' : 'NOT_SERVING')
-  }
-
-  setServing(true)
   return {
     takeSocket: (socket) => injector.injectConnection(socket),
-    setServing,
+    setServing(now) {
+      isServing = now
+      tellHealth?.(now)
+    },
     async drain() {
       gate.drain()
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
