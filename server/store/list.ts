@@ -81,10 +81,10 @@ function* readJoined(table: Table, listing: Listing, parts: readonly Part[]): Wo
     where,
     totalOf(table, part, filters),
   )
-  const [text, bytes, stale, total] = joined as [string | null, number, number, number] // as selected
-  if (stale > 0) return undefined
+  const [text, bytes, total] = joined as [string | null, number, number] // as selected
+  if (text?.includes(staleMark)) return undefined
   const rows = text === null ? [] : { text, size: bytes }
-  return { rows, next: beyond && last?.slice(4), total }
+  return { rows, next: beyond && last?.slice(3), total }
 }
 
 /** A page of a list that is read to its end. It has no total, which with filters would be counted for each. */
@@ -232,8 +232,7 @@ const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
 
 /**
- * A row with the text, its length, how many rows it lacks, and the total; then the keys of the last row on the page,
- * and of the one beyond it.
+ * A row with the text, its length and the total; then the keys of the last row on the page, and of the one beyond it.
  */
 function selectJoined(
   table: Table,
@@ -248,15 +247,18 @@ function selectJoined(
   const pieces = remember(keys, () => {
     const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
     const nulls = raw(order.map(() => 'null').join(', '))
-    return sql`select string_agg(leaving, ','), octet_length(string_agg(leaving, ',')), count(*) - count(leaving),
-        ${total}, ${nulls} from (select ${table.leaving(form)} as leaving ${rows} ${pageOf(size, 0)}) page
-      union all select null, null, null, null, ${columnsOf(order)}
+    const leaving = sql`coalesce(${table.leaving(form)}, ${raw(`'${staleMark}'`)})`
+    return sql`select string_agg(leaving, ','), octet_length(string_agg(leaving, ',')), ${total}, ${nulls}
+        from (select ${leaving} as leaving ${rows} ${pageOf(size, 0)}) page
+      union all select null, null, null, ${columnsOf(order)}
         from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces
   })
   return { pieces, values: [...total.values, ...where.values, ...where.values] }
 }
 
 const joinedSite = {}
+/** Stands for a row whose JSON is of another shape: no JSON holds this character. */
+const staleMark = '\u0001'
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>
