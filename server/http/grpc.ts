@@ -142,9 +142,8 @@ export function openGrpc<E extends Endpoint>({
   }
 
   function prepare(path: string): Promise<void> | undefined {
-    const name = Object.keys(extras).find((start) => path.startsWith(start))
-    const load = name === undefined ? undefined : extras[name]
-    if (name === undefined || !load) return undefined
+    const [name = '', load] = Object.entries(extras).find(([start]) => path.startsWith(start)) ?? []
+    if (!load) return undefined
     const loaded = loading.get(name) ?? load()
     loading.set(name, loaded)
     // Whoever asks later tries again.

@@ -63,24 +63,19 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
 
 /**
  * A page of JSON that one index has, in one statement: its rows come as one text, which is cheaper to take than many,
- * and its total with them. Undefined where it takes more, as it does if some of the JSON is of another shape.
+ * and its total with them. Undefined where it takes more, as it does if some of the JSON is of another shape, and
+ * where the index would have to be passed over, which the statement does twice.
  */
 function* readJoined(table: Table, listing: Listing, parts: readonly Part[]): Work<Page | undefined> {
   const { order, filters, skip, size, form } = listing
   const [part, ...others] = parts
-  if (!part || others.length > 0 || skip > 0 || order.length > 2) return undefined
-  if (form.kind !== 'json' || !limits.includes(size + 1) || isPassed(part, listing)) return undefined
+  if (!part || part.kind === 'points' || others.length > 0 || filters.length > 0) return undefined
+  if (skip > 0 || order.length > 2 || isPassed(part, listing)) return undefined
+  if (form.kind !== 'json' || !limits.includes(size + 1)) return undefined
   const way = clearWayOf(table, part, listing)
   if (!way) return undefined
   const where = rowsOf(part, listing, way)
-  const [joined, last, beyond] = yield selectJoined(
-    table,
-    form,
-    order,
-    size,
-    where,
-    totalOf(table, part, filters),
-  )
+  const [joined, last, beyond] = yield selectJoined(table, form, order, size, where, totalOf(table, part))
   const [text, bytes, total] = joined as [string | null, number, number] // as selected
   if (text?.includes(staleMark)) return undefined
   const rows = text === null ? [] : { text, size: bytes }
@@ -144,23 +139,22 @@ function* sumTallies(table: Table, parts: readonly Part[], counts: Map<string, C
 function* countRows(table: Table, parts: readonly Part[], filters: readonly Sql[]): Work<number> {
   let total = 0
   for (const some of chunks(parts, partsInAStatement)) {
-    const totals = some.map((part) => totalOf(table, part, filters))
-    const [row] = yield sql`select ${join(totals, ' + ')}`
+    const counts = some.map(
+      (part) =>
+        sql`(select count(*) from ${raw(table.name)} where ${join([withinRoot(part), ...filters], ' and ')})`,
+    )
+    const [row] = yield sql`select ${join(counts, ' + ')}`
     total += row?.[0] as number
   }
   return total
 }
 
 /** How many rows a part has, as an expression. */
-function totalOf(table: Table, part: Part, filters: readonly Sql[]): Sql {
-  const rows = raw(table.name)
-  if (filters.length > 0 || part.kind === 'points')
-    return sql`(select count(*) from ${rows} where ${join([withinRoot(part), ...filters], ' and ')})`
-  const { kind, uid } = part
+function totalOf(table: Table, { kind, uid }: Wide): Sql {
   if (kind === 'children') return sumOf('children', table, uid)
   const below = sumOf('subtree', table, uid)
   if (kind === 'below' || !table.isAtPlaces) return below
-  return sql`${below} + (select count(*) from ${rows} where uid = ${uid})`
+  return sql`${below} + (select count(*) from ${raw(table.name)} where uid = ${uid})`
 }
 
 const sumOf = (counted: keyof Count, { name }: Table, place: string) =>

@@ -25,7 +25,7 @@ export function weave(site: unknown, parts: readonly Pieces[], textAround: () =>
   return known.pieces
 }
 
-/** What was put together for these keys, the first of which says what it is. */
+/** What was put together for these keys, the first of which says what it is. Pieces among them are never too many. */
 export function remember(keys: readonly unknown[], putTogether: () => Pieces): Pieces {
   let known = sites
   for (const key of keys) known = follow(known, key)
