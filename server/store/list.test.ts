@@ -102,7 +102,7 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (place)
   test('below a group both ways lead to the same pages: along the order, and by sorting', async () => {
     const nodes = twoGroups()
     await plant(store, nodes)
-    const [, large, small] = nodes as [Node, Node, Node]
+    const [{ uid: root }, large, small] = nodes as [Node, Node, Node]
     const leaves = nodes.slice(3).map(({ uid }): Region => ({ kind: 'tree', uid }))
     const together: Region[] = [large, small].map(({ uid }) => ({ kind: 'below', uid }))
     for (const order of ordersOfTwo) {
@@ -112,7 +112,7 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (place)
     }
     const [byName = []] = ordersOfTwo
     await compare(store, nodes, { regions: leaves, order: byName, size: 7 }, texts)
-    await compare(store, nodes, { regions: together.slice(0, 1), order: byName, size: 10 }, texts)
+    await compare(store, nodes, { regions: [{ kind: 'tree', uid: root }], order: byName, size: 10 }, texts)
     for (const [way, pattern] of Object.entries(ways)) {
       assert.ok(
         [...texts].some((text) => pattern.test(text)),
@@ -245,13 +245,16 @@ function compareNodes(order: readonly Term[], a: Node, b: Node): number {
   return 0
 }
 
-/** The rows of these tests keep their uid as JSON, under an empty shape; a few under another, as bytes. */
+/** Characters of two, three and four bytes. */
+const wide = 'é€😀'
+
+/** The rows of these tests keep their uid and these as JSON, under an empty shape; a few under another, as bytes. */
 const form = { kind: 'json', shape: '' } as const
 
 function uidsOf({ rows }: Run): string[] {
-  if (Array.isArray(rows)) return rows.map((row) => Buffer.from(row).toString())
-  assert.equal(rows.size, Buffer.byteLength(rows.text))
-  return rows.text.split(',')
+  const text = Array.isArray(rows) ? rows.map((row) => Buffer.from(row).toString()).join() : rows.text
+  if (!Array.isArray(rows)) assert.equal(rows.size, Buffer.byteLength(text))
+  return text === '' ? [] : text.replaceAll(wide, '').split(',')
 }
 
 /** With and without its total and the indexes of places, which must make no difference to its rows. */
@@ -275,7 +278,7 @@ function* recorded<T>(work: Work<T>, texts: Set<string>): Work<T> {
   return step.value
 }
 
-/** Each row's JSON is its uid. A tree that is tried again, as fast-check does to find a smaller one, replaces the last. */
+/** A tree that is tried again, as fast-check does to find a smaller one, replaces the last. */
 function plant(store: Store, nodes: readonly Node[]): Promise<void> {
   const root = (nodes[0] as Node).uid
   return store.write(function* () {
@@ -287,7 +290,7 @@ function plant(store: Store, nodes: readonly Node[]): Promise<void> {
       above.pop()
       const entry = { uid, root, name, parent: above.at(-1) ?? null, columns: [] }
       const shape = update_time % 37 === 0 ? 'old' : ''
-      const stored = { proto: Buffer.from(uid), json: shape || uid, shape }
+      const stored = { proto: Buffer.from(uid), json: shape || uid + wide, shape }
       const times = { createTime: create_time, updateTime: update_time }
       yield* insertEntry(groups, { ...entry, ...stored, ...times }, above)
     }

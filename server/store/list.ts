@@ -242,7 +242,8 @@ function selectJoined(
     const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
     const nulls = raw(order.map(() => 'null').join(', '))
     const leaving = sql`coalesce(${table.leaving(form)}, ${raw(`'${staleMark}'`)})`
-    return sql`select string_agg(leaving, ','), octet_length(string_agg(leaving, ',')), ${total}, ${nulls}
+    const text = raw("string_agg(leaving, ',')")
+    return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
         from (select ${leaving} as leaving ${rows} ${pageOf(size, 0)}) page
       union all select null, null, null, ${columnsOf(order)}
         from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces

@@ -106,8 +106,10 @@ export function* changePostings(
   yield* addPostings(segment, [{ number, hashes: come }])
 
   function* takeOut(term: number, place: number, numbers: Float64Array): Work<void> {
-    const others = [...numbers].filter((other) => other !== number)
-    if (others.length === numbers.length) return
+    // One of them, should two advisories have the same number.
+    const at = numbers.indexOf(number)
+    if (at < 0) return
+    const others = [...numbers].toSpliced(at, 1)
     const where = sql`where term = ${term} and segment = ${place}`
     if (others.length === 0) yield sql`delete from advisory_postings ${where}`
     else
