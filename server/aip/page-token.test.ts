@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { anyUid } from '../testing/arbitraries.ts'
 import { StatusError } from './errors.ts'
 import type { PageKey, PageKeys, Query } from './page-token.ts'
-import { fingerprintOf, openPageSeals, openPageToken, sealPageToken } from './page-token.ts'
+import { fingerprintOf, newPageKid, openPageSeals, openPageToken, sealPageToken } from './page-token.ts'
 
 const now = Date.UTC(2026, 5, 1)
 const day = 24 * 60 * 60 * 1000
@@ -63,6 +63,15 @@ describe('a page token', () => {
     for (const letter of ['a', '\u0001', '"', '😀']) {
       const longest = [letter.repeat(255), deepest]
       assert.deepEqual(open(seal(keys, longest)), longest)
+    }
+  })
+
+  test('never begins with a dash, whatever the name of its key', () => {
+    for (let first = 0; first < 256; first++) {
+      const kid = newPageKid((size) => Buffer.alloc(size, first))
+      const token = seal(ringOf({ ...newKey(), kid }))
+      assert.match(token, /^[A-Za-z0-9_]/)
+      assert.equal(kid.length, 16)
     }
   })
 

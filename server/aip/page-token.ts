@@ -29,6 +29,13 @@ const shortEnough = 128
 const freshFor = 60 * 1000
 const mostFresh = 500
 
+/** A token begins with it. With a dash, programs would take what they are given for an option. */
+export function newPageKid(random: RandomBytes): string {
+  const bytes = Buffer.from(random(kidSize))
+  bytes.writeUInt8(bytes.readUInt8() & 0x7f)
+  return bytes.toString('hex')
+}
+
 /** What is short stands for itself. */
 export function fingerprintOf(parts: unknown): string {
   const text = JSON.stringify(parts)

@@ -4,6 +4,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { PageKey, PageKeys } from '../aip/page-token.ts'
+import { newPageKid } from '../aip/page-token.ts'
 import type { Store } from '../store/db.ts'
 import { raw, sql } from '../store/sql.ts'
 import type { Secret } from './secret.ts'
@@ -178,7 +179,7 @@ const insertKey = (kid: string, purpose: Purpose, wrapped: Uint8Array, time: num
 const makeKey: Record<Purpose, () => Promise<{ kid: string; plain: Buffer }>> = {
   sign: () => makeSigningKey(signingAlgorithm),
   id: () => makeSigningKey(idTokenAlgorithm),
-  page: async () => ({ kid: randomBytes(8).toString('hex'), plain: randomBytes(32) }),
+  page: async () => ({ kid: newPageKid(randomBytes), plain: randomBytes(32) }),
 }
 
 async function makeSigningKey(algorithm: string) {
