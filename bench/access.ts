@@ -89,20 +89,20 @@ function plant(store: Store, above: number): Promise<{ identity: string; deepest
   const now = Date.now()
   return store.write(function* () {
     const line = [newRootUid(randomBytes)]
-    while (line.length < depth) line.push(newChildUid(line.at(-1) ?? '', Date.now(), randomBytes))
+    while (line.length < depth) line.push(newChildUid(line.at(-1) ?? '', now, randomBytes))
     const [root = ''] = line
     for (const uid of line) yield* createEntry(groups, create(GroupSchema, { name: 'group' }), { uid, now })
-    const identity = newChildUid(root, Date.now(), randomBytes)
+    const identity = newChildUid(root, now, randomBytes)
     yield* createEntry(identities, create(IdentitySchema, { name: 'caller' }), { uid: identity, now })
     for (let at = 0; at < bindings; at++) {
       let place = at < above ? line[at] : undefined
       if (place === undefined) {
-        place = newChildUid(root, Date.now(), randomBytes)
+        place = newChildUid(root, now, randomBytes)
         yield* createEntry(groups, create(GroupSchema, { name: 'beside' }), { uid: place, now })
       }
       const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
       const binding = create(RoleBindingSchema, { identityUid: identity, roleUid })
-      yield* createEntry(roleBindings, binding, { uid: newChildUid(place, Date.now(), randomBytes), now })
+      yield* createEntry(roleBindings, binding, { uid: newChildUid(place, now, randomBytes), now })
     }
     return { identity, deepest: line.at(-1) ?? '' }
   })

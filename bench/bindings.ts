@@ -52,7 +52,7 @@ function plantBindings(store: Store, organization: string): Promise<void> {
   const now = Date.now()
   return store.write(function* () {
     for (let at = 0; at < count; at++) {
-      const identityUid = newChildUid(organization, Date.now(), randomBytes)
+      const identityUid = newChildUid(organization, now, randomBytes)
       const identity = create(IdentitySchema, {
         name: `robot-${at}`,
         relationship: {
@@ -67,7 +67,7 @@ function plantBindings(store: Store, organization: string): Promise<void> {
       const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
       const binding = create(RoleBindingSchema, { identityUid, roleUid })
       yield* createEntry(roleBindings, binding, {
-        uid: newChildUid(organization, Date.now(), randomBytes),
+        uid: newChildUid(organization, now, randomBytes),
         now,
       })
     }

@@ -87,8 +87,9 @@ async function storeRate(store: Store, organization: string, together: number): 
 
 function makeGroup(store: Store, organization: string) {
   const draft = create(GroupSchema, { name: 'made-by-the-bench', description: 'One of many.' })
+  const now = Date.now()
   return store.write(() =>
-    createEntry(groups, draft, { uid: newChildUid(organization, Date.now(), randomBytes), now: Date.now() }),
+    createEntry(groups, draft, { uid: newChildUid(organization, now, randomBytes), now }),
   )
 }
 

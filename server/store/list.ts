@@ -1,24 +1,26 @@
 // Pages of rows in any documented order, with exact totals. A list reads a set of regions that do not
 // overlap; each region has an index that yields its rows in order, and the engine merges those of several.
-
-import { remember } from './pieces.ts'
+import type { Joined } from './joined-page.ts'
+import { readJoined } from './joined-page.ts'
 import type { Part, Region, Selection, Term, Way, Wide } from './region-sql.ts'
 import {
   chunks,
+  clearWayOf,
   columnsOf,
   isPassed,
   isRange,
-  isRoot,
+  isWalked,
   orderBy,
   partsOf,
   rootOf,
   rowsOf,
+  usualSizes,
   withinRoot,
 } from './region-sql.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
 import type { Form, Leaving, Table } from './table.ts'
-import { readBytes, stampOf } from './table.ts'
+import { readBytes } from './table.ts'
 import type { Count } from './tally.ts'
 import { readTally } from './tally.ts'
 import type { Work } from './work.ts'
@@ -38,15 +40,12 @@ export type Run = {
   next: Value[] | undefined
 }
 
-/** The JSON of all rows with commas between them, and its length in bytes. */
-export type Joined = { text: string; size: number }
-
 export type Page = Run & { total: number }
 
 const partsInAStatement = 40
 const pointsInAStatement = 1024
-/** Limits are written into the text (a bound one is slow), so only a few different ones are used. */
-const limits = [11, 51, 101, 201]
+/** More than each of the usual sizes, to see whether there are more. */
+const limits = usualSizes.map((size) => size + 1)
 
 export function* readPage(table: Table, listing: Listing): Work<Page> {
   const { filters, skip, size } = listing
@@ -59,27 +58,6 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   if (skip >= total || size === 0) return { rows: [], next: undefined, total }
   const run = yield* runOf(table, listing, parts, counts)
   return { ...run, total }
-}
-
-/**
- * A page of JSON that one index has, in one statement: its rows come as one text, which is cheaper to take than many,
- * and its total with them. Undefined where it takes more, as it does if some of the JSON is of another shape, and
- * where the index would have to be passed over, which the statement does twice.
- */
-function* readJoined(table: Table, listing: Listing, parts: readonly Part[]): Work<Page | undefined> {
-  const { order, filters, skip, size, form } = listing
-  const [part, ...others] = parts
-  if (!part || part.kind === 'points' || others.length > 0 || filters.length > 0) return undefined
-  if (skip > 0 || order.length > 2 || isPassed(part, listing)) return undefined
-  if (form.kind !== 'json' || !limits.includes(size + 1)) return undefined
-  const way = clearWayOf(table, part, listing)
-  if (!way) return undefined
-  const where = rowsOf(part, listing, way)
-  const [joined, last, beyond] = yield selectJoined(table, form, order, size, where, totalOf(table, part))
-  const [text, bytes, total] = joined as [string | null, number, number] // as selected
-  if (text?.includes(staleMark)) return undefined
-  const rows = text === null ? [] : { text, size: bytes }
-  return { rows, next: beyond && last?.slice(3), total }
 }
 
 /** A page of a list that is read to its end. It has no total, which with filters would be counted for each. */
@@ -149,17 +127,6 @@ function* countRows(table: Table, parts: readonly Part[], filters: readonly Sql[
   return total
 }
 
-/** How many rows a part has, as an expression. */
-function totalOf(table: Table, { kind, uid }: Wide): Sql {
-  if (kind === 'children') return sumOf('children', table, uid)
-  const below = sumOf('subtree', table, uid)
-  if (kind === 'below' || !table.isAtPlaces) return below
-  return sql`${below} + (select count(*) from ${raw(table.name)} where uid = ${uid})`
-}
-
-const sumOf = (counted: keyof Count, { name }: Table, place: string) =>
-  sql`(select coalesce(sum(${raw(counted)}), 0) from tally where kind = ${name} and place = ${place})`
-
 /** More than `size` rows where there are more: the stored form, then the values of the order's columns. */
 function* readRows(
   table: Table,
@@ -207,16 +174,6 @@ function wayOf(
   return costOfSorting * inside * inside <= rows * around ? 'sort' : 'walk'
 }
 
-/** Undefined where the tally has to tell. */
-function clearWayOf(table: Table, part: Part, { order, filters }: Selection): Way | undefined {
-  if (!isWalked(part, table) || order[0]?.column === 'uid') return 'place'
-  return filters.length > 0 || (isRange(part) && isRoot(part.uid)) ? 'walk' : undefined
-}
-
-/** Whether it has no index of its own for an order. */
-const isWalked = (part: Part, table: Table): part is Wide =>
-  isRange(part) || (part.kind === 'children' && !table.isOrderedInPlace)
-
 /** Measured on both engines: a row that is fetched and sorted, against an entry of an index that is passed. */
 const costOfSorting = 8
 
@@ -224,36 +181,6 @@ const costOfSorting = 8
 const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql, limit: number) =>
   sql`select ${table.leaving(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
-
-/**
- * A row with the text, its length and the total; then the keys of the last row on the page, and of the one beyond it.
- */
-function selectJoined(
-  table: Table,
-  form: Form,
-  order: readonly Term[],
-  size: number,
-  where: Sql,
-  total: Sql,
-): Sql {
-  const keys: unknown[] = [joinedSite, table.name, stampOf(form), size, where.pieces, total.pieces]
-  for (const { column, descending } of order) keys.push(column, descending)
-  const pieces = remember(keys, () => {
-    const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
-    const nulls = raw(order.map(() => 'null').join(', '))
-    const leaving = sql`coalesce(${table.leaving(form)}, ${raw(`'${staleMark}'`)})`
-    const text = raw("string_agg(leaving, ',')")
-    return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
-        from (select ${leaving} as leaving ${rows} ${pageOf(size, 0)}) page
-      union all select null, null, null, ${columnsOf(order)}
-        from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces
-  })
-  return { pieces, values: [...total.values, ...where.values, ...where.values] }
-}
-
-const joinedSite = {}
-/** Stands for a row whose JSON is of another shape: no JSON holds this character. */
-const staleMark = '\u0001'
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>

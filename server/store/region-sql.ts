@@ -2,6 +2,7 @@
 // condition leaves the engine one index that yields the rows in order, with one bound at either end.
 import type { Sql, Value } from './sql.ts'
 import { among, join, raw, sql, tuple } from './sql.ts'
+import type { Table } from './table.ts'
 
 export type Region = { kind: 'tree' | 'below' | 'children' | 'point'; uid: string }
 export type Term = { column: string; descending: boolean }
@@ -35,6 +36,19 @@ export const isRange = (part: Part): part is Range => part.kind === 'tree' || pa
 
 /** By the index of a place in that order; by the organization's, which is walked; or whatever their order, to be sorted. */
 export type Way = 'place' | 'walk' | 'sort'
+
+/** Limits are written into the text (a bound one is slow), so only a few different ones are used. */
+export const usualSizes = [10, 50, 100, 200]
+
+/** Undefined where the tally has to tell. */
+export function clearWayOf(table: Table, part: Part, { order, filters }: Selection): Way | undefined {
+  if (!isWalked(part, table) || order[0]?.column === 'uid') return 'place'
+  return filters.length > 0 || (isRange(part) && isRoot(part.uid)) ? 'walk' : undefined
+}
+
+/** Whether it has no index of its own for an order. */
+export const isWalked = (part: Part, table: Table): part is Wide =>
+  isRange(part) || (part.kind === 'children' && !table.isOrderedInPlace)
 
 /** The rows of a part beyond the cursor. */
 export function rowsOf(part: Part, selection: Selection, way: Way): Sql {

@@ -39,6 +39,10 @@ export function* readTally(kind: string, places: readonly string[]): Work<Map<st
   return counts
 }
 
+/** One count of a place, as an expression. */
+export const tallied = (counted: keyof Count, kind: string, place: string): Sql =>
+  sql`(select coalesce(sum(${raw(counted)}), 0) from tally where kind = ${kind} and place = ${place})`
+
 /** The kinds that lie directly in a place, with how many there are. */
 export function* contentsOf(place: string): Work<{ kind: string; count: number }[]> {
   const rows = yield sql`select kind, sum(children) from tally where place = ${place}
