@@ -2,14 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import type { Registry as Figures } from 'prom-client'
 import { openPageSeals } from './aip/page-token.ts'
-import type { RandomBytes } from './aip/random.ts'
-import { pooled } from './aip/random.ts'
-import { attempt, then } from './aip/soon.ts'
 import { keyPaths } from './auth/discovery.ts'
 import { tendKeys } from './auth/keys.ts'
 import { makeSetUpLink } from './auth/login/set-up-link.ts'
 import { openAuthenticator } from './auth/tokens.ts'
+import type { AuthenticationOverrides } from './authentication.ts'
+import { openAuthentication, tendStates } from './authentication.ts'
 import type { Config } from './config.ts'
+import type { RandomBytes } from './crypto/random.ts'
+import { pooled } from './crypto/random.ts'
 import { clientAddress } from './http/client-address.ts'
 import type { PlainPaths } from './http/dispatch.ts'
 import { dispatch } from './http/dispatch.ts'
@@ -18,11 +19,9 @@ import { openGrpc } from './http/grpc.ts'
 import { listen } from './http/listen.ts'
 import { openRest } from './http/rest/rest.ts'
 import { openStreams } from './http/streams.ts'
-import type { IdentificationOverrides } from './identification.ts'
-import { openIdentification, tendStates } from './identification.ts'
 import type { Log } from './log.ts'
 import { referencePaths } from './reference/reference.ts'
-import { spokenStore } from './resources/spoken-store.ts'
+import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
@@ -31,12 +30,13 @@ import { endpointsOf } from './services.ts'
 import { openStore, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
+import { andThen, recover } from './wire/maybe-promise.ts'
 
 /** How long those whose streams were broken off have to hear of it, in milliseconds. */
 const lastWords = 1000
 
 /** What may differ in tests. */
-export type Overrides = IdentificationOverrides & { random?: RandomBytes; drainPatience?: number }
+export type Overrides = AuthenticationOverrides & { random?: RandomBytes; drainTimeout?: number }
 
 export type App = {
   port: number
@@ -58,12 +58,12 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
 }
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
-  const { now = Date.now, random = pooled(randomBytes), drainPatience = 30_000 } = overrides
+  const { now = Date.now, random = pooled(randomBytes), drainTimeout = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store)
   const pages = openPageSeals(keys.page, now, random)
-  const surroundings = { store: spokenStore(store), pages, now, random }
-  const identification = openIdentification(config, surroundings.store, keys, secret, log, overrides)
-  const endpoints = endpointsOf(surroundings, config, secret, identification)
+  const deps = { store: withStatusErrors(store), pages, now, random }
+  const authentication = openAuthentication(config, deps.store, keys, secret, log, overrides)
+  const endpoints = endpointsOf(deps, config, secret, authentication)
   const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, report)
@@ -92,7 +92,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     log.warn({ err }, 'keys could not be read again'),
   )
   const stopForgetting = tendStates(store, now, log)
-  const onRequest = dispatch(plain, identification.login, rest, addressOf)
+  const onRequest = dispatch(plain, authentication.login, rest, addressOf)
   const listener = await listen({
     port,
     hosts,
@@ -105,14 +105,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
 
   return {
     port: listener.port,
-    setUpLink: await makeSetUpLink(store, identification.states, config.authUrl),
+    setUpLink: await makeSetUpLink(store, authentication.states, config.authUrl),
     endpoints,
     async stop(isUrgent = false) {
       isDraining = true
       grpc.setServing(false)
       if (!isUrgent) await pause(config.drainDelay)
       const drained = Promise.all([listener.drain(), grpc.drain()])
-      await Promise.race([drained, pause(drainPatience)])
+      await Promise.race([drained, pause(drainTimeout)])
       streams.cut()
       await Promise.race([drained, pause(lastWords)])
       grpc.destroy()
@@ -129,8 +129,8 @@ function plainPaths(store: Store, registry: Figures, isDraining: () => boolean):
     '/healthz': () => text(200, 'ok\n'),
     '/readyz': () => {
       if (isDraining()) return text(503, 'draining\n')
-      return attempt(
-        () => then(store.query(sql`select 1`), () => text(200, 'ok\n')),
+      return recover(
+        () => andThen(store.query(sql`select 1`), () => text(200, 'ok\n')),
         () => text(503, 'the store cannot be reached\n'),
       )
     },

@@ -29,13 +29,14 @@ import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethods } from '@stemma/api/method.ts'
-import { issuerRuleOf } from './aip/issuer.ts'
 import { providerSecretPurpose } from './auth/login/provider-claims.ts'
-import type { Secret } from './auth/secret.ts'
-import { sealText } from './auth/secret.ts'
+import type { Authentication } from './authentication.ts'
+import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config.ts'
-import type { Identification } from './identification.ts'
+import type { Secret } from './crypto/secret.ts'
+import { sealText } from './crypto/secret.ts'
 import { authService } from './resources/auth/auth.ts'
+import type { Dependencies } from './resources/dependencies.ts'
 import { subscriptionsService } from './resources/events/subscriptions/subscriptions.ts'
 import { accountAssociationsService } from './resources/iam/account-associations/account-associations.ts'
 import { groupAccessRequestsService } from './resources/iam/group-access-requests/group-access-requests.ts'
@@ -48,8 +49,7 @@ import { rolesService } from './resources/iam/roles/roles.ts'
 import { pingOfV1, pingService } from './resources/ping/ping.ts'
 import { reposService } from './resources/registry/repos/repos.ts'
 import { tagsService } from './resources/registry/tags/tags.ts'
-import type { Surroundings } from './resources/surroundings.ts'
-import type { Ask } from './resources/v1/ask.ts'
+import type { Ask } from './resources/v1/call-v2.ts'
 import { subscriptionsOfV1 } from './resources/v1/events/subscriptions.ts'
 import { accountAssociationsOfV1 } from './resources/v1/iam/account-associations/account-associations.ts'
 import { groupInvitesOfV1 } from './resources/v1/iam/group-invites/group-invites.ts'
@@ -78,59 +78,59 @@ import { openCorridor } from './rpc/corridor.ts'
 
 /** One line for each service. */
 export function endpointsOf(
-  surroundings: Surroundings,
+  deps: Dependencies,
   config: Config,
   secret: Secret,
-  { sts, registration }: Pick<Identification, 'sts' | 'registration'>,
+  { sts, registration }: Pick<Authentication, 'sts' | 'registration'>,
 ): Endpoint[] {
   const rule = issuerRuleOf(config)
   const seal = (plain: string) => sealText(secret, providerSecretPurpose, plain)
   const served = [
-    serve(GroupsService, groupsService(surroundings, config)),
-    serve(GroupAccessRequestsService, groupAccessRequestsService(surroundings)),
-    serve(IdentitiesService, identitiesService(surroundings, rule)),
-    serve(RolesService, rolesService(surroundings)),
-    serve(RoleBindingsService, roleBindingsService(surroundings)),
-    serve(IdentityProvidersService, identityProvidersService(surroundings, rule, seal)),
-    serve(AccountAssociationsService, accountAssociationsService(surroundings)),
-    serve(GroupInvitesService, groupInvitesService(surroundings)),
-    serve(ReposService, reposService(surroundings)),
-    serve(TagsService, tagsService(surroundings)),
-    serve(AdvisoriesService, advisoriesService(surroundings, advisoryWriters(config))),
-    serve(SubscriptionsService, subscriptionsService(surroundings, rule)),
+    serve(GroupsService, groupsService(deps, config)),
+    serve(GroupAccessRequestsService, groupAccessRequestsService(deps)),
+    serve(IdentitiesService, identitiesService(deps, rule)),
+    serve(RolesService, rolesService(deps)),
+    serve(RoleBindingsService, roleBindingsService(deps)),
+    serve(IdentityProvidersService, identityProvidersService(deps, rule, seal)),
+    serve(AccountAssociationsService, accountAssociationsService(deps)),
+    serve(GroupInvitesService, groupInvitesService(deps)),
+    serve(ReposService, reposService(deps)),
+    serve(TagsService, tagsService(deps)),
+    serve(AdvisoriesService, advisoriesService(deps, advisoryWriters(config))),
+    serve(SubscriptionsService, subscriptionsService(deps, rule)),
     serve(SecurityTokenService, sts),
     serve(PingService, pingService),
     serve(PingOfV1, pingOfV1),
-    serve(Auth, { ...authService(surroundings), ...registration }),
+    serve(Auth, { ...authService(deps), ...registration }),
   ].flat()
   const ask = askOf(served)
-  const askWithReadme = (readme: string) => askOf(serve(ReposService, reposService(surroundings, readme)))
+  const askWithReadme = (readme: string) => askOf(serve(ReposService, reposService(deps, readme)))
   return [
     ...served,
     serve(Groups, groupsOfV1(ask)),
-    serve(Identities, identitiesOfV1(surroundings, ask)),
+    serve(Identities, identitiesOfV1(deps, ask)),
     serve(Roles, rolesOfV1(ask)),
     serve(RoleBindings, roleBindingsOfV1(ask)),
     serve(IdentityProviders, identityProvidersOfV1(ask)),
     serve(GroupAccountAssociations, accountAssociationsOfV1(ask)),
     serve(GroupInvites, groupInvitesOfV1(ask)),
     serve(Registry, {
-      ...reposOfV1(surroundings, ask, askWithReadme),
+      ...reposOfV1(deps, ask, askWithReadme),
       ...tagsOfV1(ask),
-      ...tagHistoryOfV1(surroundings),
+      ...tagHistoryOfV1(deps),
     }),
     serve(Advisories, {
-      ...advisoriesOfV1(surroundings, advisoryWriting(surroundings)),
+      ...advisoriesOfV1(deps, advisoryWriting(deps)),
       ...advisoryListOfV1(ask),
     }),
     serve(Subscriptions, subscriptionsOfV1(ask)),
   ].flat()
 }
 
-const advisoryWriting = (surroundings: Surroundings): AdvisoryWriting => ({
-  create: (group, draft) => createAdvisory(surroundings, group, draft),
-  revise: (uid, change) => reviseAdvisory(surroundings, uid, change),
-  withdraw: (uid) => withdrawAdvisory(surroundings, uid),
+const advisoryWriting = (deps: Dependencies): AdvisoryWriting => ({
+  create: (group, draft) => createAdvisory(deps, group, draft),
+  revise: (uid, change) => reviseAdvisory(deps, uid, change),
+  withdraw: (uid) => withdrawAdvisory(deps, uid),
 })
 
 /** Advisories as others read them. */

@@ -3,9 +3,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing } from './auth/keys.ts'
-import type { Secret } from './auth/secret.ts'
-import { makeSecret, secretFile } from './auth/secret.ts'
 import type { Config } from './config.ts'
+import type { Secret } from './crypto/secret.ts'
+import { makeSecret, secretFile } from './crypto/secret.ts'
 import type { Log } from './log.ts'
 import { subscriptions } from './resources/events/subscriptions/table.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
@@ -19,8 +19,8 @@ import { seedRoles } from './resources/iam/roles/built-in.ts'
 import { roles } from './resources/iam/roles/table.ts'
 import { repos } from './resources/registry/repos/table.ts'
 import { tags } from './resources/registry/tags/table.ts'
-import { renderAgain } from './resources/render-again.ts'
-import { indexAgain } from './resources/vulnerabilities/advisories/index-again.ts'
+import { rerenderRows } from './resources/rerender.ts'
+import { reindexAdvisories } from './resources/vulnerabilities/advisories/reindex.ts'
 import { advisories } from './resources/vulnerabilities/advisories/table.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
@@ -64,8 +64,8 @@ export async function prepareStore(
   store: Store,
 ): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
   const applied = await store.migrate(await loadMigrations())
-  for (const kind of kinds) await renderAgain(store, kind)
-  await indexAgain(store)
+  for (const kind of kinds) await rerenderRows(store, kind)
+  await reindexAdvisories(store)
   await seedRoles(store)
   const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
   return { keys: await openKeyRing(store, secret), secret, applied }

@@ -81,7 +81,7 @@ export function permissionDenied(permission: string, resource: string): StatusEr
 }
 
 /** Nobody gives what they do not hold. */
-export const cannotGive = (permission: string, resource: string) =>
+export const cannotDelegate = (permission: string, resource: string) =>
   new StatusError(
     Code.PERMISSION_DENIED,
     `nobody can give ${permission} on resource ${resource} without holding it there`,

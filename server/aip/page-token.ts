@@ -2,8 +2,8 @@
 // went on, never what its bearer may see.
 import type { CipherKey } from 'node:crypto'
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
+import type { RandomBytes } from '../crypto/random.ts'
 import { invalidField } from './errors.ts'
-import type { RandomBytes } from './random.ts'
 
 export type PageKey = { kid: string; secret: CipherKey; retired: boolean }
 export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefined }

@@ -1,6 +1,6 @@
 // A uid is a path: 40 hex digits for the root, then 16 for each segment below it.
 import { createHash } from 'node:crypto'
-import type { RandomBytes } from './random.ts'
+import type { RandomBytes } from '../crypto/random.ts'
 
 const rootLength = 40
 const segmentLength = 17

@@ -1,7 +1,7 @@
 // AWS bearers: a signed request to AWS that asks "who am I?", which only AWS can answer. Everything about it is
 // checked here; then it is sent on as it is, and what AWS says of its caller is believed.
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { fits } from '../aip/pattern.ts'
+import { fits } from '../claims/pattern.ts'
 
 export type AwsRequest = { path: string; headers: [string, string][] }
 export type AwsCaller = { account: string; arn: string; userId: string }

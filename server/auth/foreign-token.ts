@@ -2,7 +2,7 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import { StatusError, unauthenticated } from '../aip/errors.ts'
-import { hasTwins } from '../aip/json-members.ts'
+import { hasTwins } from '../claims/duplicate-members.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 
 export type Claims = JWTPayload & { iss: string; sub: string; aud: string | string[] }

@@ -1,8 +1,8 @@
 // The public keys of other issuers, found by their discovery documents and remembered for a while.
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { createLocalJWKSet } from 'jose'
-import type { IssuerRule } from '../aip/issuer.ts'
-import { isSpecial, issuerFault } from '../aip/issuer.ts'
+import type { IssuerRule } from '../claims/issuer.ts'
+import { isSpecial, issuerFault } from '../claims/issuer.ts'
 import type { Outbound } from './outbound.ts'
 import { OutboundError } from './outbound.ts'
 

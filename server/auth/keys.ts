@@ -5,9 +5,9 @@ import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { PageKey, PageKeys } from '../aip/page-token.ts'
 import { newPageKid } from '../aip/page-token.ts'
+import type { Secret } from '../crypto/secret.ts'
 import type { Store } from '../store/db.ts'
 import { raw, sql } from '../store/sql.ts'
-import type { Secret } from './secret.ts'
 
 export const signingAlgorithm = 'ES256'
 /** What every relying party understands (OpenID Connect Core, 15.1). */

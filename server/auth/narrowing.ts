@@ -1,7 +1,8 @@
 // What a token keeps its bearer to, where two say so: the one that was presented and the one that is asked for.
-import type { Narrowing } from '../aip/caller.ts'
+
 import { invalidField } from '../aip/errors.ts'
 import { isAtOrBelow, isUid } from '../aip/uid.ts'
+import type { Narrowing } from '../wire/caller.ts'
 
 const mostScopes = 100
 

@@ -1,6 +1,6 @@
 // Whether an identity recognises the claims of a token.
 import type { Identity, Identity_ClaimMatch } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { fits, matchesPattern } from '../aip/pattern.ts'
+import { fits, matchesPattern } from '../claims/pattern.ts'
 import type { Claims } from './foreign-token.ts'
 
 /** The claim that does not fit; undefined where all do. */

@@ -1,13 +1,13 @@
 // Refresh tokens: each is good for one use, which yields the next. One that comes a second time was stolen, or
 // its successor was, and ends all that came from the same sign-in.
 import { randomBytes } from 'node:crypto'
-import type { Narrowing } from '../aip/caller.ts'
-import { digestOf, isSame } from '../aip/digest.ts'
 import { invalidField, unauthenticated } from '../aip/errors.ts'
+import { digestOf, isSame } from '../crypto/digest.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
+import type { Narrowing } from '../wire/caller.ts'
 import type { KeyRing } from './keys.ts'
 import { signInSecond } from './login/states.ts'
 import { givenAudiences, mintToken, tokenLifetime } from './tokens.ts'

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
-import type { Caller, Narrowing } from '../aip/caller.ts'
 import { unauthenticated } from '../aip/errors.ts'
-import type { Soon } from '../aip/soon.ts'
 import { isUid } from '../aip/uid.ts'
+import type { Caller, Narrowing } from '../wire/caller.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { KeyRing } from './keys.ts'
 import { signingAlgorithm } from './keys.ts'
 
@@ -63,7 +63,7 @@ export async function mintToken(
 
 type Remembered = { authorization: string; caller: Caller; expires: number; kid: string }
 
-export type Authenticate = (authorization: string | undefined) => Soon<Caller>
+export type Authenticate = (authorization: string | undefined) => MaybePromise<Caller>
 
 /** Verifying a signature costs more than all the rest of a call, so headers are remembered until they expire. */
 export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {

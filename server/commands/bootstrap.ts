@@ -11,9 +11,9 @@ import {
 import type { States } from '../auth/login/states.ts'
 import { openStates } from '../auth/login/states.ts'
 import { mintToken } from '../auth/tokens.ts'
+import { peopleOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { readConfig } from '../config.ts'
-import { peopleOf } from '../identification.ts'
 import { createEntry } from '../resources/create.ts'
 import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'
@@ -70,14 +70,14 @@ export function makeOrganization(
   email?: string,
   now = Date.now,
 ): Promise<Made> {
-  const surroundings = { now, random: randomBytes }
+  const deps = { now, random: randomBytes }
   return store.write(function* () {
-    const organization = yield* foundOrganization(surroundings, name)
+    const organization = yield* foundOrganization(deps, name)
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
         : yield* vouchFor(peopleOf(now), config.authUrl, email, now())
-    yield* makeOwner(surroundings, organization, identity)
+    yield* makeOwner(deps, organization, identity)
     return { organization, identity }
   })
 }

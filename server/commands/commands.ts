@@ -49,7 +49,7 @@ export async function runCommand([name = 'help', ...args]: string[]): Promise<nu
   }
 }
 
-/** Faults of the surroundings that need no stack: the port is taken, the database does not answer. */
+/** Faults of the deps that need no stack: the port is taken, the database does not answer. */
 function explain(error: unknown): string {
   const { code, message, stack } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')

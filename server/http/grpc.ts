@@ -13,9 +13,10 @@ import type {
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import { internal, malformed, StatusError } from '../aip/errors.ts'
-import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
-import type { Soon } from '../aip/soon.ts'
-import { attempt, then } from '../aip/soon.ts'
+import type { Corridor, Envelope } from '../wire/envelope.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen, recover } from '../wire/maybe-promise.ts'
+import type { Reply } from '../wire/reply.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { Endpoint, OnStray } from './door.ts'
 import { longestOf } from './door.ts'
@@ -72,11 +73,11 @@ export function openGrpc<E extends Endpoint>({
   const server = new Server(options)
   const byService = Map.groupBy(endpoints, ({ method }) => method.desc.parent)
 
-  function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): Soon<void> {
+  function answer(endpoint: E, call: BytesCall, callback: sendUnaryData<Uint8Array>): MaybePromise<void> {
     const read = () => decode(endpoint.method, call.request)
-    return attempt(
+    return recover(
       () =>
-        then(corridor(endpoint, envelopeOf(call, addressOf, longest(endpoint.method)), read), (reply) =>
+        andThen(corridor(endpoint, envelopeOf(call, addressOf, longest(endpoint.method)), read), (reply) =>
           callback(null, reply.bytes(), trailerOf(reply)),
         ),
       (thrown) => callback(failureOf(thrown)),

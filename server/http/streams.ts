@@ -1,7 +1,8 @@
 // Answers that are streams: documents go from the corridor to a client one by one, each when the one before it has
 // left, so a slow client costs no memory and a client that has gone no work.
 import { cancelled, deadlineExceeded, internal, StatusError, unavailable } from '../aip/errors.ts'
-import type { Reply, StreamCorridor } from '../aip/passage.ts'
+import type { StreamCorridor } from '../wire/envelope.ts'
+import type { Reply } from '../wire/reply.ts'
 
 /** Whoever reads a stream, as its door sees it. */
 export type Client = {

@@ -1,14 +1,15 @@
 // The first step of every call's work. Nothing is read or changed for a caller who was not admitted, and
 // nobody learns what is wrong with a request that they may not make.
-import type { Caller } from '../aip/caller.ts'
+
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { Caller } from '../wire/caller.ts'
 import { nameOf } from './capabilities.ts'
-import type { Grants, LeavingRow } from './grants.ts'
+import type { Grants, RenderedRow } from './grants.ts'
 import { grantsWithRow, holds, readGrants, splitGrantsAndRow } from './grants.ts'
 
 /** What the contract asks of the caller of a method, for one request. */
@@ -32,7 +33,7 @@ export function* admit(demand: Demand, isWrite: boolean): Work<Grants> {
   return decide(demand, grants)
 }
 
-export type RowAdmission = { statement: Sql; open(rows: Row[]): LeavingRow | undefined }
+export type RowAdmission = { statement: Sql; open(rows: Row[]): RenderedRow | undefined }
 
 /** For a call that reads one row: the statement to run, and what to make of its answer. */
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {

@@ -4,7 +4,6 @@ import { fromBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import fc from 'fast-check'
-import type { Caller } from '../aip/caller.ts'
 import { StatusError } from '../aip/errors.ts'
 import { contains } from '../aip/region.ts'
 import { isAtOrBelow, newChildUid } from '../aip/uid.ts'
@@ -14,6 +13,7 @@ import type { Form } from '../store/table.ts'
 import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
 import type { Person, Platform } from '../testing/platform.ts'
 import { onEachStore, startPlatform } from '../testing/platform.ts'
+import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
 import { grantsWithRow, holds, reach, readGrants, splitGrantsAndRow } from './grants.ts'
@@ -115,16 +115,16 @@ onEachStore('grants', (engine) => {
     assert.deepEqual(await read(caller, below, true), expected)
     const { grants, row } = await readRow(caller, organization)
     assert.deepEqual(grants, expected)
-    assert.equal(JSON.parse(row?.leaving as string).uid, organization)
+    assert.equal(JSON.parse(row?.rendered as string).uid, organization)
   })
 
   test('come with bytes where they are asked for, and with nothing where JSON is of another shape', async () => {
     const caller = callerOf(viewer.identity)
     const { organization } = platform.owner
     const { row } = await readRow(caller, organization, { kind: 'bytes' })
-    assert.equal(fromBinary(GroupSchema, row?.leaving as Uint8Array).name, 'acme')
+    assert.equal(fromBinary(GroupSchema, row?.rendered as Uint8Array).name, 'acme')
     const stale = await readRow(caller, organization, { kind: 'json', shape: 'another' })
-    assert.equal(stale.row?.leaving, null)
+    assert.equal(stale.row?.rendered, null)
     assert.equal(stale.row?.updateTime, row?.updateTime)
   })
 

@@ -1,5 +1,5 @@
 // What a caller holds where, read in the same moment as the data it is held against.
-import type { Caller, Narrowing } from '../aip/caller.ts'
+
 import { unauthenticated } from '../aip/errors.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
@@ -7,9 +7,10 @@ import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import { remember } from '../store/pieces.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import { join, raw, sql } from '../store/sql.ts'
-import type { Form, Leaving, Table } from '../store/table.ts'
+import type { Form, Rendered, Table } from '../store/table.ts'
 import { stampOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { Caller, Narrowing } from '../wire/caller.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
 import { capabilityNamed, capabilityOf } from './capabilities.ts'
@@ -75,8 +76,8 @@ const placeRows = (places: readonly string[]) =>
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
   const places = lineage(place)
   const pieces = remember([withRow, table.name, stampOf(form), places.length], () => {
-    const row = sql`select ${table.leaving(form)} as leaving, update_time from ${raw(table.name)} where uid = ${''}`
-    return sql`select i.create_time, ${held(places)}, t.leaving, t.update_time
+    const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${''}`
+    return sql`select i.create_time, ${held(places)}, t.rendered, t.update_time
       from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`.pieces
   })
   return { pieces, values: [...places, place, identity] }
@@ -86,19 +87,19 @@ export function grantsWithRow({ identity }: Caller, place: string, table: Table,
 const alone = {}
 const withRow = {}
 
-/** `leaving` is null where the row's JSON is of another shape. */
-export type LeavingRow = { leaving: Leaving | null; updateTime: number }
+/** `rendered` is null where the row's JSON is of another shape. */
+export type RenderedRow = { rendered: Rendered | null; updateTime: number }
 
 export function splitGrantsAndRow(
   caller: Caller,
   place: string,
   rows: Row[],
-): { grants: Grants; row: LeavingRow | undefined } {
+): { grants: Grants; row: RenderedRow | undefined } {
   const [first] = rows
   const grants = grantsOf(caller, lineage(place), first)
-  const [, , leaving = null, updateTime = null] = first ?? []
+  const [, , rendered = null, updateTime = null] = first ?? []
   const isThere = updateTime !== null
-  const row = { leaving: leaving as Leaving | null, updateTime: updateTime as number }
+  const row = { rendered: rendered as Rendered | null, updateTime: updateTime as number }
   return { grants, row: isThere ? row : undefined }
 }
 

@@ -5,10 +5,10 @@ import type { Operation, Service } from '@stemma/api/reference/operations.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
 import type { OperationPart, Row, TypePart } from '@stemma/api/reference/page.ts'
 import { anchorOf, localName, pageOf } from '@stemma/api/reference/page.ts'
-import { Html, html } from '../aip/html.ts'
-import { script, style } from './look.ts'
+import { Html, html } from '../pages/html.ts'
+import { script, style } from './style.ts'
 
-export { policy } from './look.ts'
+export { policy } from './style.ts'
 
 const services = describeServices()
 

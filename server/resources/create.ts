@@ -7,20 +7,20 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
-import type { Reply } from '../aip/passage.ts'
 import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
-import { StoreError } from '../store/db.ts'
 import type { Value } from '../store/sql.ts'
+import { StoreError } from '../store/store-error.ts'
 import { insertEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 import { entryOf } from './kind.ts'
 import { readReply } from './reply.ts'
-import { sentIn } from './sent.ts'
-import type { Surroundings } from './surroundings.ts'
+import { resourceIn } from './request-resource.ts'
 
 export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
 type Resource = Message & { uid: string; name?: string } & Times
@@ -52,7 +52,7 @@ export type Creation<D extends DescMessage> = {
 
 /** A new resource in the group that the call names. */
 export function createResource<D extends DescMessage>(
-  { store, now, random }: Surroundings,
+  { store, now, random }: Dependencies,
   kind: Kind<D>,
   call: Call,
   { prepare, uid, conflict }: Creation<D> = {},
@@ -60,7 +60,7 @@ export function createResource<D extends DescMessage>(
   return store.write(function* () {
     const grants = yield* admit(call.demand, true)
     const parent = call.demand.scope
-    const draft = draftOf(kind.desc, sentIn(kind, call))
+    const draft = draftOf(kind.desc, resourceIn(kind, call))
     const time = now()
     const columns = yield* prepared(prepare?.(draft, { grants, time }))
     const created = uid ?? newChildUid(parent, time, random)

@@ -1,17 +1,17 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { failedPrecondition, notFound } from '../aip/errors.ts'
 import { requireMatch, requireNone } from '../aip/etag.ts'
-import type { Reply } from '../aip/passage.ts'
 import { lineage, parentOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
-import { StoreError } from '../store/db.ts'
+import { StoreError } from '../store/store-error.ts'
 import { deleteEntry, keptOf, selectForDelete } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 import { emptyReply } from './reply.ts'
-import type { Surroundings } from './surroundings.ts'
 
 export type Deletion = {
   /** Whether it succeeds where there is nothing to delete any more. */
@@ -23,7 +23,7 @@ export type Deletion = {
 }
 
 export function deleteResource(
-  { store }: Surroundings,
+  { store }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call,
   { isIdempotent = false, before, inUse }: Deletion = {},

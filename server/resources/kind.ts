@@ -8,12 +8,12 @@ import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isInputOnly } from '@stemma/api/method.ts'
 import { isBranch } from '../aip/field-path.ts'
-import { shapeOf, writeJson } from '../aip/json-writer.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
 import type { Value } from '../store/sql.ts'
-import type { Entry, Form, Leaving, Table } from '../store/table.ts'
+import type { Entry, Form, Rendered, Table } from '../store/table.ts'
 import { storedForm } from '../store/table.ts'
+import { shapeOf, writeJson } from '../wire/json-writer.ts'
 
 export type Kind<D extends DescMessage> = {
   desc: D
@@ -35,8 +35,8 @@ export type KindOptions<D extends DescMessage> = Partial<Omit<Table, 'columns'>>
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
   /** Groups, unless it is said otherwise. */
   liesIn?: DescMessage
-  /** The messages that rows lend to resources of other kinds: their shapes are part of this one's. */
-  lends?: DescMessage[]
+  /** The messages that rows keep ready for resources of other kinds (see hydration.ts): their shapes are part of this one's. */
+  shownAs?: DescMessage[]
   /** Further spellings of fields to order by. */
   sortable?: { [spelling: string]: string }
   defaultOrder?: OrderTerm[]
@@ -46,16 +46,16 @@ export function kindOf<D extends DescMessage>(desc: D, name: string, options: Ki
   const {
     columns = {},
     liesIn = GroupSchema,
-    lends = [],
+    shownAs = [],
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
   } = options
-  const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, leaving = storedForm } = options
+  const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, rendered = storedForm } = options
   const values = Object.values(columns)
-  const shape = shapeOf(desc, ...lends)
+  const shape = shapeOf(desc, ...shownAs)
   return {
     ...{ desc, liesIn, shape },
-    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, isOrderedInPlace, leaving },
+    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, isOrderedInPlace, rendered },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columns: (resource) => values.map((tell) => tell(resource)),
     sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),
@@ -137,8 +137,8 @@ function clearInput(message: ReflectMessage): void {
 export const formOf = ({ forms }: Kind<DescMessage>, form: 'json' | 'bytes'): Form => forms[form]
 
 /** As the row keeps it, or rendered again if another contract wrote it. */
-export const jsonOf = ({ desc }: Kind<DescMessage>, leaving: Leaving): string =>
-  typeof leaving === 'string' ? leaving : writeJson(desc, fromBinary(desc, leaving))
+export const jsonOf = ({ desc }: Kind<DescMessage>, rendered: Rendered): string =>
+  typeof rendered === 'string' ? rendered : writeJson(desc, fromBinary(desc, rendered))
 
 export const messageOf = <D extends DescMessage>({ desc }: Kind<D>, proto: Uint8Array): MessageShape<D> =>
   fromBinary(desc, proto)

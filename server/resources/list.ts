@@ -4,10 +4,8 @@ import type { UIDPFilter } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
 import type { Cursor, PageSeals } from '../aip/page-token.ts'
 import { fingerprintOf } from '../aip/page-token.ts'
-import type { Reply } from '../aip/passage.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
-import type { Soon } from '../aip/soon.ts'
 import { lineage, parentOf, rootOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
@@ -17,10 +15,12 @@ import { readPage } from '../store/list.ts'
 import type { Sql } from '../store/sql.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 import { formOf } from './kind.ts'
 import { listReply } from './reply.ts'
-import type { Surroundings } from './surroundings.ts'
 
 const defaultPageSize = 50
 const largestPageSize = 200
@@ -48,11 +48,11 @@ export type Listing = {
 export type Found = { only?: string[]; filters: Sql[] }
 
 export const listResources = (
-  { store, pages }: Surroundings,
+  { store, pages }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
   listing: Listing = {},
-): Soon<Reply> => store.read(() => readList(pages, kind, call, listing))
+): MaybePromise<Reply> => store.read(() => readList(pages, kind, call, listing))
 
 /** A generator of its own, since one that is made in a function is made anew by each call of it. */
 function* readList(

@@ -4,33 +4,33 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { notFound } from '../aip/errors.ts'
 import { etagOf } from '../aip/etag.ts'
-import { writeJson } from '../aip/json-writer.ts'
-import type { Reply } from '../aip/passage.ts'
-import { asJson } from '../aip/passage.ts'
-import type { Joined } from '../store/joined-page.ts'
-import type { Leaving } from '../store/table.ts'
-import { readBytes, selectLeaving } from '../store/table.ts'
+import type { Joined } from '../store/page.ts'
+import type { Rendered } from '../store/table.ts'
+import { readBytes, selectRendered } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
+import { writeJson } from '../wire/json-writer.ts'
+import type { Reply } from '../wire/reply.ts'
+import { asJson } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
 import { formOf, jsonOf } from './kind.ts'
 
-export const rowReply = (kind: Kind<DescMessage>, leaving: Leaving, updateTime: number): Reply => ({
-  json: () => asJson(jsonOf(kind, leaving)),
-  bytes: () => bytesOf(leaving),
+export const rowReply = (kind: Kind<DescMessage>, rendered: Rendered, updateTime: number): Reply => ({
+  json: () => asJson(jsonOf(kind, rendered)),
+  bytes: () => bytesOf(rendered),
   etag: etagOf(updateTime),
 })
 
 /** A row is read in the form of the door that asks, so bytes are never asked of JSON. */
-const bytesOf = (leaving: Leaving) => leaving as Uint8Array
+const bytesOf = (rendered: Rendered) => rendered as Uint8Array
 
 /** A resource of the running transaction, as it leaves. */
 export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 'bytes'): Work<Reply> {
-  const row = yield* first(selectLeaving(kind.table, uid, formOf(kind, form)))
+  const row = yield* first(selectRendered(kind.table, uid, formOf(kind, form)))
   if (!row) throw notFound(kind.desc.typeName, uid)
-  const [leaving, updateTime] = row
-  const whole = leaving ?? (yield* readBytes(kind.table, [uid])).get(uid)
-  return rowReply(kind, whole as Leaving, updateTime as number)
+  const [rendered, updateTime] = row
+  const whole = rendered ?? (yield* readBytes(kind.table, [uid])).get(uid)
+  return rowReply(kind, whole as Rendered, updateTime as number)
 }
 
 /** SPEC section 4: an empty body, and over gRPC an empty message. */
@@ -40,7 +40,7 @@ export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
-  rows: Leaving[] | Joined,
+  rows: Rendered[] | Joined,
   rest: MessageInitShape<D>,
 ): Reply {
   const message = create(response, rest)
@@ -65,5 +65,5 @@ export function listReply<D extends DescMessage>(
   }
 }
 
-const joined = (kind: Kind<DescMessage>, rows: Leaving[] | Joined): Joined =>
+const joined = (kind: Kind<DescMessage>, rows: Rendered[] | Joined): Joined =>
   Array.isArray(rows) ? asJson(rows.map((row) => jsonOf(kind, row)).join(',')) : rows

@@ -6,24 +6,24 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { alreadyExists, invalidArgument, notFound, operatorOnly } from '../aip/errors.ts'
 import { requireMatch } from '../aip/etag.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
-import type { Reply } from '../aip/passage.ts'
 import { violationsOf } from '../aip/validate.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
-import { StoreError } from '../store/db.ts'
 import type { Value } from '../store/sql.ts'
+import { StoreError } from '../store/store-error.ts'
 import type { Entry } from '../store/table.ts'
 import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
+import type { Reply } from '../wire/reply.ts'
 import type { Preparation, Times } from './create.ts'
 import { prepared } from './create.ts'
+import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 import { entryOf, factsOf, messageOf, withoutInput } from './kind.ts'
 import { readReply } from './reply.ts'
-import { sentIn } from './sent.ts'
-import type { Surroundings } from './surroundings.ts'
+import { resourceIn } from './request-resource.ts'
 
 export type UpdateRequest = Message & { updateMask?: FieldMask | undefined }
 
@@ -51,7 +51,7 @@ export type Updating<D extends DescMessage> = {
 
 /** Reads, merges, checks and writes in one piece, so that no change of somebody else is lost. */
 export function updateResource<D extends DescMessage>(
-  { store, now }: Surroundings,
+  { store, now }: Dependencies,
   kind: Kind<D>,
   call: Call<UpdateRequest>,
   { revise, conflict }: Updating<D> = {},
@@ -64,7 +64,7 @@ export function updateResource<D extends DescMessage>(
     const { proto, updateTime, columns } = keptOf(row)
     requireMatch(call.ifMatch, updateTime)
     const current = messageOf(kind, proto)
-    const sent = sentIn(kind, call)
+    const sent = resourceIn(kind, call)
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
     const time = Math.max(now(), updateTime + 1)

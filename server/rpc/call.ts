@@ -1,8 +1,8 @@
 import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
-import type { Reply } from '../aip/passage.ts'
-import type { Soon } from '../aip/soon.ts'
 import type { Demand } from '../policy/admit.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import type { Reply } from '../wire/reply.ts'
 
 /** A request on its way to the resource that answers it. */
 export type Call<Request extends Message = Message> = {
@@ -22,7 +22,7 @@ export type Call<Request extends Message = Message> = {
   ifMatch: string | undefined
 }
 
-export type Handler = (call: Call<never>) => Soon<Reply>
+export type Handler = (call: Call<never>) => MaybePromise<Reply>
 
 /** Answers a method whose answer is a stream. */
 export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>

@@ -4,17 +4,18 @@ import type { DescField, Message } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Method } from '@stemma/api/method.ts'
 import { scopeOf } from '@stemma/api/method.ts'
-import type { Caller } from '../aip/caller.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
-import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
-import type { Soon } from '../aip/soon.ts'
-import { attempt, then } from '../aip/soon.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Authenticate } from '../auth/tokens.ts'
 import type { Demand } from '../policy/admit.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Corridor, Envelope } from '../wire/envelope.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen, recover } from '../wire/maybe-promise.ts'
+import type { Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, Handler } from './call.ts'
-import { inTime } from './patience.ts'
+import { inTime } from './deadline.ts'
 import type { Report } from './report.ts'
 import { asStatusError } from './report.ts'
 
@@ -26,27 +27,27 @@ export function openCorridor(authenticate: Authenticate, report: Report): Corrid
     let caller: Caller | undefined
     const tell = (error?: StatusError) => report(method, envelope, caller, performance.now() - started, error)
 
-    function enter(known: Caller): Soon<Reply> {
+    function enter(known: Caller): MaybePromise<Reply> {
       caller = known
-      return then(readRequest(), walk)
+      return andThen(readRequest(), walk)
     }
 
-    function walk(request: Message): Soon<Reply> {
+    function walk(request: Message): MaybePromise<Reply> {
       const call = callOf(method, request, caller ?? nobody, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       // Doors send methods whose answer is a stream another way.
       const soon = (handler as Handler)(call as Call<never>)
-      return then(soon instanceof Promise ? inTime(soon, deadline) : soon, leave)
+      return andThen(soon instanceof Promise ? inTime(soon, deadline) : soon, leave)
     }
 
     function leave(answered: Reply): Reply {
-      const reply = rendered(answered, envelope.door)
+      const reply = renderFor(answered, envelope.door)
       tell()
       return reply
     }
 
-    return attempt(
-      () => then(isOpen ? nobody : authenticate(envelope.authorization), enter),
+    return recover(
+      () => andThen(isOpen ? nobody : authenticate(envelope.authorization), enter),
       (thrown) => {
         const error = asStatusError(thrown)
         tell(error)
@@ -103,7 +104,7 @@ function faultOf({ desc, resource }: Method, request: Message): StatusError | un
 const isUpdateMask = (field: DescField) => field.name === 'update_mask'
 
 /** In the form its door asks for, so that what fails in writing an answer is reported as well. */
-export function rendered(reply: Reply, door: Envelope['door']): Reply {
+export function renderFor(reply: Reply, door: Envelope['door']): Reply {
   if (door === 'rest') {
     const json = reply.json()
     return { ...reply, json: () => json }

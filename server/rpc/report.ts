@@ -2,12 +2,12 @@
 import type { Method } from '@stemma/api/method.ts'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Caller } from '../aip/caller.ts'
 import { Code, codeName } from '../aip/code.ts'
 import { internal, StatusError } from '../aip/errors.ts'
-import type { Envelope } from '../aip/passage.ts'
-import type { Series } from './figures.ts'
-import { makeSeries, observe, openRegistry } from './figures.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Envelope } from '../wire/envelope.ts'
+import type { Series } from './metrics.ts'
+import { makeSeries, observe, openRegistry } from './metrics.ts'
 
 export type Report = (
   method: Method,

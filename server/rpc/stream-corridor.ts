@@ -1,13 +1,14 @@
 // What a call walks through that is answered by documents, one after the other. It is reported when it has ended,
 // with how it ended.
-import type { Caller } from '../aip/caller.ts'
+
 import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
-import type { StreamCorridor } from '../aip/passage.ts'
 import type { Authenticate } from '../auth/tokens.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
-import { callOf, nobody, rendered } from './corridor.ts'
-import { inTime } from './patience.ts'
+import { callOf, nobody, renderFor } from './corridor.ts'
+import { inTime } from './deadline.ts'
 import type { Report } from './report.ts'
 import { asStatusError } from './report.ts'
 
@@ -52,7 +53,7 @@ export function openStreamCorridor(authenticate: Authenticate, report: Report): 
         if (next.done) return
         // What is there at once counts as in time, however late it was asked for.
         if (Date.now() >= deadline) throw deadlineExceeded()
-        yield rendered(next.value, envelope.door)
+        yield renderFor(next.value, envelope.door)
       }
     } catch (thrown) {
       error = asStatusError(thrown)

@@ -23,20 +23,6 @@ export type Store = {
   close(): Promise<void>
 }
 
-/** `foreign-key` and `unique` are thrown into the work as well, at the statement that broke them. */
-export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline'
-
-/** What a caller of the store can act on. Everything else is a fault and passes as it came. */
-export class StoreError extends Error {
-  readonly kind: StoreErrorKind
-
-  constructor(kind: StoreErrorKind, cause?: unknown) {
-    super(`store: ${kind}`, { cause })
-    this.name = 'StoreError'
-    this.kind = kind
-  }
-}
-
 export const migrationsTable = `create table if not exists migrations (
   name text primary key,
   apply_time bigint not null

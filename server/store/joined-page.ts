@@ -1,5 +1,5 @@
 // Pages of plain lists, each read by one statement.
-import type { Listing, Page } from './list.ts'
+import type { Listing, Page } from './page.ts'
 import { remember } from './pieces.ts'
 import type { Part, Term, Wide } from './region-sql.ts'
 import { clearWayOf, columnsOf, isPassed, orderBy, rowsOf, usualSizes } from './region-sql.ts'
@@ -9,9 +9,6 @@ import type { Form, Table } from './table.ts'
 import { stampOf } from './table.ts'
 import { tallied } from './tally.ts'
 import type { Work } from './work.ts'
-
-/** The JSON of all rows with commas between them, and its length in bytes. */
-export type Joined = { text: string; size: number }
 
 /**
  * A page of JSON that one index has, in one statement: its rows come as one text, which is cheaper to take than many,
@@ -58,10 +55,10 @@ function selectJoined(
   const pieces = remember(keys, () => {
     const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
     const nulls = raw(order.map(() => 'null').join(', '))
-    const leaving = sql`coalesce(${table.leaving(form)}, ${raw(`'${staleMark}'`)})`
-    const text = raw("string_agg(leaving, ',')")
+    const rendered = sql`coalesce(${table.rendered(form)}, ${raw(`'${staleMark}'`)})`
+    const text = raw("string_agg(rendered, ',')")
     return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
-        from (select ${leaving} as leaving ${rows} ${raw(`limit ${size}`)}) page
+        from (select ${rendered} as rendered ${rows} ${raw(`limit ${size}`)}) page
       union all select null, null, null, ${columnsOf(order)}
         from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces
   })

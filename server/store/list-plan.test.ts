@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { onEach, openMigrated } from './conformance.ts'
 import type { Store } from './db.ts'
-import type { Listing } from './list.ts'
 import { readPage, readRun } from './list.ts'
+import type { Listing } from './page.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { raw, sql } from './sql.ts'
@@ -15,7 +15,7 @@ import { all } from './work.ts'
 
 const groups: Table = {
   ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
-  leaving: storedForm,
+  rendered: storedForm,
 }
 const root = 'a'.repeat(40)
 const other = 'b'.repeat(40)

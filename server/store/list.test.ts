@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import type { Place } from './conformance.ts'
 import { onEach, openMigrated } from './conformance.ts'
 import type { Store } from './db.ts'
-import type { Listing, Page, Run } from './list.ts'
 import { readPage, readRun } from './list.ts'
+import type { Listing, Page, Run } from './page.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
@@ -16,7 +16,7 @@ import type { Work } from './work.ts'
 
 const groups: Table = {
   ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
-  leaving: storedForm,
+  rendered: storedForm,
 }
 
 type Node = { uid: string; name: string; create_time: number; update_time: number }

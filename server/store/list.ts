@@ -1,8 +1,8 @@
 // Pages of rows in any documented order, with exact totals. A list reads a set of regions that do not
 // overlap; each region has an index that yields its rows in order, and the engine merges those of several.
-import type { Joined } from './joined-page.ts'
 import { readJoined } from './joined-page.ts'
-import type { Part, Region, Selection, Term, Way, Wide } from './region-sql.ts'
+import type { Listing, Page, Run } from './page.ts'
+import type { Part, Selection, Term, Way, Wide } from './region-sql.ts'
 import {
   chunks,
   clearWayOf,
@@ -19,28 +19,11 @@ import {
 } from './region-sql.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { among, join, raw, sql } from './sql.ts'
-import type { Form, Leaving, Table } from './table.ts'
+import type { Form, Rendered, Table } from './table.ts'
 import { readBytes } from './table.ts'
 import type { Count } from './tally.ts'
 import { readTally } from './tally.ts'
 import type { Work } from './work.ts'
-
-/** With filters, totals are counted rather than read from the tally. */
-export type Listing = Selection & {
-  /** Disjoint, in order of their uids. */
-  regions: readonly Region[]
-  skip: number
-  size: number
-  form: Form
-}
-
-export type Run = {
-  rows: Leaving[] | Joined
-  /** Where the next page starts, if there is one. */
-  next: Value[] | undefined
-}
-
-export type Page = Run & { total: number }
 
 const partsInAStatement = 40
 const pointsInAStatement = 1024
@@ -77,15 +60,15 @@ function* runOf(
   const found = yield* readRows(table, listing, parts, counts)
   const kept = found.slice(0, listing.size)
   const last = found.length > listing.size ? kept.at(-1) : undefined
-  return { rows: yield* leaving(table, kept), next: last?.slice(1) }
+  return { rows: yield* rendered(table, kept), next: last?.slice(1) }
 }
 
 /** An order ends with the uid, and so does a row of a page. */
-function* leaving(table: Table, rows: readonly Row[]): Work<Leaving[]> {
+function* rendered(table: Table, rows: readonly Row[]): Work<Rendered[]> {
   const stale = rows.filter((row) => row[0] === null).map((row) => row.at(-1) as string)
-  if (stale.length === 0) return rows.map((row) => row[0] as Leaving)
+  if (stale.length === 0) return rows.map((row) => row[0] as Rendered)
   const bytes = yield* readBytes(table, stale)
-  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Leaving) // of the same moment
+  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Rendered) // of the same moment
 }
 
 function placesOf(table: Table, parts: readonly Part[]): string[] {
@@ -179,12 +162,12 @@ const costOfSorting = 8
 
 /** Where one index serves the whole order. */
 const selectRows = (table: Table, form: Form, order: readonly Term[], where: Sql, limit: number) =>
-  sql`select ${table.leaving(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
+  sql`select ${table.rendered(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(order)} ${pageOf(limit, 0)}`
 
 /** Sorting, merging and skipping touch the keys alone; only the rows of the page are fetched. */
 const selectByKeys = (table: Table, form: Form, order: readonly Term[], keys: Sql) =>
-  sql`select ${table.leaving(form)}, ${columnsOf(order, `${table.name}.`)} from (${keys}) k
+  sql`select ${table.rendered(form)}, ${columnsOf(order, `${table.name}.`)} from (${keys}) k
     join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(order, 'k.')}`
 
 /**

@@ -1,5 +1,5 @@
 // What the errors of PostgreSQL and its driver mean to us.
-import { StoreError } from './db.ts'
+import { StoreError } from './store-error.ts'
 
 /** Errors that a work throws pass through here as well, and may have codes of another kind. */
 function codeOf(error: unknown): string {

@@ -164,7 +164,7 @@ describe('a store on PostgreSQL', { skip }, () => {
   })
 
   test('who gets no connection in time is told so', async () => {
-    const narrow = open({ connections: 1, connectionPatience: 50 })
+    const narrow = open({ connections: 1, connectionTimeout: 50 })
     let isBlocked = true
     const blocking = narrow.read(function* () {
       while (isBlocked) yield sql`select 1`

@@ -1,19 +1,20 @@
 // PostgreSQL: pooled connections, named statements, and another try where it is safe to make one.
 import pg from 'pg'
 import type { Migration, Store } from './db.ts'
-import { migrationsTable, pendingOf, StoreError } from './db.ts'
+import { migrationsTable, pendingOf } from './db.ts'
 import type { Pieces } from './pieces.ts'
 import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
 import { readSnapshot } from './postgres-snapshot.ts'
 import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { join, raw, sql, tuple } from './sql.ts'
+import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
 
 const mostAttempts = 5
 const mostWaiting = 10_000
-const answerPatience = 5_000
+const answerMargin = 5_000
 /** Of twenty values each they stay far from the 65,535 that a statement may have. */
 const rowsInAStatement = 500
 const aDay = 24 * 60 * 60 * 1000
@@ -25,7 +26,7 @@ export type PostgresOptions = {
   /** How long one statement may take, in milliseconds. */
   statementTimeout?: number
   /** How long to wait for a connection, in milliseconds. */
-  connectionPatience?: number
+  connectionTimeout?: number
   onIdleError?: (error: unknown) => void
 }
 
@@ -105,17 +106,17 @@ export function openPostgres(options: PostgresOptions): Store {
 }
 
 function openPool(
-  { url, connections = 10, connectionPatience = 5_000, onIdleError }: PostgresOptions,
+  { url, connections = 10, connectionTimeout = 5_000, onIdleError }: PostgresOptions,
   statementTimeout: number,
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: connectionPatience,
+    connectionTimeoutMillis: connectionTimeout,
     idleTimeoutMillis: 30_000,
     statement_timeout: statementTimeout,
     // The server would have answered by then, so it is gone without a word.
-    query_timeout: statementTimeout + answerPatience,
+    query_timeout: statementTimeout + answerMargin,
     idle_in_transaction_session_timeout: 60_000,
     application_name: 'stemma',
     options: planning.map((setting) => `-c ${setting}`).join(' '),

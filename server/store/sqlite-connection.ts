@@ -1,9 +1,9 @@
 // One connection of the embedded engine: its settings, its prepared statements, and what its errors mean.
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
-import { StoreError } from './db.ts'
 import type { Pieces } from './pieces.ts'
 import type { Row, Sql, Value } from './sql.ts'
+import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
 
@@ -16,10 +16,10 @@ export type Connection = {
 const mostStatements = 500
 /** A statement with more values is rare and large, and prepared each time. */
 const mostValuesKept = 200
-const openPatience = 10_000
+const openTimeout = 10_000
 
 export function connect(file: string, readOnly: boolean): Connection {
-  const db = openPatiently(file, readOnly)
+  const db = openWithRetry(file, readOnly)
   const statements = new Map<string, StatementSync>()
 
   function prepare(text: string): StatementSync {
@@ -64,7 +64,7 @@ export function connect(file: string, readOnly: boolean): Connection {
  * gathered at any time: our statements are written for an index each, which they could only argue with. The log may
  * grow to 64 MB before it is brought home, since most of its pages are written again and again.
  */
-function openPatiently(file: string, readOnly: boolean): DatabaseSync {
+function openWithRetry(file: string, readOnly: boolean): DatabaseSync {
   for (const since = Date.now(); ; ) {
     const db = new DatabaseSync(file, { readOnly, timeout: 0, enableForeignKeyConstraints: true })
     try {
@@ -74,7 +74,7 @@ function openPatiently(file: string, readOnly: boolean): DatabaseSync {
       return db
     } catch (error) {
       db.close()
-      if (!isBusy(error) || Date.now() - since > openPatience) throw error
+      if (!isBusy(error) || Date.now() - since > openTimeout) throw error
       // Nothing is served yet, so nobody minds that this thread sleeps.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5 + Math.random() * 20)
     }

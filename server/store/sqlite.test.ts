@@ -76,7 +76,7 @@ test('a write waits for the lock of another process, and others read meanwhile',
 })
 
 test('a write that waits longer than it should for the lock fails, and the next one does not', async (context) => {
-  const impatient = openSqlite(file, { lockPatience: 50 })
+  const impatient = openSqlite(file, { lockTimeout: 50 })
   const letGo = await holdLock(context)
   await assert.rejects(impatient.write(put('impatient')), isStoreError('unavailable'))
   await letGo()

@@ -2,11 +2,12 @@
 // that a durable write costs a share of an fsync.
 
 import type { Store } from './db.ts'
-import { migrationsTable, pendingOf, StoreError } from './db.ts'
+import { migrationsTable, pendingOf } from './db.ts'
 import { sql } from './sql.ts'
 import type { Connection } from './sqlite-connection.ts'
 import { connect, drive, isBusy, run, translate } from './sqlite-connection.ts'
 import { readSnapshot } from './sqlite-snapshot.ts'
+import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 
 const mostWritesInACommit = 256
@@ -17,7 +18,7 @@ const pause = 5
 
 export type SqliteOptions = {
   /** How long writes wait for another process that holds the lock, in milliseconds. */
-  lockPatience?: number
+  lockTimeout?: number
 }
 
 type Job = {
@@ -30,11 +31,11 @@ type Job = {
 
 type Outcome = { value: unknown } | { error: unknown }
 
-export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOptions = {}): Store {
+export function openSqlite(file: string, { lockTimeout = 10_000 }: SqliteOptions = {}): Store {
   const writer = connect(file, false)
   const reader = connect(file, true)
   const moment = openMoment(reader)
-  const queue = openQueue(writer, lockPatience, moment.end)
+  const queue = openQueue(writer, lockTimeout, moment.end)
 
   function attempted<T>(read: () => T): T | Promise<T> {
     try {
@@ -43,12 +44,12 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
     } catch (error) {
       if (!isBusy(error)) throw translate(error)
       moment.end()
-      return patiently(read)
+      return retryWhileLocked(read)
     }
   }
 
   /** Another process may be recovering or closing the store for a moment. */
-  async function patiently<T>(read: () => T): Promise<T> {
+  async function retryWhileLocked<T>(read: () => T): Promise<T> {
     const since = Date.now()
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, pause))
@@ -56,7 +57,7 @@ export function openSqlite(file: string, { lockPatience = 10_000 }: SqliteOption
         moment.enter()
         return read()
       } catch (error) {
-        if (!isBusy(error) || Date.now() - since > lockPatience) throw translate(error)
+        if (!isBusy(error) || Date.now() - since > lockTimeout) throw translate(error)
         moment.end()
       }
     }
@@ -113,7 +114,7 @@ function openMoment(reader: Connection) {
   }
 }
 
-function openQueue(writer: Connection, lockPatience: number, endReads: () => void) {
+function openQueue(writer: Connection, lockTimeout: number, endReads: () => void) {
   let waiting: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -140,7 +141,7 @@ function openQueue(writer: Connection, lockPatience: number, endReads: () => voi
       return true
     } catch (error) {
       lockedSince ??= Date.now()
-      if (isBusy(error) && Date.now() - lockedSince < lockPatience) return false
+      if (isBusy(error) && Date.now() - lockedSince < lockTimeout) return false
       lockedSince = undefined
       for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
       return false

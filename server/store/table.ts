@@ -16,7 +16,7 @@ export type Table = {
   /** Whether each place has its own index for each order, or only each organization, which makes writing cheaper. */
   isOrderedInPlace: boolean
   /** How a row leaves, as text without values; as it is stored unless the table puts it together from several rows. */
-  leaving(form: Form): Sql
+  rendered(form: Form): Sql
 }
 
 /** A resource as it is stored and as it leaves. */
@@ -40,20 +40,20 @@ export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
 export const stampOf = (form: Form): string => (form.kind === 'json' ? form.shape : form.kind)
 
 /** A row on its way out: JSON where that was asked for and is of the current shape, else bytes. */
-export type Leaving = string | Uint8Array
+export type Rendered = string | Uint8Array
 
 /** Only what is wanted is read: the other half of a row costs as much again. Null where the shape is another. */
 export const storedForm = (form: Form): Sql =>
   form.kind === 'bytes' ? raw('proto') : raw(`case when shape = '${form.shape}' then json end`)
 
 /** One row as it leaves, with the time of its last change. */
-export const selectLeaving = (table: Table, uid: string, form: Form): Sql =>
-  sql`select ${table.leaving(form)}, update_time from ${raw(table.name)} where uid = ${uid}`
+export const selectRendered = (table: Table, uid: string, form: Form): Sql =>
+  sql`select ${table.rendered(form)}, update_time from ${raw(table.name)} where uid = ${uid}`
 
 /** Rows whose JSON is of another shape, as bytes. */
 export function* readBytes(table: Table, uids: readonly string[]): Work<Map<string, Uint8Array>> {
   if (uids.length === 0) return new Map()
-  const rows = yield sql`select uid, ${table.leaving({ kind: 'bytes' })} from ${raw(table.name)}
+  const rows = yield sql`select uid, ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)}
     where uid in ${among(uids)}`
   return new Map(rows as [string, Uint8Array][])
 }

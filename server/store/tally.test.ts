@@ -15,7 +15,7 @@ import type { Work } from './work.ts'
 
 const groups: Table = {
   ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
-  leaving: storedForm,
+  rendered: storedForm,
 }
 const identities: Table = {
   name: 'identities',
@@ -23,7 +23,7 @@ const identities: Table = {
   isPlace: false,
   isOrderedInPlace: true,
   isAtPlaces: false,
-  leaving: storedForm,
+  rendered: storedForm,
 }
 const kinds = [groups.name, identities.name]
 

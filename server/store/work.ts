@@ -1,7 +1,8 @@
 // A transaction is a generator that yields SQL and is given rows. So it can wait for nothing but the store,
 // the embedded engine runs it in one go, and the same text serves PostgreSQL, where each step is awaited.
-import type { StoreError } from './db.ts'
+
 import type { Row, Sql } from './sql.ts'
+import type { StoreError } from './store-error.ts'
 
 export type Work<T> = Generator<Sql, T, Row[]>
 

@@ -8,7 +8,7 @@ import * as details from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { toCamel } from '../aip/field-path.ts'
-import { writeJson } from '../aip/json-writer.ts'
+import { writeJson } from '../wire/json-writer.ts'
 
 export type ErrorBody = { code: number; message: string; details: ({ '@type': string } & JsonObject)[] }
 

@@ -1,4 +1,4 @@
-// PostgreSQL refuses to run as root, so root lends it a user of its own.
+// PostgreSQL refuses to run as root, so root runs it as a system user of its own, added if missing.
 import { spawnSync } from 'node:child_process'
 
 const name = 'stemma-test'

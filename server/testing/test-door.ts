@@ -6,10 +6,6 @@ import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { writeJson } from '../aip/json-writer.ts'
-import type { Corridor, Envelope, Reply } from '../aip/passage.ts'
-import { asJson } from '../aip/passage.ts'
-import { then } from '../aip/soon.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
@@ -20,6 +16,11 @@ import { listen } from '../http/listen.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
+import type { Corridor, Envelope } from '../wire/envelope.ts'
+import { writeJson } from '../wire/json-writer.ts'
+import { andThen } from '../wire/maybe-promise.ts'
+import type { Reply } from '../wire/reply.ts'
+import { asJson } from '../wire/reply.ts'
 import { testTls } from './tls.ts'
 
 const { exportAdvisoriesOsv } = AdvisoriesService.method
@@ -71,8 +72,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   let isDraining = false
 
   const corridor: Corridor<Endpoint> = ({ method }, envelope, readRequest) =>
-    then(readRequest(), (request) =>
-      then(act?.({ method: method.desc.name, envelope, request }), () => replyOf(method.desc.name)),
+    andThen(readRequest(), (request) =>
+      andThen(act?.({ method: method.desc.name, envelope, request }), () => replyOf(method.desc.name)),
     )
 
   async function* streamCorridor(

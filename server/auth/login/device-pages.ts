@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { StatusError } from '../../aip/errors.ts'
-import { html } from '../../aip/html.ts'
-import { page } from './html.ts'
-import { secretOf } from './provider.ts'
+import { page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
+import { formSecretOf } from './form-secret.ts'
 
 export type DevicePages = ReturnType<typeof devicePagesOf>
 
@@ -22,7 +22,7 @@ export function devicePagesOf(onWrongCode: (request: IncomingMessage) => void) {
         html`${problem && html`<p role="alert" id="problem">${problem}</p>`}
 <p>Enter the code that the device shows.</p>
 <form method="post" action="${ctx.oidc.urlFor('code_verification')}">
-<input type="hidden" name="xsrf" value="${secretOf(ctx)}">
+<input type="hidden" name="xsrf" value="${formSecretOf(ctx)}">
 <label for="user_code">Code</label>
 <input class="code" id="user_code" name="user_code" value="${typed}" required autofocus autocomplete="off"
   autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" ${problem && html`aria-describedby="problem"`}>
@@ -45,7 +45,7 @@ export function devicePagesOf(onWrongCode: (request: IncomingMessage) => void) {
 shows this code:</p>
 <p class="code">${userCode}</p>
 <form method="post" action="${ctx.oidc.urlFor('code_verification')}">
-<input type="hidden" name="xsrf" value="${secretOf(ctx)}">
+<input type="hidden" name="xsrf" value="${formSecretOf(ctx)}">
 <input type="hidden" name="user_code" value="${userCode}">
 <button name="confirm" value="yes">Sign it in</button>
 <button class="plain" name="abort" value="yes">No, cancel</button>

@@ -1,6 +1,6 @@
 // The fields that pages have in common, and how a fault is tied to the field that it is about.
-import type { Html } from '../../aip/html.ts'
-import { html } from '../../aip/html.ts'
+import type { Html } from '../../pages/html.ts'
+import { html } from '../../pages/html.ts'
 
 export type Fault = { field: string; words: string }
 

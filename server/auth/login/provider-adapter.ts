@@ -2,7 +2,7 @@
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import type { Store } from '../../store/db.ts'
-import { StoreError } from '../../store/db.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import type { Payload, State, States } from './states.ts'
 

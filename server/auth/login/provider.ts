@@ -3,13 +3,14 @@
 import type { EventEmitter } from 'node:events'
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { errors, Provider } from 'oidc-provider'
-import { html } from '../../aip/html.ts'
+import { page } from '../../pages/frame.ts'
+import { html } from '../../pages/html.ts'
 import type { Store } from '../../store/db.ts'
 import type { KeyRing } from '../keys.ts'
 import { idTokenAlgorithm, signingAlgorithm } from '../keys.ts'
 import { tokenLifetime } from '../tokens.ts'
 import type { DevicePages } from './device-pages.ts'
-import { page } from './html.ts'
+import { formSecretOf } from './form-secret.ts'
 import { paths, prefixOf } from './paths.ts'
 import { adapterOf } from './provider-adapter.ts'
 import type { States } from './states.ts'
@@ -211,7 +212,7 @@ function renderError(ctx: KoaContextWithOIDC, { error, error_description: descri
 }
 
 function logoutSource(ctx: KoaContextWithOIDC) {
-  const { action, xsrf } = { action: ctx.oidc.urlFor('end_session_confirm'), xsrf: secretOf(ctx) }
+  const { action, xsrf } = { action: ctx.oidc.urlFor('end_session_confirm'), xsrf: formSecretOf(ctx) }
   ctx.body = page(
     'Sign out?',
     html`<p>This ends your session in this browser.</p>
@@ -228,7 +229,3 @@ function postLogoutSuccessSource(ctx: KoaContextWithOIDC) {
     ? page('Still signed in', html`<p>You are still signed in in this browser.</p>`)
     : page('Signed out', html`<p>You are signed out in this browser.</p>`)
 }
-
-/** What proves that a form was sent from our own page. */
-export const secretOf = (ctx: KoaContextWithOIDC): string =>
-  String((ctx.oidc.session?.state as { secret?: string } | undefined)?.secret ?? '')

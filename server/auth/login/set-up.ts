@@ -1,7 +1,7 @@
 // Links that are good for one use: the one that sets up an empty server, and those at which a person chooses a
 // password.
 import { malformed } from '../../aip/errors.ts'
-import { html } from '../../aip/html.ts'
+import { html } from '../../pages/html.ts'
 import type { Store } from '../../store/db.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'

@@ -1,7 +1,7 @@
 // What the sign-in page shows.
 import type { Provider } from 'oidc-provider'
-import type { Html } from '../../aip/html.ts'
-import { html } from '../../aip/html.ts'
+import type { Html } from '../../pages/html.ts'
+import { html } from '../../pages/html.ts'
 import type { Fault } from './fields.ts'
 import { marksOf, newPassword } from './fields.ts'
 import { paths, prefixOf } from './paths.ts'

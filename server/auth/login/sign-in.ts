@@ -1,11 +1,11 @@
 // The sign-in page, which oidc-provider sends people to, and what they do there.
 import type { Provider } from 'oidc-provider'
 import { errors } from 'oidc-provider'
-import { digestOf } from '../../aip/digest.ts'
 import { malformed, StatusError } from '../../aip/errors.ts'
 import { isUid, userUid } from '../../aip/uid.ts'
+import { digestOf } from '../../crypto/digest.ts'
 import type { Store } from '../../store/db.ts'
-import { StoreError } from '../../store/db.ts'
+import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
 import type { Attempt, Throttle } from '../throttle.ts'
 import { attemptAll, ownerOf } from '../throttle.ts'

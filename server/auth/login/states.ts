@@ -1,11 +1,11 @@
 // What sign-in remembers for a while: sessions, codes, refresh tokens, one-time links. Each is found by something
 // that only its bearer knows, of which the store has a digest, and what it says is encrypted.
-import { digestOf } from '../../aip/digest.ts'
+import { digestOf } from '../../crypto/digest.ts'
+import type { Secret } from '../../crypto/secret.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
-import type { Secret } from '../secret.ts'
 
 export type Payload = Record<string, unknown>
 

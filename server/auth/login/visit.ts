@@ -1,9 +1,9 @@
 // A visit to one of our pages: what the browser sent, and what it gets back.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { malformed, type StatusError, tooLarge } from '../../aip/errors.ts'
-import type { Html } from '../../aip/html.ts'
-import { html } from '../../aip/html.ts'
-import { contentSecurityPolicy, page } from './html.ts'
+import { contentSecurityPolicy, page } from '../../pages/frame.ts'
+import type { Html } from '../../pages/html.ts'
+import { html } from '../../pages/html.ts'
 
 export type Visit = {
   request: IncomingMessage

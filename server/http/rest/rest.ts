@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { internal, malformed, methodNotAllowed, noSuchPath, StatusError, tooLarge } from '../../aip/errors.ts'
-import type { Corridor, Envelope, Json } from '../../aip/passage.ts'
-import { asJson } from '../../aip/passage.ts'
-import type { Soon } from '../../aip/soon.ts'
-import { attempt, then } from '../../aip/soon.ts'
+import type { Corridor, Envelope } from '../../wire/envelope.ts'
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import { andThen, recover } from '../../wire/maybe-promise.ts'
+import type { Json } from '../../wire/reply.ts'
+import { asJson } from '../../wire/reply.ts'
 import type { ClientAddress } from '../client-address.ts'
 import type { Endpoint, OnStray } from '../door.ts'
 import { forwardedFor, longestOf, requestIdOf, timeoutOf } from '../door.ts'
@@ -56,12 +57,12 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
   const routes = makeRoutes(endpoints)
   const fixedHeaders = safeHeaders(options.isTls)
 
-  function handle(request: IncomingMessage, response: ServerResponse): Soon<void> {
+  function handle(request: IncomingMessage, response: ServerResponse): MaybePromise<void> {
     const requestId = requestIdOf(request.headers)
     let hasBody = false
     let isStray = true
 
-    function answer(): Soon<void> {
+    function answer(): MaybePromise<void> {
       const target = targetOf(request)
       const segments = ownSegments(splitPath(target.path))
       if (request.method === 'OPTIONS') return preflight(request, response, segments, requestId)
@@ -76,14 +77,14 @@ export function openRest<E extends Endpoint>(options: RestOptions<E>) {
           requireChunks(request)
           return read()
         })
-      return then(corridor(endpoint, envelope, read), (reply) =>
+      return andThen(corridor(endpoint, envelope, read), (reply) =>
         send(request, response, 200, reply.json(), requestId, reply.etag ? ['etag', reply.etag] : []),
       )
     }
 
     // Whether a body is already there is known only once its announcement is read.
     const isAnnounced = request.headers['transfer-encoding'] !== undefined || isHeldBack(request)
-    return attempt(isAnnounced ? () => Promise.resolve().then(answer) : answer, (thrown) => {
+    return recover(isAnnounced ? () => Promise.resolve().then(answer) : answer, (thrown) => {
       const error = thrown instanceof StatusError ? thrown : internal(thrown)
       if (isStray) onStray(requestId, error)
       const body = errorBody(error, errorDomain, hasBody)
@@ -213,7 +214,7 @@ function readRequest(
   response: ServerResponse,
   match: Match,
   query: string,
-): Soon<Message> {
+): MaybePromise<Message> {
   if (match.route.binding.body !== '')
     return readJsonText(request, response).then((body) => bindRequest(match, query, body))
   if (request.method !== 'POST') return bindRequest(match, query, '')

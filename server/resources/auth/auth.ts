@@ -5,7 +5,6 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { DeletionRequest, WhoAmI_Capability } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { WhoAmI_CapabilitySchema, WhoAmISchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { permissionDenied } from '../../aip/errors.ts'
-import { messageReply } from '../../aip/message-reply.ts'
 import { parentOf } from '../../aip/uid.ts'
 import { admit } from '../../policy/admit.ts'
 import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
@@ -14,7 +13,9 @@ import type { Call } from '../../rpc/call.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
+import { messageReply } from '../../wire/reply.ts'
 import { removeEntry } from '../delete.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { groupAccessRequests } from '../iam/group-access-requests/table.ts'
 import { groups } from '../iam/groups/table.ts'
 import { identities } from '../iam/identities/table.ts'
@@ -23,11 +24,10 @@ import { roles } from '../iam/roles/table.ts'
 import type { Kind } from '../kind.ts'
 import { messageOf } from '../kind.ts'
 import { emptyReply } from '../reply.ts'
-import type { Surroundings } from '../surroundings.ts'
 
 const mostTold = 1000
 
-export function authService({ store }: Surroundings) {
+export function authService({ store }: Dependencies) {
   return {
     validate: (call: Call) =>
       store.read(function* () {

@@ -6,12 +6,12 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createEntry } from '../create.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
 /** Binds an identity to a role in a group. What it holds there already it is not given twice. */
 export function* bindRole(
-  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+  { now, random }: Pick<Dependencies, 'now' | 'random'>,
   identityUid: string,
   roleUid: string,
   group: string,

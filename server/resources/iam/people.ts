@@ -11,8 +11,8 @@ import { keptOf, selectForUpdate, updateEntry } from '../../store/table.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createEntry } from '../create.ts'
+import type { Dependencies } from '../dependencies.ts'
 import { entryOf, factsOf, messageOf } from '../kind.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { bindRole } from './binding.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
@@ -28,7 +28,7 @@ export type Person = {
   speaksFor?: string | undefined
 }
 
-type Setting = Pick<Surroundings, 'now' | 'random'>
+type Setting = Pick<Dependencies, 'now' | 'random'>
 
 /** The person's uid. Whoever comes for the first time is written down. */
 export function* ensurePerson({ now }: Setting, person: Person): Work<string> {

@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { ResponseSchema } from '@stemma/api/gen/platform/ping/ping_pb.ts'
 import { PingResponseSchema } from '@stemma/api/gen/platform/ping/v2beta1/ping_pb.ts'
-import { messageReply } from '../../aip/message-reply.ts'
+import { messageReply } from '../../wire/reply.ts'
 
 const response = 'pong'
 

@@ -2,10 +2,10 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { Code } from '../../aip/code.ts'
 import { alreadyExists, invalidArgument, StatusError, textOf, withoutDetails } from '../../aip/errors.ts'
-import { messageReply } from '../../aip/message-reply.ts'
-import type { Reply } from '../../aip/passage.ts'
+import type { Reply } from '../../wire/reply.ts'
+import { messageReply } from '../../wire/reply.ts'
 import { emptyReply } from '../reply.ts'
-import type { Told } from './ask.ts'
+import type { Told } from './call-v2.ts'
 
 /** What a path of a field of v2 looks like, and what stands in its place in v1. */
 export type Renaming = readonly [RegExp, string]

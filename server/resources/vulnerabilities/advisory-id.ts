@@ -1,5 +1,5 @@
 // The names under which advisories are published: random, and without letters that could make words.
-import type { RandomBytes } from '../../aip/random.ts'
+import type { RandomBytes } from '../../crypto/random.ts'
 
 const alphabet = '23456789cfghjmpqrvwx'
 const form = /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/

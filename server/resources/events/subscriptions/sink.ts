@@ -1,5 +1,5 @@
 // Where events may be sent. That an address is a public one is found out when something is sent there.
-import { isLoopback } from '../../../aip/issuer.ts'
+import { isLoopback } from '../../../claims/issuer.ts'
 
 /** What is wrong with a sink. */
 export function sinkFault(sink: string, isLoopbackAllowed: boolean): string | undefined {

@@ -3,10 +3,10 @@ import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import type { ListRequest } from '../../list.ts'
 import { listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { sinkFault } from './sink.ts'
 import { subscriptions } from './table.ts'
 
@@ -15,20 +15,20 @@ export type SinkRule = {
   isLoopbackAllowed: boolean
 }
 
-export function subscriptionsService(surroundings: Surroundings, { isLoopbackAllowed }: SinkRule) {
+export function subscriptionsService(deps: Dependencies, { isLoopbackAllowed }: SinkRule) {
   return {
-    getSubscription: (call: Call) => getResource(surroundings.store, subscriptions, call),
+    getSubscription: (call: Call) => getResource(deps.store, subscriptions, call),
 
-    listSubscriptions: (call: Call<ListRequest>) => listResources(surroundings, subscriptions, call),
+    listSubscriptions: (call: Call<ListRequest>) => listResources(deps, subscriptions, call),
 
     createSubscription: (call: Call) =>
-      createResource(surroundings, subscriptions, call, {
+      createResource(deps, subscriptions, call, {
         prepare({ sink }) {
           const fault = sinkFault(sink, isLoopbackAllowed)
           if (fault !== undefined) throw invalidField('sink', fault)
         },
       }),
 
-    deleteSubscription: (call: Call) => deleteResource(surroundings, subscriptions, call),
+    deleteSubscription: (call: Call) => deleteResource(deps, subscriptions, call),
   }
 }

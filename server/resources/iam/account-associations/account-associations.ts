@@ -14,7 +14,6 @@ import {
   CheckStatus,
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
@@ -22,40 +21,41 @@ import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
-import { requireBindable } from '../giving.ts'
+import { requireBindable } from '../delegation.ts'
 import { accountAssociations } from './table.ts'
 
-export function accountAssociationsService(surroundings: Surroundings) {
-  const { store } = surroundings
+export function accountAssociationsService(deps: Dependencies) {
+  const { store } = deps
   return {
     getAccountAssociation: (call: Call) => getResource(store, accountAssociations, call),
 
     listAccountAssociations: (call: Call<ListAccountAssociationsRequest>) =>
-      listResources(surroundings, accountAssociations, call, {
+      listResources(deps, accountAssociations, call, {
         filters: equalTo(raw('name'), call.request.name),
       }),
 
     createAccountAssociation: (call: Call<CreateAccountAssociationRequest>) =>
-      createResource(surroundings, accountAssociations, call, {
+      createResource(deps, accountAssociations, call, {
         uid: call.request.parent,
         conflict: () => 'the group has an account association already',
         prepare: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
       }),
 
     updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
-      updateResource(surroundings, accountAssociations, call, {
+      updateResource(deps, accountAssociations, call, {
         revise: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
       }),
 
     deleteAccountAssociation: (call: Call) =>
-      deleteResource(surroundings, accountAssociations, call, { isIdempotent: true }),
+      deleteResource(deps, accountAssociations, call, { isIdempotent: true }),
 
     checkAccountAssociation: (call: Call<CheckAccountAssociationRequest>) =>
       store.read(function* () {

@@ -14,21 +14,21 @@ import { keptOf, selectForDelete } from '../../../store/table.ts'
 import { first } from '../../../store/work.ts'
 import { createIn } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
-import type { Surroundings } from '../../surroundings.ts'
-import { requireGivable } from '../giving.ts'
+import { requireDelegable } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
 
-export function groupAccessRequestsService(surroundings: Surroundings) {
-  const { store, now, random } = surroundings
+export function groupAccessRequestsService(deps: Dependencies) {
+  const { store, now, random } = deps
   return {
     getGroupAccessRequest: (call: Call) => getResource(store, groupAccessRequests, call),
 
     listGroupAccessRequests: (call: Call<ListGroupAccessRequestsRequest>) =>
-      listResources(surroundings, groupAccessRequests, call),
+      listResources(deps, groupAccessRequests, call),
 
     approveGroupAccessRequest: (call: Call<ApproveGroupAccessRequestRequest>) =>
       store.write(function* () {
@@ -38,7 +38,7 @@ export function groupAccessRequestsService(surroundings: Surroundings) {
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
         const [identity] = keptOf(row).columns
         const group = parentOf(uid)
-        yield* requireGivable(grants, group, roleUid, 'role_uid')
+        yield* requireDelegable(grants, group, roleUid, 'role_uid')
         const binding = create(RoleBindingSchema, { identityUid: identity as string, roleUid })
         const time = now()
         const facts = { uid: newChildUid(group, time, random), now: time }
@@ -48,6 +48,6 @@ export function groupAccessRequestsService(surroundings: Surroundings) {
       }, call.deadline),
 
     deleteGroupAccessRequest: (call: Call) =>
-      deleteResource(surroundings, groupAccessRequests, call, { isIdempotent: true }),
+      deleteResource(deps, groupAccessRequests, call, { isIdempotent: true }),
   }
 }

@@ -1,6 +1,6 @@
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { hydrated } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { hydrated } from '../../part.ts'
 import { identities } from '../identities/table.ts'
 
 const name = 'group_access_requests'
@@ -9,8 +9,8 @@ export const groupAccessRequests = kindOf(GroupAccessRequestSchema, name, {
   /** Told by whoever makes a request. */
   columns: { identity: () => null },
   // The field of the identity has the same name and number here as in a binding.
-  leaving: hydrated(name, [
-    { lender: identities, by: 'identity', json: 'binding_json', bytes: 'binding_bytes' },
+  rendered: hydrated(name, [
+    { from: identities, by: 'identity', json: 'binding_json', bytes: 'binding_bytes' },
   ]),
   defaultOrder: [{ column: 'create_time', descending: false }],
 })

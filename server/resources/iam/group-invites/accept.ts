@@ -1,14 +1,14 @@
 // Accepting an invite: what sign-in calls once it knows who somebody is.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { digestOf, isSame } from '../../../aip/digest.ts'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
+import { digestOf, isSame } from '../../../crypto/digest.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { messageOf } from '../../kind.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { bindRole } from '../binding.ts'
 import { keyIdOf } from './code.ts'
 import { groupInvites } from './table.ts'
@@ -24,7 +24,7 @@ export type Accepted = { group: string; role: string }
 /** One answer for every code that does not work, so that nobody learns anything by trying. */
 const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
 
-type Setting = Pick<Surroundings, 'now' | 'random'>
+type Setting = Pick<Dependencies, 'now' | 'random'>
 type Usable = { uid: string; roleUid: string; singleUse: boolean }
 
 /** An invite that somebody with this address can accept. */

@@ -1,5 +1,5 @@
 // The code of an invite: what is handed to the invited. The store keeps its digest alone.
-import type { RandomBytes } from '../../../aip/random.ts'
+import type { RandomBytes } from '../../../crypto/random.ts'
 
 export type Code = { group: string; keyId: string; secret: string }
 

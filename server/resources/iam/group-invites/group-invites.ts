@@ -9,28 +9,28 @@ import type {
   UpdateGroupInviteRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
-import { digestOf } from '../../../aip/digest.ts'
 import { invalidField } from '../../../aip/errors.ts'
-import type { Reply } from '../../../aip/passage.ts'
-import { asJson } from '../../../aip/passage.ts'
 import { parentOf } from '../../../aip/uid.ts'
+import { digestOf } from '../../../crypto/digest.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { asJson } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
-import { requireGivable } from '../giving.ts'
+import { requireDelegable } from '../delegation.ts'
 import { makeCode } from './code.ts'
 import { groupInvites } from './table.ts'
 
 const shortest = 1000
 const longest = 365 * 24 * 60 * 60 * 1000
 
-export function groupInvitesService(surroundings: Surroundings) {
-  const { store, random } = surroundings
+export function groupInvitesService(deps: Dependencies) {
+  const { store, random } = deps
 
   function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
     const lasting = durationMs(ttl)
@@ -43,19 +43,19 @@ export function groupInvitesService(surroundings: Surroundings) {
     getGroupInvite: (call: Call) => getResource(store, groupInvites, call),
 
     listGroupInvites: (call: Call<ListGroupInvitesRequest>) =>
-      listResources(surroundings, groupInvites, call, {
+      listResources(deps, groupInvites, call, {
         filters: equalTo(raw('key_id'), call.request.keyId),
       }),
 
     async createGroupInvite(call: Call<CreateGroupInviteRequest>) {
       const group = call.demand.scope
       const { code, keyId } = makeCode(group, random)
-      const reply = await createResource(surroundings, groupInvites, call, {
+      const reply = await createResource(deps, groupInvites, call, {
         *prepare(draft, { grants, time }) {
           if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
           setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
-          yield* requireGivable(grants, group, draft.roleUid, 'role_uid')
+          yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
           return columnsOf(draft, digestOf(code))
         },
       })
@@ -63,16 +63,15 @@ export function groupInvitesService(surroundings: Surroundings) {
     },
 
     updateGroupInvite: (call: Call<UpdateGroupInviteRequest>) =>
-      updateResource(surroundings, groupInvites, call, {
+      updateResource(deps, groupInvites, call, {
         *revise({ columns: [, , digest], merged, grants, time }) {
           if (merged.ttl) setExpiry(merged, merged.ttl, time)
-          yield* requireGivable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
+          yield* requireDelegable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
           return columnsOf(merged, digest as string)
         },
       }),
 
-    deleteGroupInvite: (call: Call) =>
-      deleteResource(surroundings, groupInvites, call, { isIdempotent: true }),
+    deleteGroupInvite: (call: Call) => deleteResource(deps, groupInvites, call, { isIdempotent: true }),
   }
 }
 

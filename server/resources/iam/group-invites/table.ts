@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { hydrated } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { hydrated } from '../../part.ts'
 import { roles } from '../roles/table.ts'
 
 const name = 'group_invites'
@@ -14,8 +14,8 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
     digest: () => null,
     expire_time: ({ expirationTime }) => (expirationTime ? timestampMs(expirationTime) : 0),
   },
-  leaving: hydrated(name, [
-    { lender: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', mayBeGone: true },
+  rendered: hydrated(name, [
+    { from: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', isOptional: true },
   ]),
   defaultOrder: [{ column: 'create_time', descending: true }],
 })

@@ -21,25 +21,25 @@ import {
   permissionDenied,
   tooManyRequests,
 } from '../../../aip/errors.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
-import type { Reply } from '../../../aip/passage.ts'
 import { depthOf, newChildUid, newRootUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { StoreError } from '../../../store/db.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import { StoreError } from '../../../store/store-error.ts'
 import { contentsOf } from '../../../store/tally.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { createEntry, createIn, draftOf } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
-import { sentIn } from '../../sent.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import { resourceIn } from '../../request-resource.ts'
 import { updateResource } from '../../update.ts'
 import { accountAssociations } from '../account-associations/table.ts'
 import { groupAccessRequests } from '../group-access-requests/table.ts'
@@ -52,8 +52,8 @@ const deepest = 32
 
 export type GroupSettings = { organizationCreation: 'people' | 'nobody' }
 
-export function groupsService(surroundings: Surroundings, { organizationCreation }: GroupSettings) {
-  const { store, now, random } = surroundings
+export function groupsService(deps: Dependencies, { organizationCreation }: GroupSettings) {
+  const { store, now, random } = deps
 
   function* createOrganization(call: Call<CreateGroupRequest>): Work<Reply> {
     const { identity, narrowing } = call.demand.caller
@@ -62,7 +62,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
     yield* requireFounder(identity)
     const uid = newRootUid(random)
     yield* createEntry(groups, draft(call), { uid, now: now() })
-    yield* makeOwner(surroundings, uid, identity)
+    yield* makeOwner(deps, uid, identity)
     return yield* readReply(groups, uid, call.form)
   }
 
@@ -102,7 +102,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
     getGroup: (call: Call) => getResource(store, groups, call),
 
     listGroups: (call: Call<ListGroupsRequest>) =>
-      listResources(surroundings, groups, call, { filters: equalTo(raw('name'), call.request.name) }),
+      listResources(deps, groups, call, { filters: equalTo(raw('name'), call.request.name) }),
 
     createGroup: (call: Call<CreateGroupRequest>) =>
       store.write(function* () {
@@ -112,14 +112,14 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
       }, call.deadline),
 
     updateGroup: (call: Call<UpdateGroupRequest>) =>
-      updateResource(surroundings, groups, call, {
+      updateResource(deps, groups, call, {
         revise({ current, merged }) {
           if (current.verified && current.name !== merged.name) throw operatorOnly('name', current.uid)
         },
       }),
 
     deleteGroup: (call: Call) =>
-      deleteResource(surroundings, groups, call, {
+      deleteResource(deps, groups, call, {
         before: (uid) => requireEmpty(uid, call.demand.caller.identity),
       }),
 
@@ -152,7 +152,7 @@ export function groupsService(surroundings: Surroundings, { organizationCreation
   }
 }
 
-const draft = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, sentIn(groups, call))
+const draft = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, resourceIn(groups, call))
 
 /**
  * Nobody stands above an organization, so whoever deletes one must hold a role in it until the end: the

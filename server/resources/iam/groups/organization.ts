@@ -11,7 +11,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createEntry } from '../../create.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { bindRole } from '../binding.ts'
 import { groups } from './table.ts'
 
@@ -24,14 +24,14 @@ export function* requireFounder(identity: string): Work<void> {
 }
 
 export const makeOwner = (
-  surroundings: Pick<Surroundings, 'now' | 'random'>,
+  deps: Pick<Dependencies, 'now' | 'random'>,
   organization: string,
   identity: string,
-): Work<void> => bindRole(surroundings, identity, builtInRole('owner').uid, organization)
+): Work<void> => bindRole(deps, identity, builtInRole('owner').uid, organization)
 
 /** An organization that nobody owns yet. */
 export function* foundOrganization(
-  { now, random }: Pick<Surroundings, 'now' | 'random'>,
+  { now, random }: Pick<Dependencies, 'now' | 'random'>,
   name: string,
 ): Work<string> {
   const uid = newRootUid(random)

@@ -5,8 +5,8 @@ import {
   RoleBindingGroupSchema,
   RoleBindingSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
 const inBinding = messageField(RoleBindingSchema, 'group')
 const brief = ({ uid, name, description }: Group) =>
@@ -17,8 +17,8 @@ export const groups = kindOf(GroupSchema, 'groups', {
   columns: {
     /** What people of a verified organization have in their e-mail addresses. */
     domain: ({ verified, name }) => (verified ? name : null),
-    binding_json: (group) => jsonPart(inBinding, brief(group)),
-    binding_bytes: (group) => bytesPart(inBinding, brief(group)),
+    binding_json: (group) => fieldAsJson(inBinding, brief(group)),
+    binding_bytes: (group) => fieldAsBytes(inBinding, brief(group)),
   },
-  lends: [RoleBindingGroupSchema],
+  shownAs: [RoleBindingGroupSchema],
 })

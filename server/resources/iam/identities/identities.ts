@@ -16,28 +16,28 @@ import {
   RelationshipTypeSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
-import type { IssuerRule } from '../../../aip/issuer.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
+import type { IssuerRule } from '../../../claims/issuer.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, points } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
-import { requireAsMuchAs } from '../giving.ts'
+import { requireAllGrantsOf } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { relationshipFaults, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 
-export function identitiesService(surroundings: Surroundings, rule: IssuerRule) {
-  const { store } = surroundings
+export function identitiesService(deps: Dependencies, rule: IssuerRule) {
+  const { store } = deps
 
   function requireRecognisable(identity: Identity, time: number): void {
     const [fault, ...others] = relationshipFaults(identity, rule, time)
@@ -58,14 +58,14 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
 
     listIdentities(call: Call<ListIdentitiesRequest>) {
       const { name, relationshipType } = call.request
-      return listResources(surroundings, identities, call, {
+      return listResources(deps, identities, call, {
         filters: [...equalTo(raw('name'), name), ...ofType(relationshipType)],
         shared: ({ caller }) => (parentOf(caller.identity) === '' ? points([caller.identity]) : []),
       })
     },
 
     createIdentity: (call: Call<CreateIdentityRequest>) =>
-      createResource(surroundings, identities, call, {
+      createResource(deps, identities, call, {
         prepare(draft, { time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
@@ -74,17 +74,17 @@ export function identitiesService(surroundings: Surroundings, rule: IssuerRule) 
       }),
 
     updateIdentity: (call: Call<UpdateIdentityRequest>) =>
-      updateResource(surroundings, identities, call, {
+      updateResource(deps, identities, call, {
         *revise({ current, merged, grants, time }) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
           requireRecognisable(merged, time)
-          yield* requireAsMuchAs(grants, call.demand.scope)
+          yield* requireAllGrantsOf(grants, call.demand.scope)
         },
       }),
 
     deleteIdentity: (call: Call) =>
-      deleteResource(surroundings, identities, call, {
+      deleteResource(deps, identities, call, {
         before: removeElsewhere,
         inUse: 'cannot delete identity that still holds roles',
       }),

@@ -9,10 +9,10 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { FieldViolation } from '../../../aip/errors.ts'
-import type { IssuerRule } from '../../../aip/issuer.ts'
-import { issuerFault } from '../../../aip/issuer.ts'
-import { issuerPatternFault, patternFault, sizeOf } from '../../../aip/pattern.ts'
 import { entryPath } from '../../../aip/validate.ts'
+import type { IssuerRule } from '../../../claims/issuer.ts'
+import { issuerFault } from '../../../claims/issuer.ts'
+import { issuerPatternFault, patternFault, sizeOf } from '../../../claims/pattern.ts'
 import { keySetFault } from './key-set.ts'
 
 const mostFaults = 20

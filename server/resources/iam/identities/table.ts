@@ -6,8 +6,8 @@ import {
   RoleBindingSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { userUid } from '../../../aip/uid.ts'
+import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
 const inBinding = messageField(RoleBindingSchema, 'identity')
 
@@ -47,13 +47,13 @@ export const identities = kindOf(IdentitySchema, 'identities', {
   columns: {
     relationship_type: ({ relationship }) =>
       relationship.case ? relationshipTypes[relationship.case] : RelationshipType.UNSPECIFIED,
-    binding_json: (identity) => jsonPart(inBinding, brief(identity)),
-    binding_bytes: (identity) => bytesPart(inBinding, brief(identity)),
+    binding_json: (identity) => fieldAsJson(inBinding, brief(identity)),
+    binding_bytes: (identity) => fieldAsBytes(inBinding, brief(identity)),
     /** A hash of the issuer and subject of its tokens; empty where they are not known exactly. */
     known_by(identity) {
       const { issuer, subject } = tokenOf(identity)
       return issuer === '' || subject === '' ? '' : userUid(issuer, subject)
     },
   },
-  lends: [RoleBindingIdentitySchema],
+  shownAs: [RoleBindingIdentitySchema],
 })

@@ -10,27 +10,27 @@ import {
   IdentityProvider_OIDC_CorrelationRuleSchema as CorrelationRuleSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
-import type { IssuerRule } from '../../../aip/issuer.ts'
-import { issuerFault } from '../../../aip/issuer.ts'
 import { parentOf } from '../../../aip/uid.ts'
+import type { IssuerRule } from '../../../claims/issuer.ts'
+import { issuerFault } from '../../../claims/issuer.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { isNamed, updateResource } from '../../update.ts'
-import { requireGivable } from '../giving.ts'
+import { requireDelegable } from '../delegation.ts'
 import { identityProviders } from './table.ts'
 
 /** Encrypts what must be kept and never shown. */
 export type Seal = (plain: string) => string
 
-export function identityProvidersService(surroundings: Surroundings, rule: IssuerRule, seal: Seal) {
-  const { store } = surroundings
+export function identityProvidersService(deps: Dependencies, rule: IssuerRule, seal: Seal) {
+  const { store } = deps
   const sealed = (secret: string) => (secret === '' ? '' : seal(secret))
 
   function* requireUsable(
@@ -39,7 +39,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
     provider: IdentityProvider,
     hasSecret: boolean,
   ): Work<void> {
-    yield* requireGivable(grants, group, provider.defaultRole, 'default_role')
+    yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
     const oidc = oidcOf(provider)
     if (!oidc) throw invalidField('oidc', 'is required')
     const fault = issuerFault(oidc.issuer, rule)
@@ -60,12 +60,12 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
     getIdentityProvider: (call: Call) => getResource(store, identityProviders, call),
 
     listIdentityProviders: (call: Call<ListIdentityProvidersRequest>) =>
-      listResources(surroundings, identityProviders, call, {
+      listResources(deps, identityProviders, call, {
         filters: equalTo(raw('name'), call.request.name),
       }),
 
     createIdentityProvider: (call: Call<CreateIdentityProviderRequest>) =>
-      createResource(surroundings, identityProviders, call, {
+      createResource(deps, identityProviders, call, {
         *prepare(draft, { grants }) {
           const oidc = oidcOf(draft)
           const secret = oidc?.clientSecret ?? ''
@@ -77,7 +77,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
       }),
 
     updateIdentityProvider: (call: Call<UpdateIdentityProviderRequest>) =>
-      updateResource(surroundings, identityProviders, call, {
+      updateResource(deps, identityProviders, call, {
         *revise({ columns: [, , stored], current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
           // Nobody can send back a secret that is never shown, so only naming it clears it.
@@ -90,7 +90,7 @@ export function identityProvidersService(surroundings: Surroundings, rule: Issue
         },
       }),
 
-    deleteIdentityProvider: (call: Call) => deleteResource(surroundings, identityProviders, call),
+    deleteIdentityProvider: (call: Call) => deleteResource(deps, identityProviders, call),
   }
 }
 

@@ -17,24 +17,24 @@ import { admit } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
-import type { Leaving } from '../../../store/table.ts'
+import type { Rendered } from '../../../store/table.ts'
 import { readBytes } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { createIn, createResource, draftOf } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { formOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { listReply } from '../../reply.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
-import { requireBindable, requireGivable } from '../giving.ts'
+import { requireBindable, requireDelegable } from '../delegation.ts'
 import { roleBindings } from './table.ts'
 
 const conflict = () => 'the identity has this role in this group already'
 
-export function roleBindingsService(surroundings: Surroundings) {
-  const { store, now, random } = surroundings
+export function roleBindingsService(deps: Dependencies) {
+  const { store, now, random } = deps
 
   return {
     getRoleBinding: (call: Call) => getResource(store, roleBindings, call),
@@ -42,11 +42,11 @@ export function roleBindingsService(surroundings: Surroundings) {
     listRoleBindings(call: Call<ListRoleBindingsRequest>) {
       const { identity, group, role } = call.request
       const filters = [...equalTo(raw('identity'), identity), ...equalTo(raw('role'), role)]
-      return listResources(surroundings, roleBindings, call, { filters, group })
+      return listResources(deps, roleBindings, call, { filters, group })
     },
 
     createRoleBinding: (call: Call<CreateRoleBindingRequest>) =>
-      createResource(surroundings, roleBindings, call, {
+      createResource(deps, roleBindings, call, {
         conflict,
         prepare: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft),
       }),
@@ -72,7 +72,7 @@ export function roleBindingsService(surroundings: Surroundings) {
       }, call.deadline),
 
     updateRoleBinding: (call: Call<UpdateRoleBindingRequest>) =>
-      updateResource(surroundings, roleBindings, call, {
+      updateResource(deps, roleBindings, call, {
         conflict,
         /** What the row keeps in its columns stands in for what was not sent. */
         *revise({ columns: [identity, role], merged, mask, grants }) {
@@ -85,8 +85,7 @@ export function roleBindingsService(surroundings: Surroundings) {
         },
       }),
 
-    deleteRoleBinding: (call: Call) =>
-      deleteResource(surroundings, roleBindings, call, { isIdempotent: true }),
+    deleteRoleBinding: (call: Call) => deleteResource(deps, roleBindings, call, { isIdempotent: true }),
   }
 }
 
@@ -95,7 +94,7 @@ function* requireAllowed(grants: Grants, group: string, binding: RoleBinding, pr
   const { identityUid = '', roleUid = '' } = binding
   if (identityUid === '') throw invalidField(`${prefix}identity_uid`, 'is required')
   if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
-  yield* requireGivable(grants, group, roleUid, `${prefix}role_uid`)
+  yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
 }
 
@@ -116,14 +115,14 @@ function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest)
   })
 }
 
-function* readAll(uids: string[], form: 'json' | 'bytes'): Work<Leaving[]> {
+function* readAll(uids: string[], form: 'json' | 'bytes'): Work<Rendered[]> {
   const { table } = roleBindings
-  const rows = yield sql`select uid, ${table.leaving(formOf(roleBindings, form))} from ${raw(table.name)}
+  const rows = yield sql`select uid, ${table.rendered(formOf(roleBindings, form))} from ${raw(table.name)}
     where uid in ${among(uids)}`
-  const found = new Map(rows as [string, Leaving | null][])
+  const found = new Map(rows as [string, Rendered | null][])
   const bytes = yield* readBytes(
     table,
     uids.filter((uid) => found.get(uid) === null),
   )
-  return uids.map((uid) => found.get(uid) ?? bytes.get(uid)) as Leaving[] // they were made just now
+  return uids.map((uid) => found.get(uid) ?? bytes.get(uid)) as Rendered[] // they were made just now
 }

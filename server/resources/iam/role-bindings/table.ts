@@ -1,6 +1,6 @@
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { hydrated } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { hydrated } from '../../part.ts'
 import { groups } from '../groups/table.ts'
 import { identities } from '../identities/table.ts'
 import { roles } from '../roles/table.ts'
@@ -13,9 +13,9 @@ export const roleBindings = kindOf(RoleBindingSchema, name, {
     identity: ({ identityUid }) => identityUid ?? null,
     role: ({ roleUid }) => roleUid ?? null,
   },
-  leaving: hydrated(name, [
-    { lender: identities, by: 'identity', ...part },
-    { lender: groups, by: 'parent', ...part },
-    { lender: roles, by: 'role', ...part },
+  rendered: hydrated(name, [
+    { from: identities, by: 'identity', ...part },
+    { from: groups, by: 'parent', ...part },
+    { from: roles, by: 'role', ...part },
   ]),
 })

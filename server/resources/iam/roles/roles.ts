@@ -7,8 +7,6 @@ import type {
   UpdateRoleRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, permissionDenied } from '../../../aip/errors.ts'
-import type { Reply } from '../../../aip/passage.ts'
-import type { Soon } from '../../../aip/soon.ts'
 import { isUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Bits } from '../../../policy/bits.ts'
@@ -17,14 +15,16 @@ import { capabilityOf, nameOf } from '../../../policy/capabilities.ts'
 import { reach } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
+import type { MaybePromise } from '../../../wire/maybe-promise.ts'
+import type { Reply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, points } from '../../list.ts'
 import { readReply } from '../../reply.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
-import { requireHeld } from '../giving.ts'
+import { requireHeld } from '../delegation.ts'
 import { roles } from './table.ts'
 
 type Role = MessageShape<typeof RoleSchema>
@@ -32,11 +32,11 @@ type Role = MessageShape<typeof RoleSchema>
 const builtIns = points(builtInRoles.map(({ uid }) => uid))
 const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringify(name)} already`
 
-export function rolesService(surroundings: Surroundings) {
-  const { store } = surroundings
+export function rolesService(deps: Dependencies) {
+  const { store } = deps
 
   /** Whoever may list roles anywhere may read those that are for everyone. */
-  function getBuiltIn(call: Call): Soon<Reply> {
+  function getBuiltIn(call: Call): MaybePromise<Reply> {
     const { demand, form } = call
     return store.read(function* () {
       const grants = yield* admit({ ...demand, scope: '' }, false)
@@ -54,13 +54,13 @@ export function rolesService(surroundings: Surroundings) {
     },
 
     listRoles: (call: Call<ListRolesRequest>) =>
-      listResources(surroundings, roles, call, {
+      listResources(deps, roles, call, {
         filters: equalTo(raw('name'), call.request.name),
         shared: (_, reached) => (reached.length > 0 ? builtIns : []),
       }),
 
     createRole: (call: Call<CreateRoleRequest>) =>
-      createResource(surroundings, roles, call, {
+      createResource(deps, roles, call, {
         conflict,
         prepare(draft, { grants }) {
           requireHeld(grants, tidy(draft), call.demand.scope)
@@ -68,7 +68,7 @@ export function rolesService(surroundings: Surroundings) {
       }),
 
     updateRole: (call: Call<UpdateRoleRequest>) =>
-      updateResource(surroundings, roles, call, {
+      updateResource(deps, roles, call, {
         conflict,
         *revise({ current, merged, grants }) {
           const before = bitsOf(current)
@@ -79,7 +79,7 @@ export function rolesService(surroundings: Surroundings) {
       }),
 
     deleteRole: (call: Call) =>
-      deleteResource(surroundings, roles, call, {
+      deleteResource(deps, roles, call, {
         inUse: 'cannot delete role that is still bound, or the default of an identity provider',
       }),
   }

@@ -10,8 +10,8 @@ import {
 import type { Role } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { encodeBits } from '../../../policy/bits.ts'
+import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
-import { bytesPart, jsonPart, messageField } from '../../part.ts'
 
 const inBinding = messageField(RoleBindingSchema, 'role')
 const inInvite = messageField(GroupInviteSchema, 'role')
@@ -23,10 +23,10 @@ const offered = ({ uid, name, description, capabilities }: Role) =>
 export const roles = kindOf(RoleSchema, 'roles', {
   columns: {
     bits: ({ capabilities }) => encodeBits(capabilities),
-    binding_json: (role) => jsonPart(inBinding, brief(role)),
-    binding_bytes: (role) => bytesPart(inBinding, brief(role)),
-    invite_json: (role) => jsonPart(inInvite, offered(role)),
-    invite_bytes: (role) => bytesPart(inInvite, offered(role)),
+    binding_json: (role) => fieldAsJson(inBinding, brief(role)),
+    binding_bytes: (role) => fieldAsBytes(inBinding, brief(role)),
+    invite_json: (role) => fieldAsJson(inInvite, offered(role)),
+    invite_bytes: (role) => fieldAsBytes(inInvite, offered(role)),
   },
-  lends: [RoleBindingRoleSchema, GroupInviteRoleSchema],
+  shownAs: [RoleBindingRoleSchema, GroupInviteRoleSchema],
 })

@@ -16,8 +16,6 @@ import {
 } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
 import { etagOf, requireMatch } from '../../../aip/etag.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
-import type { Reply } from '../../../aip/passage.ts'
 import { lineage } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 import type { Demand } from '../../../policy/admit.ts'
@@ -26,12 +24,14 @@ import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import { deleteContents, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import { first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { updateResource } from '../../update.ts'
 import { tags } from '../tags/table.ts'
 import { readmeFault } from './readme.ts'
@@ -42,8 +42,8 @@ type Repo = MessageShape<typeof RepoSchema>
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
 /** `readme` is what a repo says of itself once it is written; without it, it goes on saying what it did. */
-export function reposService(surroundings: Surroundings, readme?: string) {
-  const { store, now } = surroundings
+export function reposService(deps: Dependencies, readme?: string) {
+  const { store, now } = deps
 
   /** Reading a text costs, so it is read for those alone who may write it. */
   async function requireHarmless(demand: Demand, content = ''): Promise<void> {
@@ -58,11 +58,11 @@ export function reposService(surroundings: Surroundings, readme?: string) {
     getRepo: (call: Call) => getResource(store, repos, call),
 
     listRepos: (call: Call<ListReposRequest>) =>
-      listResources(surroundings, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
+      listResources(deps, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
 
     async createRepo(call: Call<CreateRepoRequest>) {
       await requireHarmless(call.demand, readme)
-      return createResource(surroundings, repos, call, {
+      return createResource(deps, repos, call, {
         prepare(draft) {
           settle(draft)
           return [readme ?? '']
@@ -73,7 +73,7 @@ export function reposService(surroundings: Surroundings, readme?: string) {
 
     async updateRepo(call: Call<UpdateRepoRequest>) {
       await requireHarmless(call.demand, readme)
-      return updateResource(surroundings, repos, call, {
+      return updateResource(deps, repos, call, {
         revise({ merged, columns: [before] }) {
           settle(merged)
           return [readme ?? (before as string)]
@@ -83,7 +83,7 @@ export function reposService(surroundings: Surroundings, readme?: string) {
     },
 
     deleteRepo: (call: Call) =>
-      deleteResource(surroundings, repos, call, {
+      deleteResource(deps, repos, call, {
         before: (uid) => deleteContents(tags.table, uid, lineage(uid)),
       }),
 

@@ -19,20 +19,20 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createIn, draftOf } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
-import { sentIn } from '../../sent.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import { resourceIn } from '../../request-resource.ts'
 import { updateResource } from '../../update.ts'
 import { sorts, sortsWithin } from './sort.ts'
 import { tags } from './table.ts'
 
 type Tag = MessageShape<typeof TagSchema>
 
-export function tagsService(surroundings: Surroundings) {
-  const { store, now, random } = surroundings
+export function tagsService(deps: Dependencies) {
+  const { store, now, random } = deps
 
   /** Nobody moves a tag past another who does so at the same time. */
   function* put(repo: string, draft: Tag): Work<string> {
@@ -65,24 +65,24 @@ export function tagsService(surroundings: Surroundings) {
     getTag: (call: Call) => getResource(store, tags, call),
 
     listTags: (call: Call<ListTagsRequest>) =>
-      listResources(surroundings, tags, call, { filters: filtersOf(call.request) }),
+      listResources(deps, tags, call, { filters: filtersOf(call.request) }),
 
     createTag: (call: Call<CreateTagRequest>) =>
       store.write(function* () {
         yield* admit(call.demand, true)
-        const uid = yield* put(call.demand.scope, draftOf(TagSchema, sentIn(tags, call)))
+        const uid = yield* put(call.demand.scope, draftOf(TagSchema, resourceIn(tags, call)))
         return yield* readReply(tags, uid, call.form)
       }, call.deadline),
 
     updateTag: (call: Call<UpdateTagRequest>) =>
-      updateResource(surroundings, tags, call, {
+      updateResource(deps, tags, call, {
         *revise({ current, merged, time }) {
           if (current.digest !== merged.digest) yield noteMove(merged.uid, time, merged.digest)
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,
       }),
 
-    deleteTag: (call: Call) => deleteResource(surroundings, tags, call),
+    deleteTag: (call: Call) => deleteResource(deps, tags, call),
   }
 }
 

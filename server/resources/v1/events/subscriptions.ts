@@ -12,9 +12,9 @@ import {
 import type { Subscription } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import type { Call } from '../../../rpc/call.ts'
-import type { Ask } from '../ask.ts'
+import { listEvery } from '../all-pages.ts'
+import type { Ask } from '../call-v2.ts'
 import { converted, deleted, inNames } from '../convert.ts'
-import { listEvery } from '../every.ts'
 import { namesOfPlace, placeOf } from '../place.ts'
 
 const v2 = SubscriptionsService.method

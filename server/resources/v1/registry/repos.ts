@@ -11,15 +11,15 @@ import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
-import type { Reply } from '../../../aip/passage.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
-import type { Surroundings } from '../../surroundings.ts'
-import type { Ask } from '../ask.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { listEvery } from '../all-pages.ts'
+import type { Ask } from '../call-v2.ts'
 import type { Renaming } from '../convert.ts'
 import { converted, deleted, inNames } from '../convert.ts'
-import { listEvery } from '../every.ts'
 import { namesOfPlace, placeOf } from '../place.ts'
 import { oldRepoOf, repoOf } from './conversion.ts'
 
@@ -32,7 +32,7 @@ const names: Renaming[] = [
 ]
 
 /** `askWithReadme` writes repos together with what they say of themselves. */
-export function reposOfV1({ store }: Surroundings, ask: Ask, askWithReadme: (readme: string) => Ask) {
+export function reposOfV1({ store }: Dependencies, ask: Ask, askWithReadme: (readme: string) => Ask) {
   /** Of repos that the caller has been shown: whoever sees a repo may read it. */
   const readmesOf = (repos: Repo[]) =>
     store.read(function* () {

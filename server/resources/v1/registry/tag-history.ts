@@ -3,16 +3,16 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { TagHistoryFilter } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { TagHistoryListSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
 
 const mostTold = 1000
 
-export const tagHistoryOfV1 = ({ store }: Surroundings) => ({
+export const tagHistoryOfV1 = ({ store }: Dependencies) => ({
   listTagHistory: (call: Call<TagHistoryFilter>) =>
     store.read(function* () {
       yield* admit(call.demand, false)

@@ -18,8 +18,6 @@ import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabi
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
 import { etagOf, requireMatch } from '../../../aip/etag.ts'
-import { messageReply } from '../../../aip/message-reply.ts'
-import type { Reply } from '../../../aip/passage.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
@@ -27,10 +25,12 @@ import type { Call } from '../../../rpc/call.ts'
 import { keptOf, readBytes, selectForDelete } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import type { Kind } from '../../kind.ts'
 import { messageOf } from '../../kind.ts'
 import { emptyReply } from '../../reply.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { advisories, withdrawnAdvisories } from '../../vulnerabilities/advisories/table.ts'
 import { draftOf, eventOf, oldAdvisoryOf, oldEventOf, replaceSaid } from './conversion.ts'
 import { inNamesOfV1, starts } from './field-names.ts'
@@ -43,7 +43,7 @@ export type AdvisoryWriting = {
   withdraw(uid: string): Work<void>
 }
 
-export function advisoriesOfV1({ store }: Surroundings, writing: AdvisoryWriting) {
+export function advisoriesOfV1({ store }: Dependencies, writing: AdvisoryWriting) {
   const write = (call: Call, work: (grants: Grants) => Work<Reply>) =>
     store.write(function* () {
       return yield* work(yield* admit(call.demand, true))

@@ -7,7 +7,7 @@ import type { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulne
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
-import type { Ask } from '../ask.ts'
+import type { Ask } from '../call-v2.ts'
 import type { Renaming } from '../convert.ts'
 import { converted, inNames } from '../convert.ts'
 import { namesOfPlace, placeOf } from '../place.ts'

@@ -13,20 +13,20 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Code } from '../../../aip/code.ts'
 import { invalidField, notFound, StatusError } from '../../../aip/errors.ts'
-import type { Reply } from '../../../aip/passage.ts'
-import { asJson } from '../../../aip/passage.ts'
-import { attempt } from '../../../aip/soon.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
+import { recover } from '../../../wire/maybe-promise.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { asJson } from '../../../wire/reply.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import type { Listing } from '../../list.ts'
 import { listResources } from '../../list.ts'
-import type { Surroundings } from '../../surroundings.ts'
-import { walkResources } from '../../walk.ts'
+import { streamResources } from '../../stream.ts'
 import { search } from './search.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
 import { numberOf } from './terms.ts'
@@ -40,8 +40,8 @@ export type Writers = {
 /** The record that an advisory was imported from, and when it was changed by that. */
 export type Source = { format: string; record: string; importTime: number }
 
-export function advisoriesService(surroundings: Surroundings, writers: Writers) {
-  const { store } = surroundings
+export function advisoriesService(deps: Dependencies, writers: Writers) {
+  const { store } = deps
 
   /** Whoever knows it reads it, withdrawn or not. */
   function* readAdvisory(call: Call): Work<Advisory> {
@@ -83,13 +83,13 @@ export function advisoriesService(surroundings: Surroundings, writers: Writers) 
     })
 
   const exportAs = (call: Call<ListAdvisoriesRequest>, write: Write) =>
-    walkResources(surroundings, advisories, call, searching(call), function* (rows) {
+    streamResources(deps, advisories, call, searching(call), function* (rows) {
       return rows.length === 0 ? [] : yield* write(rows.map((bytes) => messageOf(advisories, bytes)))
     })
 
   return {
     getAdvisory: (call: Call) =>
-      attempt(
+      recover(
         () => getResource(store, advisories, call),
         (error) => {
           if (!(error instanceof StatusError) || error.code !== Code.NOT_FOUND) throw error
@@ -103,7 +103,7 @@ export function advisoriesService(surroundings: Surroundings, writers: Writers) 
     exportAdvisoriesOpenVex: (call: Call<ListAdvisoriesRequest>) => exportAs(call, writeOpenVex),
 
     listAdvisories: (call: Call<ListAdvisoriesRequest>) =>
-      listResources(surroundings, advisories, call, searching(call)),
+      listResources(deps, advisories, call, searching(call)),
   }
 }
 

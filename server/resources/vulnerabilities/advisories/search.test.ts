@@ -22,9 +22,9 @@ import { onEachStore, startPlatform } from '../../../testing/platform.ts'
 import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
-import { indexAgain } from './index-again.ts'
 import { openSegments } from './postings.ts'
 import { prepare } from './prepare.ts'
+import { reindexAdvisories } from './reindex.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
 import { createAdvisory, reviseAdvisory, withdrawAdvisory } from './write.ts'
@@ -195,7 +195,7 @@ onEachStore('looking for advisories', (engine) => {
             yield sql`delete from advisory_postings`
             yield sql`update advisories set segment = 0`
           })
-          await indexAgain(platform.store)
+          await reindexAdvisories(platform.store)
         }
         const rows = await platform.store.query(
           sql`select proto from advisories where root = ${organization}`,

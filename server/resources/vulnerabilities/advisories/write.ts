@@ -18,14 +18,14 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createIn } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
+import type { Dependencies } from '../../dependencies.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
 import { changePostings } from './postings.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
 import { hashesOf, listed, numberOf, termsOf, textsOf, unlisted } from './terms.ts'
 
-type Setting = Pick<Surroundings, 'now' | 'random'>
+type Setting = Pick<Dependencies, 'now' | 'random'>
 
 /** Rows stay small enough to be read many at a time. */
 const largest = 512 * 1024

@@ -22,7 +22,7 @@ import { readOsv, writeOsv } from './osv.ts'
 import { readRecord } from './read.ts'
 
 const json = (path: string) => JSON.parse(readFileSync(join(import.meta.dirname, path), 'utf8'))
-const schema = (name: string) => json(`../../../../e2e/schemas/${name}.json`)
+const schema = (name: string) => json(`../../../../e2e/advisories/schemas/${name}.json`)
 const sample = (name: string) => json(`samples/${name}.json`)
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false })

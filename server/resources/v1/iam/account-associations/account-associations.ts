@@ -10,10 +10,10 @@ import {
 } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import type { Ask } from '../../ask.ts'
+import { listEvery } from '../../all-pages.ts'
+import type { Ask } from '../../call-v2.ts'
 import type { Renaming } from '../../convert.ts'
 import { converted, deleted, inNames } from '../../convert.ts'
-import { listEvery } from '../../every.ts'
 import { namesOfPlace, placeOf } from '../../place.ts'
 import { associationOf, oldAssociationOf } from './conversion.ts'
 

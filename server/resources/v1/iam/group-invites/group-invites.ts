@@ -10,10 +10,10 @@ import {
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import type { Ask } from '../../ask.ts'
+import { listEvery } from '../../all-pages.ts'
+import type { Ask } from '../../call-v2.ts'
 import type { Renaming } from '../../convert.ts'
 import { converted, deleted, inNames } from '../../convert.ts'
-import { listEvery } from '../../every.ts'
 import { namesOfPlace, placeOf } from '../../place.ts'
 import { inviteOf, oldInviteOf, storedInviteOf } from './conversion.ts'
 

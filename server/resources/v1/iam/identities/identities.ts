@@ -12,14 +12,14 @@ import {
 } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { noIdentity } from '../../../../aip/errors.ts'
-import { messageReply } from '../../../../aip/message-reply.ts'
 import { admit } from '../../../../policy/admit.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import type { Surroundings } from '../../../surroundings.ts'
-import type { Ask } from '../../ask.ts'
+import { messageReply } from '../../../../wire/reply.ts'
+import type { Dependencies } from '../../../dependencies.ts'
+import { listEvery } from '../../all-pages.ts'
+import type { Ask } from '../../call-v2.ts'
 import type { Renaming } from '../../convert.ts'
 import { converted, deleted, inNames } from '../../convert.ts'
-import { listEvery } from '../../every.ts'
 import { namesOfPlace, placeOf } from '../../place.ts'
 import { identityOf, oldIdentityOf, settable } from './conversion.ts'
 import { findIdentity } from './lookup.ts'
@@ -33,7 +33,7 @@ const names: Renaming[] = [
   [/\bexpiration_time$/, 'expiration'],
 ]
 
-export function identitiesOfV1({ store }: Pick<Surroundings, 'store'>, ask: Ask) {
+export function identitiesOfV1({ store }: Pick<Dependencies, 'store'>, ask: Ask) {
   return {
     create(call: Call<CreateIdentityRequest>) {
       const { parentId, identity } = call.request

@@ -11,10 +11,10 @@ import {
 } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import type { Ask } from '../../ask.ts'
+import { listEvery } from '../../all-pages.ts'
+import type { Ask } from '../../call-v2.ts'
 import type { Renaming } from '../../convert.ts'
 import { converted, deleted, inNames } from '../../convert.ts'
-import { listEvery } from '../../every.ts'
 import { namesOfPlace, placeOf } from '../../place.ts'
 import { oldProviderOf, providerOf } from './conversion.ts'
 

@@ -1,0 +1,109 @@
+// An access decision in this process: from who calls to whether they may, for an identity with 50 bindings in
+// a tree of depth 8, asked at its deepest group. Read from the store each time, as every call does.
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { newChildUid, newRootUid } from '../../server/aip/uid.ts'
+import { readConfig } from '../../server/config.ts'
+import type { Demand } from '../../server/policy/admit.ts'
+import { admit, admitToRow } from '../../server/policy/admit.ts'
+import { builtInRoles } from '../../server/policy/built-in-roles.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { identities } from '../../server/resources/iam/identities/table.ts'
+import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Store } from '../../server/store/db.ts'
+import { median } from '../load/rounds.ts'
+import type { Line } from '../report/report.ts'
+import { temporarySettings } from '../stores/world.ts'
+
+const depth = 8
+const bindings = 50
+const rounds = 21
+const decisions = 5000
+const goal = 10
+
+export async function benchAccess(): Promise<Line[]> {
+  const { settings, remove } = await temporarySettings()
+  const { config } = readConfig({}, settings)
+  const store = openStore(config)
+  try {
+    await prepareStore(config, store)
+    const lines: Line[] = []
+    for (const above of [2, depth]) {
+      const { identity, deepest } = await plant(store, above)
+      lines.push(...(await linesOf(store, demandOf(identity, deepest), above)))
+    }
+    return lines
+  } finally {
+    await store.close()
+    await remove()
+  }
+}
+
+async function linesOf(store: Store, demand: Demand, above: number): Promise<Line[]> {
+  const toRow = async () => {
+    const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
+    return open(await store.query(statement))
+  }
+  const alone = async () => store.read(() => admit(demand, false))
+  const what = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
+  return [await lineOf(`${what}, with the row`, toRow), await lineOf(what, alone)]
+}
+
+async function lineOf(what: string, decide: () => Promise<unknown>): Promise<Line> {
+  for (let at = 0; at < 4 * decisions; at++) await decide()
+  const taken: number[] = []
+  for (let round = 0; round < rounds; round++) taken.push(await costOf(decide))
+  const cost = median(taken)
+  return {
+    what,
+    measured: `${cost.toFixed(1)} µs of the processor`,
+    bound: `${goal} µs`,
+    ratio: (goal / cost).toFixed(2),
+    toReach: '1.00',
+    isReached: cost <= goal,
+  }
+}
+
+/** In microseconds of the processor. */
+async function costOf(decide: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  for (let at = 0; at < decisions; at++) await decide()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / decisions
+}
+
+const demandOf = (identity: string, scope: string): Demand => ({
+  caller: { identity, issuedAt: Math.floor(Date.now() / 1000) + 1 },
+  capabilities: [Capability.CAP_IAM_GROUPS_LIST],
+  ...{ scope, scopeField: 'uid', unscoped: false, fault: undefined, resourceType: GroupSchema.typeName },
+})
+
+/** A line of groups, and bindings: so many in groups of the line, the others in groups beside it. */
+function plant(store: Store, above: number): Promise<{ identity: string; deepest: string }> {
+  const now = Date.now()
+  return store.write(function* () {
+    const line = [newRootUid(randomBytes)]
+    while (line.length < depth) line.push(newChildUid(line.at(-1) ?? '', now, randomBytes))
+    const [root = ''] = line
+    for (const uid of line) yield* createEntry(groups, create(GroupSchema, { name: 'group' }), { uid, now })
+    const identity = newChildUid(root, now, randomBytes)
+    yield* createEntry(identities, create(IdentitySchema, { name: 'caller' }), { uid: identity, now })
+    for (let at = 0; at < bindings; at++) {
+      let place = at < above ? line[at] : undefined
+      if (place === undefined) {
+        place = newChildUid(root, now, randomBytes)
+        yield* createEntry(groups, create(GroupSchema, { name: 'beside' }), { uid: place, now })
+      }
+      const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
+      const binding = create(RoleBindingSchema, { identityUid: identity, roleUid })
+      yield* createEntry(roleBindings, binding, { uid: newChildUid(place, now, randomBytes), now })
+    }
+    return { identity, deepest: line.at(-1) ?? '' }
+  })
+}

@@ -1,0 +1,106 @@
+// Lists of advisories that few match, among many: they must cost what they cost among few.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { importBatch, prepareImport } from '../../server/resources/vulnerabilities/advisories/import-batch.ts'
+import { openSegments } from '../../server/resources/vulnerabilities/advisories/postings.ts'
+import type { Item } from '../../server/resources/vulnerabilities/advisories/prepare.ts'
+import { prepare } from '../../server/resources/vulnerabilities/advisories/prepare.ts'
+import type { Store } from '../../server/store/db.ts'
+import { measure } from '../load/load.ts'
+import { startProcess } from '../load/processes.ts'
+import { inTurns, ratioOf } from '../load/rounds.ts'
+import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
+import type { Line } from '../report/report.ts'
+import { startWorld } from '../stores/world.ts'
+import { requestOf } from './rest-ratio.ts'
+
+const [few, many] = [2000, 200_000]
+const rounds = 9
+/** How many times dearer a list may be among many. */
+const most = 2
+/** As imports write them. */
+const batch = 3000
+
+/** Each matches as many among few as among many. */
+const filters = {
+  'one alias': 'aliases=CVE-2026-100007',
+  'a package with 10': 'artifact_names=package-7',
+  'part of an alias': 'query=2026-100007',
+  '1,000 of one author': 'event_authors=rare',
+  'all of these': 'event_authors=rare&artifact_types=npm&event_types=EVENT_TYPE_FILTER_FIXED&query=package-7',
+}
+
+export async function benchAdvisories(): Promise<Line[]> {
+  const worlds = await Promise.all([few, many].map((count) => startWorld(1, [], plantAdvisories(count))))
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  try {
+    const lines: Line[] = []
+    for (const [name, filter] of Object.entries(filters)) lines.push(await compare(name, filter))
+    return lines
+  } finally {
+    await load.stop()
+    for (const world of worlds) await world.end()
+  }
+
+  async function compare(name: string, filter: string): Promise<Line> {
+    const path = `/vulnerabilities/v2beta1/advisories?${filter}`
+    const [amongFew, amongMany] = worlds.map(({ server, authorization }) => {
+      const task = { inFlight: 8, seconds, request: requestOf(path, authorization) }
+      return { task, run: () => measure(load, server, task), server }
+    })
+    if (!amongFew || !amongMany) throw new Error('there are two worlds')
+    for (const { server, task } of [amongFew, amongMany])
+      await measure(load, server, { ...task, seconds: warmSeconds })
+    const taken = await inTurns(rounds, amongMany.run, amongFew.run)
+    const perCpu = (samples: typeof taken.ours) => samples.map((sample) => sample.perCpu)
+    const dearer = 1 / ratioOf(perCpu(taken.ours), perCpu(taken.bound))
+    return {
+      what: `List of advisories, ${name}, 200k against 2k`,
+      measured: rates(taken.ours),
+      bound: rates(taken.bound),
+      ratio: dearer.toFixed(2),
+      toReach: `${most} at most`,
+      isReached: dearer <= most,
+    }
+  }
+}
+
+const plantAdvisories = (count: number) => async (store: Store, organization: string) => {
+  await store.write(prepareImport)
+  const nextSegment = openSegments()
+  for (let at = 0; at < count; at += batch) {
+    const items = Array.from({ length: Math.min(batch, count - at) }, (_, more) =>
+      prepare(organization, itemOf(at + more)),
+    )
+    const segment = nextSegment(items[0]?.entry.uid ?? '')
+    await store.write(() => importBatch(organization, items, segment))
+  }
+}
+
+function itemOf(at: number): Item {
+  const time = Date.UTC(2026, 0, 1) + at
+  const happened = [
+    'detection',
+    'truePositiveDetermination',
+    'pendingUpstreamFix',
+    'fixed',
+    'patched',
+  ] as const
+  return {
+    ...{ source: `bench:${at}`, format: 'bench', record: '{}', origin: '' },
+    ...{ createTime: time, updateTime: time, withdrawTime: undefined },
+    draft: create(AdvisorySchema, {
+      author: 'bench',
+      artifactName: `package-${at < 2000 ? at % 200 : at}`,
+      artifactType: 'npm',
+      aliases: [`CVE-2026-${100_000 + at}`],
+      events: happened.map((name, order) => ({
+        author: at < 1000 ? 'rare' : 'bench',
+        reviewState: ReviewState.APPROVED,
+        createTime: timestampFromMs(time + order),
+        type: { case: name, value: {} } as { case: 'fixed'; value: object },
+      })),
+    }),
+  }
+}

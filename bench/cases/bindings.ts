@@ -1,0 +1,75 @@
+// A list of hydrated role bindings against the list of groups, which is put together from nothing else.
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { newChildUid } from '../../server/aip/uid.ts'
+import { builtInRoles } from '../../server/policy/built-in-roles.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { identities } from '../../server/resources/iam/identities/table.ts'
+import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
+import type { Store } from '../../server/store/db.ts'
+import { measure } from '../load/load.ts'
+import { startProcess } from '../load/processes.ts'
+import { inTurns, ratioOf } from '../load/rounds.ts'
+import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
+import type { Line } from '../report/report.ts'
+import { startWorld } from '../stores/world.ts'
+import { requestOf } from './rest-ratio.ts'
+
+const rounds = 21
+const count = 500
+
+export async function benchBindings(): Promise<Line[]> {
+  const world = await startWorld(1000, [], plantBindings)
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  const sides = ['roleBindings', 'groups'].map((kind) => ({
+    ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, world.authorization) },
+  }))
+  try {
+    const [bindings, groups] = sides.map((task) => () => measure(load, world.server, task))
+    if (!bindings || !groups) return []
+    for (const task of sides) await measure(load, world.server, { ...task, seconds: warmSeconds })
+    const taken = await inTurns(rounds, bindings, groups)
+    const perCpu = (samples: typeof taken.ours) => samples.map((sample) => sample.perCpu)
+    return [
+      {
+        what: 'List of 50 bindings, hydrated, against 50 groups',
+        measured: rates(taken.ours),
+        bound: rates(taken.bound),
+        ratio: ratioOf(perCpu(taken.ours), perCpu(taken.bound)).toFixed(2),
+        toReach: '',
+        isReached: undefined,
+      },
+    ]
+  } finally {
+    await load.stop()
+    await world.end()
+  }
+}
+
+function plantBindings(store: Store, organization: string): Promise<void> {
+  const now = Date.now()
+  return store.write(function* () {
+    for (let at = 0; at < count; at++) {
+      const identityUid = newChildUid(organization, now, randomBytes)
+      const identity = create(IdentitySchema, {
+        name: `robot-${at}`,
+        relationship: {
+          case: 'claimMatch',
+          value: {
+            iss: { case: 'issuer', value: 'https://issuer.test' },
+            sub: { case: 'subject', value: `robot-${at}` },
+          },
+        },
+      })
+      yield* createEntry(identities, identity, { uid: identityUid, now })
+      const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
+      const binding = create(RoleBindingSchema, { identityUid, roleUid })
+      yield* createEntry(roleBindings, binding, {
+        uid: newChildUid(organization, now, randomBytes),
+        now,
+      })
+    }
+  })
+}

@@ -1,0 +1,105 @@
+// Exchanges in this process against the two signatures they cannot do without: one verified, one made.
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { openOwnTokens } from '@stemma/server/auth/own-token.ts'
+import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
+import { newChildUid } from '../../server/aip/uid.ts'
+import { openExchange } from '../../server/auth/exchange.ts'
+import { openIssuerKeys } from '../../server/auth/issuer-keys.ts'
+import { mintToken } from '../../server/auth/tokens.ts'
+import { issuerRuleOf } from '../../server/claims/issuer.ts'
+import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { readConfig } from '../../server/config.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { identities } from '../../server/resources/iam/identities/table.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import { inTurns, median, ratioOf } from '../load/rounds.ts'
+import type { Line } from '../report/report.ts'
+import { temporarySettings } from '../stores/world.ts'
+
+const issuer = 'https://issuer.test'
+const rounds = 21
+const exchanges = 200
+const goal = 0.6
+
+export async function benchExchange(): Promise<Line[]> {
+  const { settings, remove } = await temporarySettings()
+  const { config } = readConfig({}, settings)
+  const store = openStore(config)
+  try {
+    const { keys } = await prepareStore(config, store)
+    const { organization } = await makeOrganization(store, config, 'bench')
+    const identity = newChildUid(organization, Date.now(), randomBytes)
+    const iss = { case: 'issuer', value: issuer } as const
+    const sub = { case: 'subject', value: 'robot' } as const
+    const draft = create(IdentitySchema, {
+      name: 'robot',
+      relationship: { case: 'claimMatch', value: { iss, sub } },
+    })
+    await store.write(() => createEntry(identities, draft, { uid: identity, now: Date.now() }))
+
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }
+    const now = Math.floor(Date.now() / 1000)
+    const token = await new SignJWT({
+      iss: issuer,
+      sub: 'robot',
+      aud: config.baseUrl,
+      iat: now,
+      exp: now + 3600,
+    })
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .sign(privateKey)
+
+    const documents = {
+      '/keys': { keys: [jwk] },
+      '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
+    }
+    const outbound = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
+    const issuerKeys = openIssuerKeys(outbound, issuerRuleOf(config), Date.now)
+    const { authUrl, baseUrl } = config
+    const askAws = () => Promise.reject(new Error('nobody asks'))
+    const exchange = openExchange({
+      store,
+      keys,
+      verifyOwn: openOwnTokens({ store, keys, authUrl, baseUrl, now: Date.now }),
+      issuerKeys,
+      authUrl,
+      baseUrl,
+      now: Date.now,
+      onSeen() {},
+      askAws,
+    })
+
+    const ours = () => rateOf(() => exchange(token, { identity, audiences: [], narrowing: {} }))
+    const parties = { issuer: authUrl, audience: baseUrl }
+    const bound = () =>
+      rateOf(async () => {
+        await jwtVerify(token, publicKey)
+        await mintToken(keys, parties, identity, Date.now())
+      })
+    for (let round = 0; round < 5; round++) await ours()
+    const taken = await inTurns(rounds, ours, bound)
+    const ratio = ratioOf(taken.ours, taken.bound)
+    return [
+      {
+        what: 'Exchanges against their two signatures',
+        measured: `${median(taken.ours).toFixed(0)}/cpu s`,
+        bound: `${median(taken.bound).toFixed(0)}/cpu s`,
+        ...{ ratio: ratio.toFixed(2), toReach: goal.toFixed(2), isReached: ratio >= goal },
+      },
+    ]
+  } finally {
+    await store.close()
+    await remove()
+  }
+}
+
+/** In a second of the processor. */
+async function rateOf(act: () => Promise<unknown>): Promise<number> {
+  const before = process.cpuUsage()
+  for (let at = 0; at < exchanges; at++) await act()
+  const { user, system } = process.cpuUsage(before)
+  return exchanges / ((user + system) / 1e6)
+}

@@ -1,0 +1,49 @@
+// A gRPC call against an empty handler of grpc-js that answers the same bytes.
+import { promisify } from 'node:util'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { GetGroupRequestSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { asIs } from '../load/grpc-definition.ts'
+import type { GrpcLoad } from '../load/load.ts'
+import { startBound, startProcess } from '../load/processes.ts'
+import { ratioLine, seconds } from '../report/ratio-line.ts'
+import type { Line } from '../report/report.ts'
+import { startWorld } from '../stores/world.ts'
+
+const toReach = 0.6
+
+export async function benchGrpc(): Promise<Line[]> {
+  const world = await startWorld(200)
+  const { server, authorization, group } = world
+  const path = describeMethod(GroupsService.method.getGroup).grpcPath
+  const request = toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: group }))
+  const task = {
+    ...{ path, authorization, inFlight: 32, seconds },
+    request: Buffer.from(request).toString('base64'),
+  }
+  const bytes = await answerOf(server.port, task)
+  const bare = await startBound('bench/load/bare-grpc.ts', { path, bytes: bytes.toString('base64') })
+  const load = startProcess('load', 'bench/load/grpc-load.ts')
+  try {
+    return [await ratioLine(`Get group, gRPC, ${bytes.length} B`, { load, server, bare, task }, toReach)]
+  } finally {
+    await Promise.all([bare.stop(), load.stop()])
+    await world.end()
+  }
+}
+
+async function answerOf(
+  port: number,
+  { path, request, authorization }: Omit<GrpcLoad, 'port'>,
+): Promise<Buffer> {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
+  const metadata = new Metadata()
+  metadata.set('authorization', authorization)
+  const call = promisify(client.makeUnaryRequest<Buffer, Buffer>).bind(client) as unknown as (
+    ...args: unknown[]
+  ) => Promise<Buffer> // promisify sees the last of the overloads
+  const bytes = await call(path, asIs, asIs, Buffer.from(request, 'base64'), metadata)
+  client.close()
+  return bytes
+}

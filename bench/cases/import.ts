@@ -1,0 +1,101 @@
+// How fast records are imported, against reading and parsing the same files alone; and how much memory it takes.
+import { readdirSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { readConfig } from '../../server/config.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import { runMeasured } from '../load/processes.ts'
+import type { Line } from '../report/report.ts'
+import { temporarySettings } from '../stores/world.ts'
+
+const count = 100_000
+const fraction = 1 / 3
+const largest = 300e6
+
+export async function benchImport(): Promise<Line[]> {
+  const place = await temporarySettings()
+  try {
+    const { config } = readConfig({}, place.settings)
+    const folder = join(config.dataDir, 'records')
+    await writeRecords(folder)
+    const store = openStore(config)
+    await prepareStore(config, store)
+    const { organization } = await makeOrganization(store, config, 'bench', undefined)
+    await store.close()
+    const files = readdirSync(folder).map((name) => join(folder, name))
+    const waiting = await perSecond(async () => {
+      for (const file of files) JSON.parse(await readFile(file, 'utf8'))
+    })
+    const blocking = await perSecond(async () => {
+      for (const file of files) JSON.parse(readFileSync(file, 'utf8'))
+    })
+    const settings = ['--data-dir', config.dataDir]
+    const first = await runMeasured(['import', 'advisories', '--group', organization, folder, ...settings])
+    const again = await runMeasured(['import', 'advisories', '--group', organization, folder, ...settings])
+    return [
+      ratioLine('Import of 100k OSV records against reading and parsing them', first.seconds, waiting),
+      ratioLine('… against reading them without waiting for the disk', first.seconds, blocking),
+      ratioLine('… once more, with nothing new, against reading and parsing', again.seconds, waiting),
+      {
+        ...{ what: 'Memory of that import', measured: megabytes(first.memory), bound: '', ratio: '' },
+        ...{ toReach: `${megabytes(largest)} at most`, isReached: first.memory <= largest },
+      },
+    ]
+  } finally {
+    await place.remove()
+  }
+}
+
+const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
+
+async function perSecond(work: () => Promise<void>): Promise<number> {
+  const started = performance.now()
+  await work()
+  return (count / (performance.now() - started)) * 1000
+}
+
+function ratioLine(what: string, seconds: number, bound: number): Line {
+  const rate = count / seconds
+  const told = (each: number) => `${Math.round(each).toLocaleString('en')}/s`
+  return {
+    ...{ what, measured: told(rate), bound: told(bound), ratio: (rate / bound).toFixed(2) },
+    ...{ toReach: fraction.toFixed(2), isReached: rate / bound >= fraction },
+  }
+}
+
+const letters = '23456789cfghjmpqrvwx'
+
+/** Four letters of a GHSA id, different for different numbers. */
+const fourOf = (number: number) =>
+  Array.from({ length: 4 }, (_, at) => letters[Math.floor(number / 20 ** at) % 20]).join('')
+
+async function writeRecords(folder: string): Promise<void> {
+  await mkdir(folder)
+  for (let at = 0; at < count; at++) {
+    // Far apart, as names are that somebody drew.
+    const [a, b] = [(at * 48_271) % 160_000, (at * 69_621) % 160_000]
+    const id = `GHSA-${fourOf(a)}-${fourOf(b)}-${fourOf(at)}`
+    await writeFile(join(folder, `${id}.json`), JSON.stringify(recordOf(id, at)))
+  }
+}
+
+/** Of the size that such records have. */
+const recordOf = (id: string, at: number) => ({
+  ...{ schema_version: '1.7.3', id, modified: '2026-02-03T04:05:06Z', published: '2026-01-02T03:04:05Z' },
+  aliases: [`CVE-20${10 + (at % 17)}-${10_000 + at}`],
+  summary: 'A reader of its input can be made to write where it should not',
+  details: 'A text that was made for this looks at first like any other text of its kind. '.repeat(20),
+  severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N' }],
+  affected: [
+    {
+      package: { ecosystem: 'npm', name: `package-${at % 20_000}`, purl: `pkg:npm/package-${at % 20_000}` },
+      ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }, { fixed: '1.2.3' }] }],
+    },
+  ],
+  references: [1, 2, 3, 4, 5].map((number) => ({
+    type: 'WEB',
+    url: `https://example.com/advisories/${at}/${number}`,
+  })),
+  database_specific: { cwe_ids: ['CWE-79'], severity: 'HIGH', github_reviewed: true },
+})

@@ -1,0 +1,67 @@
+// The same calls on PostgreSQL, told without a bound. The processor's seconds are those of our process alone.
+import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
+import type { Sample } from '../load/load.ts'
+import { measure } from '../load/load.ts'
+import { startProcess } from '../load/processes.ts'
+import { median } from '../load/rounds.ts'
+import { rates, short, warmSeconds } from '../report/ratio-line.ts'
+import type { Line } from '../report/report.ts'
+import { told } from '../report/report.ts'
+import type { World } from '../stores/world.ts'
+import { startWorld } from '../stores/world.ts'
+import { createRates } from './creates.ts'
+import { requestOf } from './rest-ratio.ts'
+
+const rounds = 3
+const seconds = 1.2
+
+export async function benchPostgres(): Promise<Line[]> {
+  const cluster = await startCluster({ fsync: true }).catch((error: Error) => error)
+  if (cluster instanceof Error)
+    return [told('PostgreSQL cannot be started here', cluster.message.slice(0, 60))]
+  try {
+    const { url } = await createDatabase(cluster.url)
+    const world = await startWorld(1000, [
+      '--database-url',
+      url,
+      '--secret-key',
+      'only for benchmarks on this machine',
+    ])
+    try {
+      return [...(await reads(world)), ...(await creates(world))]
+    } finally {
+      await world.end()
+    }
+  } finally {
+    await cluster.stop()
+  }
+}
+
+async function reads(world: World): Promise<Line[]> {
+  return [
+    await read('Get group, PostgreSQL', world, `/iam/v2beta1/groups/${world.group}`),
+    await read('List of 50 by uid, PostgreSQL', world, '/iam/v2beta1/groups'),
+    await read('List of 50 by name, PostgreSQL', world, '/iam/v2beta1/groups?order_by=name'),
+  ]
+}
+
+async function read(what: string, { server, authorization }: World, path: string): Promise<Line> {
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  try {
+    const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
+    await measure(load, server, { ...task, seconds: warmSeconds })
+    const samples: Sample[] = []
+    for (let round = 0; round < rounds; round++) samples.push(await measure(load, server, task))
+    return told(what, rates(samples))
+  } finally {
+    await load.stop()
+  }
+}
+
+async function creates(world: World): Promise<Line[]> {
+  const { together, alone } = await createRates(world)
+  return [
+    told('Creates, 64 in flight, PostgreSQL', `${short(median(together))}/s`),
+    told('Creates, 1 in flight, PostgreSQL', `${short(median(alone))}/s`),
+  ]
+}

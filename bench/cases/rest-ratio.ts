@@ -1,0 +1,45 @@
+// A REST call against a bare node:http server that sends the same bytes.
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Canned } from '../load/bare-http.ts'
+import { startBound, startProcess } from '../load/processes.ts'
+import { ratioLine, seconds } from '../report/ratio-line.ts'
+import type { Line } from '../report/report.ts'
+import type { World } from '../stores/world.ts'
+
+export async function compareWithBare(
+  what: string,
+  { server, authorization }: World,
+  path: string,
+  least: number,
+): Promise<Line> {
+  const canned = await answerOf(server.port, path, authorization)
+  const bare = await startBound('bench/load/bare-http.ts', canned)
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
+  try {
+    return await ratioLine(`${what}, ${canned.body.length} B`, { load, server, bare, task }, least)
+  } finally {
+    await Promise.all([bare.stop(), load.stop()])
+  }
+}
+
+export const requestOf = (path: string, authorization: string) =>
+  `GET ${path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}\r\n\r\n`
+
+const setByNode = new Set(['date', 'connection', 'keep-alive'])
+
+async function answerOf(port: number, path: string, authorization: string): Promise<Canned> {
+  const request = get({ port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const body = await text(response)
+  if (response.statusCode !== 200) throw new Error(`${path} was answered with ${body}`)
+  const headers: string[] = []
+  for (let at = 0; at < response.rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = response.rawHeaders.slice(at, at + 2)
+    if (!setByNode.has(name.toLowerCase())) headers.push(name, value)
+  }
+  return { headers, body }
+}

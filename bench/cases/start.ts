@@ -1,0 +1,78 @@
+// How soon a server is ready, and how much memory it takes.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { measure } from '../load/load.ts'
+import { startProcess, untilReady, usageOf } from '../load/processes.ts'
+import { median } from '../load/rounds.ts'
+import type { Line } from '../report/report.ts'
+import { startWorld, temporarySettings } from '../stores/world.ts'
+import { requestOf } from './rest-ratio.ts'
+
+const starts = 5
+const longest = 1000
+const largest = 150e6
+const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
+
+export async function benchStart(): Promise<Line[]> {
+  const first = await timeStarts(() => temporarySettings())
+  const place = await temporarySettings()
+  const later = await timeStarts(async () => ({ ...place, remove: async () => {} }))
+  await place.remove()
+  return [
+    timeLine('Start to ready, empty store', first),
+    timeLine('Start to ready', later),
+    ...(await benchMemory()),
+  ]
+}
+
+async function timeStarts(place: () => ReturnType<typeof temporarySettings>): Promise<number> {
+  const times: number[] = []
+  for (let at = 0; at < starts; at++) {
+    const { settings, port, remove } = await place()
+    const started = performance.now()
+    // As `npm start` does it, launcher included.
+    const child = spawn(process.execPath, [launcher, 'serve', ...settings], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    await untilReady(port)
+    times.push(performance.now() - started)
+    child.kill('SIGINT')
+    await once(child, 'exit')
+    await remove()
+  }
+  return median(times)
+}
+
+async function benchMemory(): Promise<Line[]> {
+  const world = await startWorld(1000)
+  const load = startProcess('load', 'bench/load/http-load.ts')
+  try {
+    const before = await usageOf(world.server)
+    for (const path of [`/iam/v2beta1/groups/${world.group}`, '/iam/v2beta1/groups?order_by=name']) {
+      await measure(load, world.server, {
+        request: requestOf(path, world.authorization),
+        inFlight: 64,
+        seconds: 4,
+      })
+    }
+    const after = await usageOf(world.server)
+    return [
+      memoryLine('Memory when ready', before.memory),
+      memoryLine('Memory after a load of Get and List', after.memory),
+    ]
+  } finally {
+    await load.stop()
+    await world.end()
+  }
+}
+
+const timeLine = (what: string, milliseconds: number): Line => ({
+  ...{ what, measured: `${milliseconds.toFixed(0)} ms`, bound: '', ratio: '' },
+  ...{ toReach: `${longest} ms`, isReached: milliseconds < longest },
+})
+
+const memoryLine = (what: string, bytes: number): Line => ({
+  ...{ what, measured: `${(bytes / 1e6).toFixed(0)} MB`, bound: '', ratio: '' },
+  ...{ toReach: `${largest / 1e6} MB`, isReached: bytes < largest },
+})

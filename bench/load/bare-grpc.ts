@@ -1,0 +1,18 @@
+// The bound of gRPC: a handler of grpc-js that answers the same bytes to everything.
+import { promisify } from 'node:util'
+import type { sendUnaryData } from '@grpc/grpc-js'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { grpcDefinition } from './grpc-definition.ts'
+import { onOrder } from './meter.ts'
+
+/** `bytes` are in base64. */
+export type CannedBytes = { path: string; bytes: string }
+
+onOrder(({ path, bytes }: CannedBytes) => {
+  const reply = Buffer.from(bytes, 'base64')
+  const server = new Server()
+  server.addService(grpcDefinition(path), {
+    call: (_: unknown, callback: sendUnaryData<Buffer>) => callback(null, reply),
+  })
+  return promisify(server.bindAsync.bind(server))('127.0.0.1:0', ServerCredentials.createInsecure())
+})

@@ -1,0 +1,108 @@
+// Processes that a benchmark starts: each on its core, told what to do over IPC, ended with this one.
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
+import type { Role } from './cores.ts'
+import { pin } from './cores.ts'
+import type { Usage } from './meter.ts'
+
+const root = join(import.meta.dirname, '../..')
+const meter = join(import.meta.dirname, 'meter.ts')
+const peak = join(import.meta.dirname, 'peak.ts')
+
+export type Process = {
+  /** Sends a message and waits for the answer. */
+  ask<T>(message: unknown): Promise<T>
+  stop(): Promise<void>
+}
+
+export type Server = Process & { port: number }
+
+export const usageOf = (process: Process) => process.ask<Usage>('usage')
+
+const stopPatience = 10_000
+
+export function startProcess(
+  role: Role,
+  file: string,
+  args: string[] = [],
+  nodeFlags: string[] = [],
+): Process {
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', meter]
+  const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
+  // Standard output goes nowhere, as that of a service goes to a file or a pipe, not to a terminal.
+  const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const exited = once(child, 'exit')
+  return {
+    ask: (message) => ask(child, exited, message),
+    async stop() {
+      child.kill('SIGINT')
+      const insist = setTimeout(() => child.kill('SIGKILL'), stopPatience)
+      await exited
+      clearTimeout(insist)
+    },
+  }
+}
+
+async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: unknown): Promise<T> {
+  const answered = once(child, 'message')
+  child.send(message as object) // any value that IPC can carry
+  const [answer] = await Promise.race([answered, exited.then(([code]) => [new Error(`ended with ${code}`)])])
+  if (answer instanceof Error) throw answer
+  return answer as T
+}
+
+/** A server of ours that tells its port once it is told what to answer. */
+export async function startBound(file: string, answer: unknown): Promise<Server> {
+  const server = startProcess('server', file)
+  return { ...server, port: await server.ask<number>(answer) }
+}
+
+export async function startStemmad(settings: string[], port: number): Promise<Server> {
+  const server = startProcess('server', 'server/main.ts', ['serve', ...settings], nodeFlagsOf('serve'))
+  await untilReady(port)
+  return { ...server, port }
+}
+
+/** Runs a command of ours to its end, on all cores. */
+export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peak]
+  const started = performance.now()
+  const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const told = once(child, 'message')
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`stemmad ${args[0]} ended with ${code}`)
+  const seconds = (performance.now() - started) / 1000
+  return { seconds, memory: (await told)[0] as number }
+}
+
+const readyPatience = 20_000
+
+/** Resolves once /readyz answers that it is. */
+export async function untilReady(port: number): Promise<void> {
+  const patience = AbortSignal.timeout(readyPatience)
+  while (!patience.aborted) {
+    const isReady = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: patience }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (isReady) return
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  throw new Error(`the server was not ready within ${readyPatience} ms`)
+}
+
+export async function findFreePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo // a string only for pipes
+  probe.close()
+  await once(probe, 'close')
+  return port
+}

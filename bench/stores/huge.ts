@@ -1,0 +1,139 @@
+// Stores with one organization of a given size, kept in the folder for temporary files from one run to the
+// next: making the largest takes longer than measuring it.
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { lineage, parentOf } from '../../server/aip/uid.ts'
+import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import type { Config } from '../../server/config.ts'
+import { readConfig } from '../../server/config.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { entryOf } from '../../server/resources/kind.ts'
+import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import { insertEntry } from '../../server/store/table.ts'
+import type { Count } from '../../server/store/tally.ts'
+import { treeBelow } from './tree.ts'
+
+export type Huge = {
+  settings: string[]
+  organization: string
+  identity: string
+  /** A group of the organization with some groups below it. */
+  team: string
+}
+
+const prefix = 'stemma-bench-huge-'
+
+/** The store of an organization with `count` groups below it. */
+export async function hugeStore(count: number): Promise<Huge> {
+  const kept = `${prefix}${fingerprint()}`
+  const folder = join(tmpdir(), kept, String(count))
+  const settings = ['--data-dir', folder, '--base-url', 'http://stemma.test']
+  const facts = join(folder, 'facts.json')
+  if (!existsSync(facts)) {
+    removeAllBut(kept)
+    await make(folder, count)
+  }
+  return { settings, ...JSON.parse(readFileSync(facts, 'utf8')) }
+}
+
+/** Stores of other versions, which take gigabytes. */
+function removeAllBut(kept: string): void {
+  const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== kept)
+  for (const name of others) rmSync(join(tmpdir(), name), { recursive: true, force: true })
+}
+
+/** Changes with whatever decides what a row looks like. */
+function fingerprint(): string {
+  const hash = createHash('sha256').update(groups.shape)
+  const root = join(import.meta.dirname, '../..')
+  const files = [
+    'server/store/{migrations/*,sqlite.ts,table.ts,tally.ts}',
+    'server/resources/kind.ts',
+    'bench/stores/{huge,tree}.ts',
+  ]
+  for (const file of globSync(files, { cwd: root }).sort()) hash.update(readFileSync(join(root, file)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function make(folder: string, count: number): Promise<void> {
+  const draft = `${folder}.${process.pid}`
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(draft, { recursive: true, mode: 0o700 })
+  const { config } = readConfig({}, ['--data-dir', draft])
+  const { organization, identity } = await found(config)
+  const team = fill(join(draft, 'stemma.db'), organization, count)
+  await requireRightTally(config)
+  writeFileSync(join(draft, 'facts.json'), JSON.stringify({ organization, identity, team }))
+  renameSync(draft, folder)
+}
+
+async function found(config: Config) {
+  const store = openStore(config)
+  await prepareStore(config, store)
+  const made = await makeOrganization(store, config, 'huge', undefined)
+  await store.close()
+  return made
+}
+
+/** Past the store, which would take minutes: rows first, then indexes and tally. Answers the team in the middle. */
+function fill(file: string, organization: string, count: number): string {
+  const db = new DatabaseSync(file)
+  db.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -500000')
+  const indexes = db.prepare(
+    `select name, sql from sqlite_master where tbl_name = 'groups' and sql like 'create index%'`,
+  )
+  const dropped = indexes.all() as { name: string; sql: string }[] // as selected
+  for (const { name } of dropped) db.exec(`drop index ${name}`)
+  db.exec('begin')
+  const { counts, team } = insertGroups(db, organization, count)
+  insertTally(db, counts)
+  for (const { sql } of dropped) db.exec(sql)
+  db.exec('commit; pragma journal_mode = wal')
+  db.close()
+  return team
+}
+
+function insertGroups(db: DatabaseSync, organization: string, count: number) {
+  const counts = new Map<string, Count>()
+  const start = Date.now() - count
+  let team = ''
+  let made = 0
+  let insert: ReturnType<typeof db.prepare> | undefined
+  for (const { uid, group } of treeBelow(organization, count)) {
+    const time = start + made
+    const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
+    const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
+    const statement = insertEntry(groups.table, entry, []).next().value
+    const [row] = (statement && statement.rows) ?? []
+    if (!statement || !row) throw new Error('an insert has no rows')
+    insert ??= db.prepare(statement.pieces.join(`(${row.map(() => '?').join(', ')})`))
+    insert.run(...row)
+    const parent = parentOf(uid)
+    if (parent === organization && made <= count / 2) team = uid
+    for (const place of lineage(parent)) {
+      const { children, subtree } = counts.get(place) ?? { children: 0, subtree: 0 }
+      counts.set(place, { children: children + (place === parent ? 1 : 0), subtree: subtree + 1 })
+    }
+    made++
+  }
+  return { counts, team }
+}
+
+function insertTally(db: DatabaseSync, counts: Map<string, Count>): void {
+  const insert = db.prepare(
+    'insert into tally (kind, place, stripe, children, subtree) values (?, ?, 0, ?, ?)',
+  )
+  for (const [place, { children, subtree }] of counts) insert.run(groups.table.name, place, children, subtree)
+}
+
+async function requireRightTally(config: Config): Promise<void> {
+  const store = openStore(config)
+  const wrong = await checkTally(store, talliedKinds, false)
+  await store.close()
+  if (wrong.length > 0) throw new Error(`${wrong.length} tallies of the seeded store are wrong`)
+}

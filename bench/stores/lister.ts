@@ -1,0 +1,49 @@
+// Lists groups in this process: everything that the server does between its door and its store.
+import { randomBytes } from 'node:crypto'
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { openPageSeals } from '../../server/aip/page-token.ts'
+import { readConfig } from '../../server/config.ts'
+import { groupsService } from '../../server/resources/iam/groups/groups.ts'
+import { withStatusErrors } from '../../server/resources/store-errors.ts'
+import { openCorridor } from '../../server/rpc/corridor.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Huge } from './huge.ts'
+
+export type ListRequest = MessageInitShape<typeof ListGroupsRequestSchema>
+
+export type Lister = {
+  /** The answer as JSON. */
+  list(request: ListRequest): Promise<string>
+  close(): Promise<void>
+}
+
+export async function openLister({ settings, identity }: Huge): Promise<Lister> {
+  const { config } = readConfig({}, settings)
+  const store = openStore(config)
+  const { keys } = await prepareStore(config, store)
+  const deps = {
+    store: withStatusErrors(store),
+    pages: openPageSeals(keys.page, Date.now, randomBytes),
+    now: Date.now,
+    random: randomBytes,
+  }
+  const { listGroups } = groupsService(deps, config)
+  const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }
+  const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
+  const corridor = openCorridor(
+    () => caller,
+    () => {},
+  )
+  const nothing = { authorization: undefined, ifMatch: undefined }
+  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...nothing } as const
+  return {
+    async list(request) {
+      const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))
+      return reply.json().text
+    },
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,70 @@
+// A store with an organization, its owner and some groups, and a server on it.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { mintToken } from '../../server/auth/tokens.ts'
+import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { readConfig } from '../../server/config.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Store } from '../../server/store/db.ts'
+import type { Server } from '../load/processes.ts'
+import { findFreePort, startStemmad } from '../load/processes.ts'
+import { treeBelow } from './tree.ts'
+
+export type World = {
+  server: Server
+  organization: string
+  /** The group that was made last: two levels below the organization. */
+  group: string
+  authorization: string
+  end(): Promise<void>
+}
+
+/** What a benchmark adds to the store of its world. */
+export type Planting = (store: Store, organization: string) => Promise<unknown>
+
+/** `more` are settings beside the defaults, such as those of PostgreSQL. */
+export async function startWorld(count: number, more: string[] = [], plantMore?: Planting): Promise<World> {
+  const { settings, port, remove } = await temporarySettings(more)
+  const { config } = readConfig({}, settings)
+  const store = openStore(config)
+  const { keys } = await prepareStore(config, store)
+  const { organization, identity } = await makeOrganization(store, config, 'bench', undefined)
+  const group = await plant(store, organization, count)
+  await plantMore?.(store, organization)
+  const parties = { issuer: config.authUrl, audience: config.baseUrl }
+  const token = await mintToken(keys, parties, identity, Date.now())
+  await store.close()
+  const server = await startStemmad(settings, port)
+  return {
+    ...{ server, organization, group, authorization: `Bearer ${token}` },
+    async end() {
+      await server.stop()
+      await remove()
+    },
+  }
+}
+
+export async function temporarySettings(more: string[] = []) {
+  const folder = await mkdtemp(join(tmpdir(), 'stemma-bench-'))
+  const port = await findFreePort()
+  return {
+    port,
+    settings: ['--port', String(port), '--data-dir', folder, ...more],
+    remove: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Answers the last group made. */
+function plant(store: Store, organization: string, count: number): Promise<string> {
+  return store.write(function* () {
+    let last = organization
+    for (const { uid, group } of treeBelow(organization, count)) {
+      yield* createEntry(groups, group, { uid, now: Date.now() })
+      last = uid
+    }
+    return last
+  })
+}

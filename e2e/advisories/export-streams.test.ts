@@ -1,0 +1,261 @@
+// Exports of many advisories to clients that are slow, leave, lose their access, or are still reading when the
+// server stops.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
+import type { ClientHttp2Stream } from 'node:http2'
+import { connect } from 'node:http2'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { Writable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { importFrom } from '../../server/commands/import.ts'
+import { logTo } from '../../server/log.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Person, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { Bootstrapped } from '../server/stemmad.ts'
+import { bootstrap, pause, remove, runStemmad, serve, temporaryFolder, until } from '../server/stemmad.ts'
+
+const { exportAdvisoriesOsv } = AdvisoriesService.method
+const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
+const path = '/vulnerabilities/v2beta1/advisories:osv'
+
+/** More than lies between a server and a client that does not read. */
+const count = 3000
+const details = 'It can be made to say too much. '.repeat(250)
+
+const lines = Array.from({ length: count }, (_, number) =>
+  JSON.stringify({
+    ...{ schema_version: '1.7.3', id: `GHSA-${number}`, modified: '2026-02-03T04:05:06Z', details },
+    affected: [{ package: { ecosystem: 'npm', name: `left-pad-${number}` } }],
+  }),
+)
+
+async function dump(folder: string): Promise<string> {
+  const file = join(folder, 'dump.jsonl')
+  await writeFile(file, `${lines.join('\n')}\n`)
+  return file
+}
+
+/** What came, in documents, and how it ended. */
+type Ended = { documents: number; isWhole: boolean; status?: string }
+
+type Export = { body: Readable; ended(): Promise<Ended>; leave(): void }
+
+async function overRest(port: number, token: string): Promise<Export> {
+  const sent = request({ port, path, headers: { authorization: `Bearer ${token}` } }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  assert.equal(answer.statusCode, 200)
+  answer.pause()
+  sent.on('error', () => {})
+  let documents = 0
+  answer.on('data', (chunk: Buffer) => {
+    for (const byte of chunk) if (byte === 10) documents++
+  })
+  answer.pause()
+  const ended = new Promise<Ended>((resolve) => {
+    answer.on('end', () => resolve({ documents, isWhole: true }))
+    answer.on('error', () => resolve({ documents, isWhole: false }))
+  })
+  return { body: answer, ended: () => ended, leave: () => void answer.destroy() }
+}
+
+async function overGrpc(port: number, token: string): Promise<Export> {
+  const session = connect(`http://127.0.0.1:${port}`)
+  session.on('error', () => {})
+  const stream: ClientHttp2Stream = session.request({
+    ...{ ':method': 'POST', ':path': grpcPath, 'content-type': 'application/grpc', te: 'trailers' },
+    authorization: `Bearer ${token}`,
+  })
+  stream.on('error', () => {})
+  stream.end(Buffer.alloc(5))
+  let status: string | undefined
+  stream.on('trailers', (trailers) => {
+    status = String(trailers['grpc-status'])
+  })
+  await once(stream, 'response')
+  let documents = 0
+  let left = Buffer.alloc(0)
+  stream.on('data', (chunk: Buffer) => {
+    left = Buffer.concat([left, chunk])
+    while (left.length >= 5 && left.length >= 5 + left.readUInt32BE(1)) {
+      left = left.subarray(5 + left.readUInt32BE(1))
+      documents++
+    }
+  })
+  stream.pause()
+  const ended = once(stream, 'close').then((): Ended => {
+    session.destroy()
+    return { documents, isWhole: status === '0', ...(status !== undefined && { status }) }
+  })
+  return { body: stream, ended: () => ended, leave: () => session.destroy() }
+}
+
+const ways = { rest: overRest, grpc: overGrpc }
+
+/** A client that reads on, but never much at a time. */
+function readSlowly({ body }: Export): void {
+  body.on('data', () => {
+    body.pause()
+    setTimeout(() => body.resume(), 20)
+  })
+  body.resume()
+}
+
+function openLogged() {
+  const written: string[] = []
+  const sink = new Writable({
+    write(chunk, _, done) {
+      written.push(String(chunk))
+      done()
+    },
+  })
+  const codes = (door: string) =>
+    written
+      .flatMap((text) => text.trim().split('\n'))
+      .map((line) => JSON.parse(line))
+      .filter((line) => line.method === methodName && line.door === door)
+      .map(({ code }) => code as string)
+  return { log: logTo(sink, 'info'), codes }
+}
+
+onEachStore('an export of many advisories', (engine) => {
+  let platform: Platform
+  let folder: string
+  let owner: Person
+  const { log, codes } = openLogged()
+
+  before(async () => {
+    folder = await temporaryFolder()
+    platform = await startPlatform(engine, [], {}, log)
+    owner = platform.owner
+    await importFrom(platform.store, owner.organization, await dump(folder), (line) => assert.fail(line))
+  })
+  after(async () => {
+    await platform.stop()
+    await remove(folder)
+  })
+
+  for (const [door, start] of Object.entries(ways)) {
+    const open = (token: string) => start(platform.app.port, token)
+    const lastCode = async (before: number) => {
+      await until(() => codes(door).length > before)
+      return codes(door).at(-1)
+    }
+
+    test(`comes whole over ${door}, with pauses too`, async () => {
+      const export_ = await open(owner.token)
+      await pause(200)
+      export_.body.resume()
+      assert.deepEqual((await export_.ended()).documents, count)
+      assert.ok((await export_.ended()).isWhole)
+    })
+
+    test(`is not read ahead of a client over ${door}, and ends with the access to it`, async () => {
+      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+      const before = codes(door).length
+      const export_ = await open(viewer.token)
+      await platform.revoke(viewer.identity)
+      export_.body.resume()
+      const { documents, isWhole } = await export_.ended()
+      // The window of gRPC is smaller than a page; over REST more lies between.
+      const most = door === 'grpc' ? 100 : count - 1
+      assert.ok(documents > 0 && documents <= most, `${documents} came`)
+      assert.ok(isWhole, 'what may be seen is all of it')
+      assert.equal(await lastCode(before), 'OK')
+    })
+
+    test(`breaks off over ${door} when its caller is no more`, async () => {
+      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+      const before = codes(door).length
+      const export_ = await open(viewer.token)
+      await platform.revoke(viewer.identity, true)
+      export_.body.resume()
+      const { documents, isWhole, status } = await export_.ended()
+      assert.ok(documents < count && !isWhole)
+      if (door === 'grpc') assert.equal(status, '16')
+      assert.equal(await lastCode(before), 'UNAUTHENTICATED')
+    })
+
+    test(`is refused over ${door} to whoever has many under way`, async () => {
+      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+      const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
+      const before = codes(door).length
+      const doorOf = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
+      const asking = doorOf(platform.url)
+      const filter = { artifactNames: ['left-pad-1'] }
+      const ask = () => asking.call(exportAdvisoriesOsv, filter, viewer.token)
+      assert.equal((await ask()).error?.code, 8)
+      others.pop()?.leave()
+      await until(() => codes(door).length > before + 1)
+      assert.ok((await ask()).body)
+      for (const export_ of others) export_.leave()
+      asking.close()
+    })
+
+    test(`is given up over ${door} when its client leaves`, async () => {
+      const before = codes(door).length
+      const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
+      export_.leave()
+      assert.equal(await lastCode(before), 'CANCELLED')
+    })
+  }
+})
+
+onEachStore('a server that stops while it exports', (engine) => {
+  for (const [door, start] of Object.entries(ways)) {
+    test(`breaks off over ${door} what takes too long, and nobody takes it for whole`, async () => {
+      const folder = await temporaryFolder()
+      const { log, codes } = openLogged()
+      const platform = await startPlatform(engine, [], { drainTimeout: 300 }, log)
+      const { organization, token } = platform.owner
+      await importFrom(platform.store, organization, await dump(folder), (line) => assert.fail(line))
+      const export_ = await start(platform.app.port, token)
+      readSlowly(export_)
+      await platform.stop()
+      const { documents, isWhole, status } = await export_.ended()
+      assert.ok(documents < count && !isWhole, `${documents} came`)
+      if (door === 'grpc') assert.equal(status, '14')
+      assert.deepEqual(codes(door), ['UNAVAILABLE'])
+      await remove(folder)
+    })
+  }
+})
+
+describe('a server that is told to stop while it exports', { timeout: 60_000 }, () => {
+  let folder: string
+  let owner: Bootstrapped
+  before(async () => {
+    folder = await temporaryFolder()
+    owner = await bootstrap(folder)
+    const file = await dump(folder)
+    const { code } = await runStemmad(folder, [
+      'import',
+      'advisories',
+      '--group',
+      owner.organization.uid,
+      file,
+    ])
+    assert.equal(code, 0)
+  })
+  after(() => remove(folder))
+
+  for (const [door, start] of Object.entries(ways)) {
+    test(`brings it to its end over ${door}`, async () => {
+      const server = await serve(folder, ['--drain-delay', '0'])
+      const export_ = await start(server.port, owner.token)
+      server.signal('SIGTERM')
+      await until(() => server.log().some(({ msg }) => msg === 'stopping'))
+      export_.body.resume()
+      const { documents, isWhole } = await export_.ended()
+      assert.equal(documents, count)
+      assert.ok(isWhole)
+      assert.equal((await server.exited).code, 0)
+    })
+  }
+})

@@ -1,0 +1,268 @@
+// All advisories of a list in the formats of others, as a stream.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import {
+  AdvisoriesService,
+  AdvisorySchema,
+  ReviewState,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { importFrom } from '../../server/commands/import.ts'
+import { logTo } from '../../server/log.ts'
+import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Person, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { violations } from '../contract/examples.ts'
+import { remove, temporaryFolder, until } from '../server/stemmad.ts'
+
+const { exportAdvisoriesOpenVex, exportAdvisoriesOsv, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } =
+  AdvisoriesService.method
+const { createGroup } = GroupsService.method
+
+const ajv = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false })
+addFormats.default(ajv)
+const valid = (name: string) =>
+  ajv.compile(JSON.parse(readFileSync(join(import.meta.dirname, `schemas/${name}.json`), 'utf8')))
+
+const formats = [
+  { stream: exportAdvisoriesOsv, one: getAdvisoryOsv, isValid: valid('osv') },
+  { stream: exportAdvisoriesOpenVex, one: getAdvisoryOpenVex, isValid: valid('openvex') },
+]
+
+const upTo = (fixed: string) => [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]
+
+const record = (id: string, affected: object[], more: object = {}) => ({
+  ...{ schema_version: '1.7.3', id, modified: '2026-02-03T04:05:06Z', published: '2026-01-02T03:04:05Z' },
+  ...{ affected, ...more },
+})
+
+/** One package, several, two releases of a distribution, and several under a name of ours. */
+const records = [
+  record('GHSA-2222-3333-4444', [
+    { package: { ecosystem: 'npm', name: 'left-pad' }, ranges: upTo('1.2.3') },
+    { package: { ecosystem: 'PyPI', name: 'left-pad' }, ranges: upTo('1.2.4') },
+    { package: { ecosystem: 'npm', name: 'right-pad' } },
+  ]),
+  record(
+    'ALPINE-CVE-2026-1',
+    [
+      { package: { ecosystem: 'Alpine:v3.22', name: 'zlib' }, ranges: upTo('1.3-r1') },
+      { package: { ecosystem: 'Alpine:v3.23', name: 'zlib' }, ranges: upTo('1.3-r2') },
+    ],
+    { upstream: ['CVE-2026-1'] },
+  ),
+  record(
+    'CGA-2222-3333-4444',
+    [
+      { package: { ecosystem: 'Chainguard', name: 'nginx' }, ranges: upTo('1.27-r1') },
+      { package: { ecosystem: 'Wolfi', name: 'nginx' }, ranges: upTo('1.27-r0') },
+    ],
+    { upstream: ['CVE-2026-2'], aliases: ['GHSA-5555-6666-7777'] },
+  ),
+  record('CGA-5555-6666-7777', [{ package: { ecosystem: 'Wolfi', name: 'curl' }, ranges: upTo('8.1-r0') }]),
+]
+
+/** What a copy of an advisory has in common with it. */
+function essence(advisory: JsonObject): JsonObject {
+  const { artifactName, artifactType, aliases, severities } = advisory
+  const events = (advisory.events as JsonObject[]).map(({ uid: _, createTime: __, ...event }) => event)
+  return { artifactName, artifactType, aliases, severities, events } as JsonObject
+}
+
+const inOrder = (all: JsonObject[]) => all.map((one) => JSON.stringify(one)).sort()
+
+onEachStore('an export of a list of advisories', (engine) => {
+  let platform: Platform
+  let folder: string
+  let owner: Person
+  let group: string
+  let doors: Door[]
+  const logged: string[] = []
+  const reported = (method: DescMethod) =>
+    logged
+      .flatMap((text) => text.trim().split('\n'))
+      .map((line) => JSON.parse(line) as { method?: string; door?: string; code?: string })
+      .filter((line) => line.method?.endsWith(`.${method.name}`))
+
+  before(async () => {
+    const sink = new Writable({
+      write(chunk, _, done) {
+        logged.push(String(chunk))
+        done()
+      },
+    })
+    platform = await startPlatform(engine, [], {}, logTo(sink, 'info'))
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    folder = await temporaryFolder()
+    owner = await platform.found('acme')
+    const file = await put(records)
+    await load(owner.organization, file)
+    const { body } = await callWith(
+      createGroup,
+      { parent: owner.organization, group: { name: 'here' } },
+      owner,
+    )
+    group = body?.uid as string
+    await write(group, 'openssl')
+    await write(group, 'static')
+    const stranger = await platform.found('other')
+    await load(stranger.organization, await put(records.slice(0, 2)))
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await remove(folder)
+  })
+
+  async function put(all: object[]): Promise<string> {
+    const file = join(folder, `${randomBytes(8).toString('hex')}.jsonl`)
+    await writeFile(file, all.map((one) => `${JSON.stringify(one)}\n`).join(''))
+    return file
+  }
+
+  async function load(organization: string, file: string) {
+    const complaints: string[] = []
+    const summary = await importFrom(platform.store, organization, file, (line) => complaints.push(line))
+    assert.deepEqual(complaints, [])
+    return summary
+  }
+
+  function write(place: string, artifactName: string): Promise<string> {
+    const advisory = create(AdvisorySchema, {
+      ...{ author: 'ada', artifactName, artifactType: 'apk', aliases: ['CVE-2026-3'] },
+      events: [
+        {
+          ...{ author: 'ada', reviewState: ReviewState.APPROVED },
+          type: { case: 'fixed', value: { fixedVersion: '1.2.3-r0' } },
+        },
+      ],
+    })
+    const setting = { now: Date.now, random: randomBytes }
+    return platform.store.write(() => createAdvisory(setting, place, advisory))
+  }
+
+  const callWith = (method: DescMethod, request: JsonObject, { token }: Person, [door] = doors) =>
+    (door as Door).call(method, request, token)
+
+  async function documentsOf(
+    door: Door,
+    method: DescMethod,
+    filter: JsonObject = {},
+    { token } = owner,
+  ): Promise<JsonObject[]> {
+    const { body, error } = await door.call(method, filter, token)
+    assert.ok(body, `${door.name} ${method.name}: ${error?.message}`)
+    return body.documents as JsonObject[]
+  }
+
+  async function list(filter: JsonObject = {}, person = owner): Promise<JsonObject[]> {
+    const { body } = await callWith(listAdvisories, { pageSize: 200, ...filter }, person)
+    return body?.advisories as JsonObject[]
+  }
+
+  test('is what the export of each advisory is, in the order of the list, and valid', async () => {
+    for (const door of doors) {
+      for (const { stream, one, isValid } of formats) {
+        for (const filter of [
+          {},
+          { orderBy: 'artifact_name desc' },
+          { artifactNames: ['nginx', 'static'] },
+          { uidp: { childrenOf: group } },
+          { query: 'pad', orderBy: 'uid desc' },
+          { latestEventType: 'EVENT_TYPE_FILTER_FIXED' },
+          { aliases: ['CVE-1999-1'] },
+        ] as JsonObject[]) {
+          const expected = await list(filter)
+          const documents = await documentsOf(door, stream, filter)
+          assert.equal(documents.length, expected.length, JSON.stringify(filter))
+          for (const [at, { uid }] of expected.entries()) {
+            const { body } = await callWith(one, { uid: uid as string }, owner, [door])
+            assert.deepEqual(documents[at], body)
+            assert.ok(isValid(documents[at]), ajv.errorsText(isValid.errors))
+          }
+        }
+        assert.equal((await documentsOf(door, stream)).length, 10)
+      }
+    }
+  })
+
+  test('holds only what its caller may see', async () => {
+    const here = await platform.addIdentity(owner.organization, 'viewer', group)
+    const nobody = await platform.addIdentity(owner.organization)
+    for (const door of doors) {
+      for (const { stream } of formats) {
+        assert.equal((await documentsOf(door, stream, {}, here)).length, 2)
+        assert.equal((await documentsOf(door, stream, {}, nobody)).length, 0)
+      }
+    }
+  })
+
+  test('that is asked for wrongly is refused before it begins', async () => {
+    for (const door of doors) {
+      for (const { stream } of formats) {
+        assert.equal((await door.call(stream, {})).error?.code, 16)
+        for (const [wrong, field] of [
+          [{ orderBy: 'colour' }, 'orderBy'],
+          [{ pageSize: 10 }, 'pageSize'],
+          [{ pageToken: 'x' }, 'pageToken'],
+          [{ skip: 1 }, 'skip'],
+        ] as const) {
+          const { error } = await door.call(stream, wrong, owner.token)
+          assert.equal(error?.code, 3)
+          assert.deepEqual(error && violations(error), [field])
+        }
+      }
+    }
+  })
+
+  test('can be imported by another server, and makes the same advisories there', async () => {
+    const other = await startPlatform(engine)
+    const door = restDoor(other.url)
+    try {
+      const answer = await fetch(`${platform.url}/vulnerabilities/v2beta1/advisories:osv`, {
+        headers: { authorization: `Bearer ${owner.token}` },
+      })
+      const file = join(folder, 'dump.jsonl')
+      await writeFile(file, await answer.text())
+      const { organization, token } = other.owner
+      const summary = await importFrom(other.store, organization, file, (line) => assert.fail(line))
+      assert.deepEqual([summary.records, summary.new], [10, 10])
+      const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
+      const copies = body?.advisories as JsonObject[]
+      // What people have said is not all that a record of OSV can say.
+      const isImported = ({ author }: JsonObject) => author !== 'ada'
+      const originals = (await list()).filter(isImported)
+      assert.equal(originals.length, 8)
+      const imported = copies.filter(({ artifactName }) =>
+        originals.some((original) => original.artifactName === artifactName),
+      )
+      assert.deepEqual(inOrder(imported.map(essence)), inOrder(originals.map(essence)))
+      const documents = await documentsOf(door, exportAdvisoriesOsv, {}, other.owner)
+      const [rest] = doors as [Door]
+      assert.deepEqual(inOrder(documents), inOrder(await documentsOf(rest, exportAdvisoriesOsv)))
+    } finally {
+      await other.stop()
+    }
+  })
+
+  test('is reported when it has ended', async () => {
+    for (const door of doors) {
+      const count = reported(exportAdvisoriesOsv).length
+      await documentsOf(door, exportAdvisoriesOsv)
+      await until(() => reported(exportAdvisoriesOsv).length > count)
+      const line = reported(exportAdvisoriesOsv).at(-1)
+      assert.deepEqual([line?.door, line?.code], [door.name.toLowerCase(), 'OK'])
+    }
+  })
+})

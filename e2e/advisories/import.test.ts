@@ -1,0 +1,350 @@
+// `stemmad import advisories`: what others publish, from files, folders, archives and pipes.
+import assert from 'node:assert/strict'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { importFrom } from '../../server/commands/import.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Person, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { remove, runAndKill, runStemmad, temporaryFolder } from '../server/stemmad.ts'
+import { zipOf } from './zip.ts'
+
+const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = AdvisoriesService.method
+
+type Record = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
+
+/** As the ecosystems publish them. */
+const osv = (number: number, more: object = {}): Record => ({
+  schema_version: '1.7.3',
+  id: `GHSA-2222-3333-${String(number).padStart(4, '0').replace(/[01]/g, 'c')}${number}`,
+  modified: '2026-02-03T04:05:06Z',
+  published: '2026-01-02T03:04:05Z',
+  aliases: [`CVE-2026-${10_000 + number}`],
+  summary: 'It can be made to say too much',
+  severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N' }],
+  affected: [
+    {
+      package: { ecosystem: 'npm', name: `left-pad-${number}` },
+      ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }, { fixed: '1.2.3' }] }],
+    },
+  ],
+  references: [{ type: 'WEB', url: 'https://example.com/advisory' }],
+  ...more,
+})
+
+onEachStore('an import of advisories', (engine) => {
+  let platform: Platform
+  let folder: string
+  let owner: Person
+  let doors: Door[]
+  const complaints: string[] = []
+  before(async () => {
+    platform = await startPlatform(engine)
+    folder = await temporaryFolder()
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await remove(folder)
+  })
+
+  /** Into a fresh organization, unless one is named. */
+  async function importing(path: string, group?: string) {
+    if (group === undefined) owner = await platform.found('acme')
+    complaints.length = 0
+    return importFrom(platform.store, group ?? owner.organization, path, (line) => complaints.push(line))
+  }
+
+  async function put(name: string, content: unknown): Promise<string> {
+    const file = join(folder, name)
+    await mkdir(join(file, '..'), { recursive: true })
+    await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content))
+    return file
+  }
+
+  async function list(filter: JsonObject = {}): Promise<JsonObject[]> {
+    const [door] = doors as [Door]
+    const { body, error } = await door.call(
+      listAdvisories,
+      { orderBy: 'artifact_name', ...filter },
+      owner.token,
+    )
+    assert.ok(body, error?.message)
+    return body.advisories as JsonObject[]
+  }
+
+  test('makes an advisory for each package, found by the names that others gave', async () => {
+    const record = osv(1, {
+      affected: [
+        {
+          package: { ecosystem: 'npm', name: 'left-pad' },
+          ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }, { fixed: '1.2.3' }] }],
+        },
+        { package: { ecosystem: 'PyPI', name: 'left-pad' }, versions: ['1.0'] },
+      ],
+    })
+    const summary = await importing(await put('one.json', record))
+    assert.deepEqual([summary.records, summary.new, summary.broken], [1, 2, 0])
+    const all = await list({ aliases: [record.id] })
+    assert.deepEqual(all.map(({ artifactType }) => artifactType).sort(), ['npm', 'pypi'])
+    assert.equal(all[0]?.createTime, '2026-01-02T03:04:05.000Z')
+    assert.equal(all[0]?.updateTime, '2026-02-03T04:05:06.000Z')
+    assert.match(String(all[0]?.advisoryId), /^CGA-/)
+    assert.equal((await list({ query: 'cve-2026-10001' })).length, 2)
+    assert.equal((await list({ latestEventType: 'EVENT_TYPE_FILTER_FIXED' })).length, 1)
+  })
+
+  test('gives back what it was given', async () => {
+    const record = osv(2)
+    await importing(await put('two.json', record))
+    const [advisory] = await list()
+    for (const door of doors) {
+      const { body } = await door.call(getAdvisoryOsv, { uid: advisory?.uid as string }, owner.token)
+      assert.deepEqual(body, record)
+      const vex = await door.call(getAdvisoryOpenVex, { uid: advisory?.uid as string }, owner.token)
+      assert.equal(vex.body?.['@context'], 'https://openvex.dev/ns/v0.2.0')
+      const { statements = [] } = vex.body ?? {}
+      const [statement] = statements as JsonObject[]
+      assert.equal(statement?.status, 'fixed')
+      const stranger = await platform.found('other')
+      assert.equal(
+        (await door.call(getAdvisoryOsv, { uid: advisory?.uid as string }, stranger.token)).error?.code,
+        7,
+      )
+      const nothing = { uid: `${owner.organization}/${'0'.repeat(16)}` }
+      assert.equal((await door.call(getAdvisoryOpenVex, nothing, owner.token)).error?.code, 5)
+    }
+  })
+
+  test('goes on after what is broken, and says where it stands', async () => {
+    await rm(join(folder, 'many'), { recursive: true, force: true })
+    await put('many/a.json', osv(3))
+    await put('many/b.json', '{"id": "GHSA-1", ')
+    await put('many/c.json', { id: 'GHSA-2' })
+    await put('many/deep/d.json', osv(4))
+    await put('many/e.json', osv(5, { affected: [{ package: { ecosystem: 'npm', name: 7 } }] }))
+    await put('many/f.json', osv(6, { affected: [] }))
+    await put('many/readme.txt', 'no record')
+    const summary = await importing(join(folder, 'many'))
+    assert.deepEqual([summary.records, summary.new, summary.broken, summary.empty], [6, 2, 3, 1])
+    assert.match(complaints[0] ?? '', /b\.json: .*JSON.*(?:position|column)/)
+    assert.match(complaints[1] ?? '', /c\.json: /)
+    assert.match(complaints[2] ?? '', /e\.json: .*affected\[0\]\.package\.name/)
+  })
+
+  describe('that is begun again', () => {
+    test('passes over what is there, and changes what has changed', async () => {
+      await rm(join(folder, 'again'), { recursive: true, force: true })
+      for (let number = 10; number < 30; number++) await put(`again/${number}.json`, osv(number))
+      assert.equal((await importing(join(folder, 'again'))).new, 20)
+      const { organization } = owner
+      assert.deepEqual(
+        { ...(await importing(join(folder, 'again'), organization)) },
+        { records: 20, empty: 0, broken: 0, new: 0, changed: 0, same: 20, withdrawn: 0 },
+      )
+      await put('again/11.json', osv(11, { aliases: ['CVE-2026-99999'], modified: '2026-03-01T00:00:00Z' }))
+      await put(
+        'again/12.json',
+        osv(12, { withdrawn: '2026-03-02T00:00:00Z', modified: '2026-03-02T00:00:00Z' }),
+      )
+      const summary = await importing(join(folder, 'again'), organization)
+      assert.deepEqual([summary.changed, summary.withdrawn, summary.same], [1, 1, 18])
+      const [changed] = await list({ aliases: ['CVE-2026-99999'] })
+      assert.equal(changed?.artifactName, 'left-pad-11')
+      assert.equal(changed?.updateTime, '2026-03-01T00:00:00.000Z')
+      assert.equal((await list({ aliases: ['CVE-2026-10011'] })).length, 0)
+      assert.equal((await list({ artifactNames: ['left-pad-12'] })).length, 0)
+      assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+    })
+
+    test('keeps what people have added since', async () => {
+      const file = await put('kept.json', osv(40))
+      await importing(file)
+      const [before] = await list()
+      const added = await fetch(`${platform.url}/vulnerabilities/v1/advisories/${before?.uid}/events`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${owner.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          advisoryEvent: {
+            author: 'ada',
+            falsePositiveDetermination: { note: 'not here' },
+            status: 'APPROVED',
+          },
+        }),
+      })
+      assert.equal(added.status, 200, await added.clone().text())
+      await put('kept.json', osv(40, { summary: 'It was worse', modified: '2026-04-01T00:00:00Z' }))
+      assert.equal((await importing(file, owner.organization)).changed, 1)
+      const [later] = await list()
+      assert.equal(later?.uid, before?.uid)
+      const { events = [] } = (later ?? {}) as { events?: { author: string }[] }
+      assert.ok(events.some(({ author }) => author === 'ada'))
+      assert.equal(
+        (await list({ latestEventType: 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION' })).length,
+        1,
+      )
+    })
+  })
+
+  test('reads security databases and OpenVEX documents', async () => {
+    const secdb = {
+      ...{ apkurl: '{{urlprefix}}/{{arch}}/{{pkg.name}}-{{pkg.ver}}.apk', archs: ['x86_64'], reponame: 'os' },
+      urlprefix: 'https://packages.example.com',
+      packages: [
+        {
+          pkg: {
+            name: 'nginx',
+            secfixes: { '1.27.1-r0': ['CVE-2026-1', 'CVE-2026-2'], '0': ['CVE-2026-3'] },
+          },
+        },
+      ],
+    }
+    assert.equal((await importing(await put('secdb.json', secdb))).new, 3)
+    assert.equal(
+      (await list({ artifactNames: ['nginx'], eventTypes: ['EVENT_TYPE_FILTER_FIXED'] })).length,
+      2,
+    )
+    const vex = {
+      '@context': 'https://openvex.dev/ns/v0.2.0',
+      '@id': 'https://example.com/vex/1',
+      author: 'Example',
+      timestamp: '2026-01-01T00:00:00Z',
+      version: 1,
+      statements: [
+        {
+          vulnerability: { name: 'CVE-2026-77' },
+          products: [{ '@id': 'pkg:npm/left-pad@1.0.0' }],
+          status: 'not_affected',
+          justification: 'vulnerable_code_not_present',
+        },
+      ],
+    }
+    assert.equal((await importing(await put('vex.json', vex))).new, 1)
+    const [advisory] = await list({ latestEventType: 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION' })
+    assert.equal(advisory?.artifactName, 'left-pad')
+  })
+
+  test('reads archives, lines, and what is piped in', async () => {
+    const archive = join(folder, 'all.zip')
+    const inside = {
+      'a.json': JSON.stringify(osv(60)),
+      'b/c.json': JSON.stringify(osv(61)),
+      'd.txt': 'no record',
+    }
+    await writeFile(archive, zipOf({ ...inside, 'broken.json': '{' }))
+    const summary = await importing(archive)
+    assert.deepEqual([summary.new, summary.broken], [2, 1])
+    assert.match(complaints[0] ?? '', /all\.zip:broken\.json: /)
+    await writeFile(archive, zipOf(inside, false))
+    assert.equal((await importing(archive, owner.organization)).same, 2)
+    const lines = [osv(62), osv(63), '', osv(64)]
+      .map((one) => (one === '' ? '' : JSON.stringify(one)))
+      .join('\n')
+    assert.equal((await importing(await put('all.ndjson', lines))).new, 3)
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const settings = [
+      ...['--data-dir', dataDir, '--base-url', baseUrl],
+      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
+    ]
+    for (const [piped, count] of [
+      [lines, 3],
+      [JSON.stringify(osv(65), undefined, 2), 1],
+      [JSON.stringify(osv(66)), 1],
+    ] as const) {
+      const { organization } = await platform.found('acme')
+      const args = ['import', 'advisories', '--group', organization, '-', ...settings]
+      const { code, stdout, stderr } = await runStemmad(folder, args, undefined, piped)
+      assert.equal(code, 0, stderr)
+      assert.match(
+        stdout,
+        new RegExp(`^${count} ${count === 1 ? 'record' : 'records'}: advisories ${count} new`),
+      )
+    }
+    await assert.rejects(importing(await put('no.zip', 'no archive')), /no\.zip/)
+    await assert.rejects(importing(join(folder, 'nowhere.json')), /nowhere/)
+  })
+
+  test('brings a name of ours, and gets another where that one is taken', async () => {
+    const record = osv(80, { id: 'CGA-2222-3333-4444' })
+    const file = await put('named.json', record)
+    assert.equal((await importing(file)).new, 1)
+    assert.deepEqual(
+      (await list()).map(({ advisoryId }) => advisoryId),
+      ['CGA-2222-3333-4444'],
+    )
+    // In another organization, which cannot have it as well.
+    assert.equal((await importing(file)).new, 1)
+    const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
+    assert.match(String(advisory?.advisoryId), /^CGA-/)
+    assert.notEqual(advisory?.advisoryId, 'CGA-2222-3333-4444')
+    assert.equal((await importing(file, owner.organization)).same, 1)
+  })
+
+  test('says what is wrong with how it is called', async () => {
+    const { organization } = await platform.found('acme')
+    for (const [args, words] of [
+      [['import', 'advisories', folder], /Usage/],
+      [['import', 'repos', '--group', organization, folder], /Usage/],
+      [['import', 'advisories', '--group', 'acme', folder], /must be the uid of a group/],
+    ] as const) {
+      const { code, stderr } = await runStemmad(folder, [...args])
+      assert.equal(code, 2)
+      assert.match(stderr, words)
+    }
+  })
+
+  test('leaves one advisory for each that was read, under the access of everything else', async () => {
+    const [door] = doors as [Door]
+    await importing(await put('access.json', osv(50)))
+    const [advisory] = await list()
+    const { error } = await door.call(
+      getAdvisory,
+      { uid: advisory?.uid as string },
+      (await platform.found('x')).token,
+    )
+    assert.equal(error?.code, 7)
+  })
+
+  const snapshot = async (organization: string) => {
+    const rows = await platform.store.query(
+      sql`select uid, advisory_id, artifact_name, terms, update_time from advisories
+        where root = ${organization} order by uid`,
+    )
+    return rows.map((row) => row.join(' '))
+  }
+
+  test('that was killed and begun again leaves the store that one which was not would have left', async () => {
+    const whole = join(folder, 'killed')
+    await rm(whole, { recursive: true, force: true })
+    for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))
+    const { organization } = await platform.found('acme')
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const settings = [
+      ...['--data-dir', dataDir, '--base-url', baseUrl],
+      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
+    ]
+    const args = ['import', 'advisories', '--group', organization, whole, ...settings]
+    await runAndKill(folder, args, async () => (await snapshot(organization)).length > 0)
+    const again = await runStemmad(folder, args)
+    assert.equal(again.code, 0, again.stderr)
+    assert.match(again.stdout, /^3,000 records: /)
+    const resumed = await snapshot(organization)
+    assert.equal(resumed.length, 3000)
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+    await platform.store.write(function* () {
+      yield sql`delete from advisories where root = ${organization}`
+      yield sql`delete from tally where kind = 'advisories'`
+      for (const table of ['advisory_sources', 'advisory_postings']) yield sql`delete from ${raw(table)}`
+    })
+    await importing(whole, organization)
+    assert.deepEqual(await snapshot(organization), resumed)
+  })
+})

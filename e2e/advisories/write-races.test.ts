@@ -1,0 +1,166 @@
+// What the examples of advisories cannot show: ids as the service makes them, callers at the same moment, entity
+// tags, and numbers that only gRPC lets in.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { violations } from '../contract/examples.ts'
+
+const { create, delete: withdraw } = Advisories.method
+const { createAdvisoryEvent, listAdvisoryEvents, updateAdvisoryEvent } = Advisories.method
+const { getAdvisory, listAdvisories } = AdvisoriesService.method
+
+const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
+const many = Array.from({ length: 24 }, (_, at) => at)
+
+onEachStore('advisories at the same moment', (engine) => {
+  let platform: Platform
+  let [rest, grpc]: Door[] = []
+  before(async () => {
+    platform = await startPlatform(engine)
+    rest = restDoor(platform.url)
+    grpc = grpcDoor(platform.url)
+  })
+  after(async () => {
+    grpc?.close()
+    await platform.stop()
+  })
+
+  const call = (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) =>
+    ((at % 2 ? grpc : rest) as Door).call(method, request, platform.owner.token)
+  const succeed = async (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) => {
+    const { body, error } = await call(method, request, at)
+    assert.ok(body, error?.message)
+    return body
+  }
+  const make = async (more: JsonObject = {}, at = 0) => {
+    const request = { parentId: platform.owner.organization, advisory: { ...advisory, ...more } }
+    return (await succeed(create, request, at)) as JsonObject & { id: string }
+  }
+  const isWhole = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+
+  test('each gets an id of its own', async () => {
+    const made = await Promise.all(many.map((at) => make({}, at)))
+    const ids = new Set(made.map(({ advisoryId }) => advisoryId as string))
+    assert.equal(ids.size, many.length)
+    for (const id of ids) assert.match(id, /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/)
+    const { body } = await call(listAdvisories, { aliases: advisory.aliases, advisoryIds: [...ids] }, 1)
+    assert.equal(body?.totalCount, String(many.length))
+    await isWhole()
+  })
+
+  test('of those who give the same id one wins', async () => {
+    const advisoryId = 'CGA-2345-6789-cfgh'
+    const request = { parentId: platform.owner.organization, advisory: { ...advisory, advisoryId } }
+    const answers = await Promise.all(many.map((at) => call(create, request, at)))
+    const codes = answers.map(({ error }) => error?.code ?? 0).sort()
+    assert.deepEqual(codes, [0, ...many.slice(1).map(() => 6)])
+    await isWhole()
+  })
+
+  test('all events are kept, and those that are changed keep every change', async () => {
+    const { id } = await make()
+    const events = await Promise.all(
+      many.map((at) =>
+        call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: { note: `${at}` } } }, at),
+      ),
+    )
+    await Promise.all(
+      events.map(({ body }, at) =>
+        call(updateAdvisoryEvent, { id: body?.id as string, fixNotPlanned: { note: `${at}` } }, at),
+      ),
+    )
+    const { items } = await succeed(listAdvisoryEvents, { parentId: id })
+    const notes = (items as { fixNotPlanned: JsonObject }[]).map(({ fixNotPlanned }) => fixNotPlanned.note)
+    assert.deepEqual(
+      notes.map(Number).sort((a, b) => a - b),
+      many,
+    )
+    assert.equal(new Set((items as { id: string }[]).map((event) => event.id)).size, many.length)
+  })
+
+  test('it is withdrawn once, and nothing is added behind its back', async () => {
+    const { id } = await make({ aliases: ['CVE-2026-777'] })
+    const [withdrawals, additions] = await Promise.all([
+      Promise.all(many.map((at) => call(withdraw, { id }, at))),
+      Promise.all(
+        many.map((at) => call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } }, at)),
+      ),
+    ])
+    const codes = withdrawals.map(({ error }) => error?.code ?? 0).sort()
+    assert.deepEqual(codes, [0, ...many.slice(1).map(() => 5)])
+    const added = additions.filter(({ body }) => body).length
+    const { deleteTime, events } = await succeed(getAdvisory, { uid: id })
+    assert.ok(deleteTime)
+    assert.equal((events as unknown[]).length, added)
+    assert.equal((await call(listAdvisories, { aliases: ['CVE-2026-777'] })).body?.totalCount, '0')
+    await isWhole()
+  })
+
+  test('many are withdrawn together', async () => {
+    const made = await Promise.all(many.map((at) => make({ aliases: ['CVE-2026-888'] }, at)))
+    const answers = await Promise.all(made.map(({ id }, at) => call(withdraw, { id }, at)))
+    assert.deepEqual(
+      answers.map(({ error }) => error?.message),
+      many.map(() => undefined),
+    )
+    await isWhole()
+  })
+
+  test('an update and a withdrawal hold for what the caller has seen', async () => {
+    const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+    const at = `${platform.url}/vulnerabilities/v1/advisories`
+    const body = (more: JsonObject) => JSON.stringify({ ...advisory, ...more })
+    const made = await fetch(at, {
+      ...{ method: 'POST', headers },
+      body: JSON.stringify({ parentId: platform.owner.organization, advisory }),
+    })
+    const { id } = (await made.json()) as { id: string }
+    const first = made.headers.get('etag') ?? ''
+    const read = await fetch(`${platform.url}/vulnerabilities/v2beta1/advisories/${id}`, { headers })
+    assert.equal(read.headers.get('etag'), first, 'both versions tell the same')
+    const put = (ifMatch: string, more: JsonObject) =>
+      fetch(`${at}/${id}`, { method: 'PUT', headers: { ...headers, 'if-match': ifMatch }, body: body(more) })
+    const changed = await put(first, { artifactType: 'npm' })
+    assert.equal(changed.status, 200)
+    const second = changed.headers.get('etag') ?? ''
+    assert.notEqual(second, first)
+    assert.equal((await put(first, { artifactType: 'go' })).status, 412)
+    const remove = (ifMatch: string) =>
+      fetch(`${at}/${id}`, { method: 'DELETE', headers: { ...headers, 'if-match': ifMatch } })
+    assert.equal((await remove(first)).status, 412)
+    assert.equal((await remove(second)).status, 200)
+  })
+
+  test('numbers that nobody has given a meaning are refused', async () => {
+    const { id } = await make()
+    for (const [advisoryEvent, field] of [
+      [{ fixed: {}, status: 9 }, 'advisoryEvent.status'],
+      [{ falsePositiveDetermination: { type: 8 } }, 'advisoryEvent.falsePositiveDetermination.type'],
+    ] as const) {
+      const { error } = await call(createAdvisoryEvent, { parentId: id, advisoryEvent }, 1)
+      assert.ok(error)
+      assert.deepEqual(violations(error), [field])
+    }
+    const writer = await platform.addRole(platform.owner.organization, ['CAP_ADVISORIES_CREATE'])
+    const request = { parentId: id, advisoryEvent: { fixed: {}, status: 9 } }
+    const { error } = await (grpc as Door).call(createAdvisoryEvent, request, writer.token)
+    assert.equal(error?.code, 7, 'whatever is more than a proposal is for those who may approve')
+  })
+
+  test('an event without a time happens when its advisory is made', async () => {
+    const { id } = await make({ events: [{ timestamp: '1970-01-01T00:00:00Z', fixed: {} }, { fixed: {} }] })
+    const { items } = await succeed(listAdvisoryEvents, { parentId: id }, 1)
+    const [first, second] = items as { timestamp: string }[]
+    assert.equal(first?.timestamp, '1970-01-01T00:00:00.000Z')
+    const { createTime } = await succeed(getAdvisory, { uid: id }, 1)
+    assert.equal(second?.timestamp, createTime)
+  })
+})

@@ -1,0 +1,528 @@
+// Advisories as they are written by the calls of v1, and what those of v2 show of them.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Stage } from '../contract/examples.ts'
+import { detail, examples, violations } from '../contract/examples.ts'
+
+const { create, update, delete: withdraw } = Advisories.method
+const { createAdvisoryEvent, listAdvisoryEvents, updateAdvisoryEvent } = Advisories.method
+const { getAdvisory, listAdvisories } = AdvisoriesService.method
+const { createGroup } = GroupsService.method
+const { createRoleBinding } = RoleBindingsService.method
+
+let given = 0
+/** Of the published form. Ids are never given twice, and the service makes the same one of counted bytes. */
+function newId(): string {
+  const letters = '23456789cfghjmpqrvwx'
+  const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
+  given++
+  return `CGA-cccc-cccc-${last}`
+}
+
+const said = { artifactName: 'static', artifactType: 'apk' }
+
+const makeAdvisory = ({ succeed, owner }: Stage, more: JsonObject = {}, parentId = owner.organization) =>
+  succeed(create, { parentId, advisory: { ...said, advisoryId: newId(), ...more } })
+
+const makeUid = async (stage: Stage, more?: JsonObject) => (await makeAdvisory(stage, more)).id as string
+
+const eventsOf = (advisory: JsonObject) => advisory.events as JsonObject[]
+
+async function found({ succeed }: Stage, filter: JsonObject): Promise<unknown[]> {
+  const { advisories, totalCount } = await succeed(listAdvisories, filter)
+  const uids = (advisories as JsonObject[]).map(({ uid }) => uid)
+  assert.equal(totalCount, String(uids.length))
+  return uids
+}
+
+const nothingIsMiscounted = async ({ platform }: Stage) =>
+  assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+
+/** One of each type, as v1 spells it and as v2 does. */
+const types: [JsonObject, JsonObject][] = [
+  ...[
+    { detection: { nvdapi: { cpeSearched: 'cpe:a', cpeFound: 'cpe:b' } } },
+    { detection: { manual: {} } },
+    {
+      fixed: {
+        fixedVersion: '1.2-r3',
+        note: 'n',
+        scannerVersion: '1',
+        grypeDbBuilt: '2',
+        grypeDbChecksum: '3',
+      },
+    },
+    { truePositiveDetermination: { note: 'affected' } },
+    { analysisNotPlanned: { note: 'old' } },
+    { fixNotPlanned: { note: 'end of life' } },
+    { pendingUpstreamFix: { note: 'reported' } },
+    { patched: { patchedVersions: ['1.2-r4', '1.2-r5'], note: 'backported' } },
+  ].map((type): [JsonObject, JsonObject] => [type, type]),
+  [
+    { falsePositiveDetermination: { type: 'VULNERABLE_CODE_VERSION_NOT_USED', note: 'older' } },
+    { falsePositiveDetermination: { type: 'TYPE_VULNERABLE_CODE_VERSION_NOT_USED', note: 'older' } },
+  ],
+  ...[
+    {
+      scanner: 'grype',
+      componentId: 'c',
+      componentVersion: '1',
+      componentType: 'go',
+      componentLocation: '/bin/x',
+    },
+    { artifactVersion: '2', scannerVersion: '3', grypeDbBuilt: '4', grypeDbChecksum: '5' },
+  ].map((scan): [JsonObject, JsonObject] => {
+    const none = {
+      scanner: '',
+      componentId: '',
+      componentVersion: '',
+      componentType: '',
+      componentLocation: '',
+    }
+    const rest = { artifactVersion: '', scannerVersion: '', grypeDbBuilt: '', grypeDbChecksum: '' }
+    const all = { ...none, ...rest, ...scan }
+    return [
+      { detection: { scanv1: { ...all, subpackageName: 'sub', componentName: 'stdlib' } } },
+      { detection: { scanv1: { ...all, subpackage: 'sub', component: 'stdlib' } } },
+    ]
+  }),
+]
+
+examples('writing advisories', {
+  async 'an advisory keeps all that is said of it, and is read by v2'(stage) {
+    const { succeed, owner } = stage
+    const advisoryId = newId()
+    const all = {
+      ...said,
+      artifactArchitecture: 'all',
+      componentName: 'stdlib',
+      componentLocation: '/usr/bin/static',
+      componentType: 'go-module',
+      aliases: ['CVE-2026-12345', 'GHSA-aaaa-bbbb-cccc'],
+      author: 'ada@example.com',
+      legacyAdvisoryID: 'OLD-1',
+    }
+    const made = await makeAdvisory(stage, {
+      ...{
+        ...all,
+        advisoryId,
+        id: 'x',
+        createdAt: '2001-01-01T00:00:00Z',
+        deletedAt: '2001-01-01T00:00:00Z',
+      },
+      events: [{ id: 'x', detection: { manual: {} }, findings: 'AQID', issue: 'https://issues.example/1' }],
+    })
+    const { id, createdAt, events, ...rest } = made
+    assert.equal(String(id).slice(0, -17), owner.organization)
+    assert.deepEqual(rest, { ...all, advisoryId, updatedAt: createdAt })
+    const [event = {}] = eventsOf(made)
+    assert.equal(String(event.id).slice(0, -17), id)
+    assert.deepEqual(event, {
+      id: event.id,
+      timestamp: createdAt,
+      findings: 'AQID',
+      author: owner.identity,
+      reviewer: '',
+      status: 'PENDING',
+      issue: 'https://issues.example/1',
+      detection: { manual: {} },
+    })
+    const { legacyAdvisoryID, ...common } = all
+    assert.deepEqual(await succeed(getAdvisory, { uid: id as string }), {
+      ...{ ...common, advisoryId, uid: id, createTime: createdAt, updateTime: createdAt, severities: [] },
+      legacyAdvisoryId: legacyAdvisoryID,
+      events: [
+        {
+          ...{
+            uid: event.id,
+            createTime: createdAt,
+            findings: 'AQID',
+            author: owner.identity,
+            reviewer: '',
+          },
+          ...{ reviewState: 'REVIEW_STATE_PENDING', issue: 'https://issues.example/1' },
+          detection: { manual: {} },
+        },
+      ],
+    })
+    assert.deepEqual(await found(stage, { advisoryIds: [advisoryId] }), [id])
+    await nothingIsMiscounted(stage)
+  },
+
+  async 'little is enough, and what was not said is not shown'(stage) {
+    const { id, advisoryId, createdAt, ...rest } = await makeAdvisory(stage)
+    assert.deepEqual(rest, {
+      ...{ ...said, artifactArchitecture: '', aliases: [], events: [], updatedAt: createdAt },
+      author: stage.owner.identity,
+    })
+  },
+
+  async 'an id is given once, also after it was withdrawn'(stage) {
+    const { succeed, fail, owner } = stage
+    const advisoryId = newId()
+    const { id } = await makeAdvisory(stage, { advisoryId })
+    const again = { parentId: owner.organization, advisory: { ...said, advisoryId } }
+    assert.equal((await fail(create, again)).code, 6)
+    await succeed(withdraw, { id: id as string })
+    assert.equal((await fail(create, again)).code, 6)
+    for (const wrong of ['CGA-1', 'CVE-2026-1', advisoryId.toLowerCase(), `${advisoryId}-2222`]) {
+      const error = await fail(create, { ...again, advisory: { ...said, advisoryId: wrong } })
+      assert.deepEqual(violations(error), ['advisory.advisoryId'])
+    }
+  },
+
+  async 'every type of event is the same in both versions, and the other way round'(stage) {
+    const { succeed } = stage
+    const id = await makeUid(stage)
+    for (const [type] of types) {
+      const made = await succeed(createAdvisoryEvent, { parentId: id, advisoryEvent: type })
+      const [name = ''] = Object.keys(type)
+      assert.deepEqual(made[name], type[name])
+    }
+    const shown = eventsOf(await succeed(getAdvisory, { uid: id }))
+    const list = await succeed(listAdvisoryEvents, { parentId: id })
+    assert.equal(list.parentId, id)
+    for (const [at, [old, type]] of types.entries()) {
+      const [name = ''] = Object.keys(type)
+      assert.deepEqual(shown[at]?.[name], type[name])
+      assert.deepEqual((list.items as JsonObject[])[at]?.[name], old[name])
+    }
+    const whole = await makeAdvisory(stage, { events: types.map(([type]) => type) })
+    const uid = whole.id as string
+    const kept = eventsOf(await succeed(getAdvisory, { uid }))
+    assert.deepEqual(
+      kept.map(({ uid: _, createTime: __, ...rest }) => rest),
+      shown.map(({ uid: _, createTime: __, ...rest }) => rest),
+    )
+  },
+
+  async 'events are in order of time, whenever they are told'(stage) {
+    const { succeed } = stage
+    const at = (year: number) => ({
+      timestamp: `${year}-01-01T00:00:00Z`,
+      fixNotPlanned: { note: `${year}` },
+    })
+    const { id } = await makeAdvisory(stage, { events: [at(2023), at(2021)] })
+    const parentId = id as string
+    const made = await succeed(createAdvisoryEvent, { parentId, advisoryEvent: at(2022) })
+    assert.equal(made.timestamp, '2022-01-01T00:00:00.000Z')
+    await succeed(createAdvisoryEvent, { parentId, advisoryEvent: { fixNotPlanned: { note: 'now' } } })
+    const notes = async () => {
+      const { items } = await succeed(listAdvisoryEvents, { parentId })
+      return (items as { fixNotPlanned: JsonObject }[]).map(({ fixNotPlanned: { note } }) => note)
+    }
+    assert.deepEqual(await notes(), ['2021', '2022', '2023', 'now'])
+    await succeed(updateAdvisoryEvent, { ...at(2024), id: made.id as string })
+    assert.deepEqual(await notes(), ['2021', '2023', '2024', 'now'])
+  },
+
+  async 'an update replaces what is said, and leaves the events'(stage) {
+    const { succeed, fail, owner } = stage
+    const made = await makeAdvisory(stage, {
+      ...{ componentName: 'stdlib', aliases: ['CVE-2026-1', 'CVE-2026-2'], legacyAdvisoryID: 'OLD-7' },
+      ...{ author: 'ada', events: [{ detection: { manual: {} } }] },
+    })
+    const id = made.id as string
+    const change = {
+      id,
+      artifactName: 'dynamic',
+      artifactType: 'npm',
+      aliases: ['CVE-2026-2', 'CVE-2026-3'],
+    }
+    const changed = await succeed(update, { ...change, events: [{ fixed: { fixedVersion: '1' } }] })
+    const { componentName, legacyAdvisoryID, ...kept } = made
+    assert.deepEqual(changed, {
+      ...{ ...kept, ...change, author: owner.identity, updatedAt: changed.updatedAt },
+    })
+    assert.ok(String(changed.updatedAt) > String(made.updatedAt))
+    const { advisoryId } = made
+    assert.deepEqual(await succeed(update, { ...change, advisoryId: advisoryId as string }), changed)
+    const other = await fail(update, { ...change, advisoryId: newId() })
+    assert.deepEqual(violations(other), ['advisoryId'])
+    for (const alias of ['CVE-2026-2', 'CVE-2026-3'])
+      assert.deepEqual(await found(stage, { aliases: [alias] }), [id])
+    for (const old of [
+      { aliases: ['CVE-2026-1'] },
+      { artifactNames: ['static'] },
+      { artifactTypes: ['apk'] },
+      { componentNames: ['stdlib'] },
+      { legacyAdvisoryIds: ['OLD-7'] },
+      { query: 'stat' },
+    ])
+      assert.deepEqual(await found(stage, old), [], JSON.stringify(old))
+    assert.deepEqual(await found(stage, { query: 'YNAM' }), [id])
+    await nothingIsMiscounted(stage)
+  },
+
+  async 'an event is replaced as a whole, and keeps its time unless another is given'(stage) {
+    const { succeed, fail } = stage
+    const timestamp = '2025-05-05T05:05:05.500Z'
+    const { id, events } = await makeAdvisory(stage, {
+      events: [{ timestamp, detection: { manual: {} }, findings: 'AQID', issue: '#1', author: 'ada' }],
+    })
+    const event = (events as JsonObject[])[0]?.id as string
+    const changed = await succeed(updateAdvisoryEvent, {
+      id: event,
+      fixed: { fixedVersion: '2' },
+      author: 'bob',
+    })
+    const fixed = { fixedVersion: '2', note: '', scannerVersion: '', grypeDbBuilt: '', grypeDbChecksum: '' }
+    assert.deepEqual(changed, {
+      ...{ id: event, timestamp, findings: '', author: 'bob', reviewer: '', status: 'PENDING', fixed },
+    })
+    assert.deepEqual((await succeed(listAdvisoryEvents, { parentId: id as string })).items, [changed])
+    assert.deepEqual(await found(stage, { eventTypes: ['EVENT_TYPE_FILTER_FIXED'] }), [id])
+    assert.deepEqual(await found(stage, { eventTypes: ['EVENT_TYPE_FILTER_DETECTION'] }), [])
+    assert.deepEqual(await found(stage, { eventAuthors: ['ada'] }), [])
+    const unknown = { id: `${id}/${'0'.repeat(16)}`, fixed: {} }
+    assert.equal((await fail(updateAdvisoryEvent, unknown)).code, 5)
+    assert.equal((await fail(updateAdvisoryEvent, { id: id as string, fixed: {} })).code, 5)
+  },
+
+  async 'a withdrawn advisory is read by whoever knows it, found by nobody, and changed no more'(stage) {
+    const { succeed, fail } = stage
+    const advisoryId = newId()
+    const made = await makeAdvisory(stage, {
+      ...{ advisoryId, aliases: ['CVE-2026-9'], events: [{ fixed: { fixedVersion: '1' } }] },
+    })
+    const id = made.id as string
+    const before = await succeed(getAdvisory, { uid: id })
+    assert.deepEqual(await succeed(withdraw, { id }), {})
+    const { deleteTime, ...rest } = await succeed(getAdvisory, { uid: id })
+    assert.ok(deleteTime)
+    assert.deepEqual(rest, { ...before, updateTime: deleteTime })
+    const { items } = await succeed(listAdvisoryEvents, { parentId: id })
+    assert.deepEqual(items, made.events)
+    for (const filter of [
+      {},
+      { advisoryIds: [advisoryId] },
+      { aliases: ['CVE-2026-9'] },
+      { query: '2026-9' },
+      { uidp: { ids: [id] } },
+      { eventReviewStates: ['REVIEW_STATE_PENDING'] },
+    ])
+      assert.deepEqual(await found(stage, filter), [], JSON.stringify(filter))
+    const [event = {}] = eventsOf(made)
+    assert.equal((await fail(withdraw, { id })).code, 5)
+    assert.equal((await fail(update, { id, ...said })).code, 5)
+    assert.equal((await fail(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } })).code, 5)
+    assert.equal((await fail(updateAdvisoryEvent, { id: event.id as string, fixed: {} })).code, 5)
+    await nothingIsMiscounted(stage)
+  },
+
+  async 'what is not there is not found'(stage) {
+    const { fail, owner } = stage
+    const nowhere = `${owner.organization}/${'0'.repeat(16)}`
+    const group = await fail(create, { parentId: nowhere, advisory: said })
+    assert.equal(detail(group, 'ResourceInfo')?.resourceType, 'platform.iam.v2beta1.Group')
+    const inside = await fail(create, { parentId: await makeUid(stage), advisory: said })
+    assert.equal(inside.code, 5, 'an advisory lies in a group')
+    assert.equal((await fail(update, { id: nowhere, ...said })).code, 5)
+    assert.equal((await fail(withdraw, { id: nowhere })).code, 5)
+    assert.equal(
+      (await fail(createAdvisoryEvent, { parentId: nowhere, advisoryEvent: { fixed: {} } })).code,
+      5,
+    )
+    assert.equal((await fail(listAdvisoryEvents, { parentId: nowhere })).code, 5)
+    assert.equal((await fail(listAdvisoryEvents, { parentId: 'x' })).code, 5)
+    assert.equal((await fail(updateAdvisoryEvent, { id: nowhere, fixed: {} })).code, 5)
+    assert.equal((await fail(updateAdvisoryEvent, { id: owner.organization, fixed: {} })).code, 5)
+  },
+
+  async 'faults are told by the names that callers of v1 know'(stage) {
+    const { fail } = stage
+    const { id, events } = await makeAdvisory(stage, {
+      events: [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }],
+    })
+    const event = (events as JsonObject[])[0]?.id as string
+    const wrong: [JsonObject, string][] = [
+      [{ artifactName: '' }, 'artifactName'],
+      [{ artifactName: 'a\nb' }, 'artifactName'],
+      [{ artifactName: 'a\0b' }, 'artifactName'],
+      [{ artifactType: '' }, 'artifactType'],
+      [{ artifactArchitecture: 'x'.repeat(256) }, 'artifactArchitecture'],
+      [{ componentName: 'x'.repeat(513) }, 'componentName'],
+      [{ componentLocation: 'a\tb' }, 'componentLocation'],
+      [{ author: 'x'.repeat(256) }, 'author'],
+      [{ aliases: ['CVE-2026-1', 'no name'] }, 'aliases[1]'],
+      [{ aliases: Array.from({ length: 201 }, (_, at) => `CVE-${at}`) }, 'aliases'],
+      [{ legacyAdvisoryID: 'x'.repeat(256) }, 'legacyAdvisoryId'],
+      [{ legacyAdvisoryID: 'a\nb' }, 'legacyAdvisoryId'],
+    ]
+    for (const [more, field] of wrong) {
+      const bad = { ...said, ...more }
+      const created = await fail(create, { parentId: stage.owner.organization, advisory: bad })
+      assert.deepEqual(violations(created), [`advisory.${field}`], JSON.stringify(more))
+      assert.deepEqual(violations(await fail(update, { id: id as string, ...bad })), [field])
+    }
+    const scan = (more: JsonObject) => ({ detection: { scanv1: more } })
+    const wrongEvents: [JsonObject, string][] = [
+      [{}, 'type'],
+      [{ fixed: {}, reviewer: 'a\nb' }, 'author'],
+      [{ fixed: {}, author: 'x'.repeat(256) }, 'author'],
+      [{ fixed: {}, issue: 'x'.repeat(1025) }, 'issue'],
+      [{ fixed: { note: 'x'.repeat(8193) } }, 'fixed.note'],
+      [{ patched: { patchedVersions: ['1', 'x'.repeat(256)] } }, 'patched.patchedVersions[1]'],
+      [scan({ componentName: 'x'.repeat(513) }), 'detection.scanv1.componentName'],
+      [scan({ subpackageName: 'x'.repeat(513) }), 'detection.scanv1.subpackageName'],
+      [scan({ componentType: 'x'.repeat(513) }), 'detection.scanv1.componentType'],
+    ]
+    for (const [bad, field] of wrongEvents) {
+      const parentId = id as string
+      const added = await fail(createAdvisoryEvent, { parentId, advisoryEvent: bad })
+      assert.deepEqual(violations(added), [`advisoryEvent.${field}`], JSON.stringify(bad))
+      assert.deepEqual(violations(await fail(updateAdvisoryEvent, { ...bad, id: event })), [field])
+      // It is the second of those that were sent, though it would be the first in time.
+      const both = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
+      const created = await fail(create, {
+        parentId: stage.owner.organization,
+        advisory: { ...said, events: both },
+      })
+      assert.deepEqual(violations(created), [`advisory.events[1].${field}`], JSON.stringify(bad))
+    }
+    assert.deepEqual(violations(await fail(create, { parentId: stage.owner.organization })), ['advisory'])
+    assert.deepEqual(violations(await fail(createAdvisoryEvent, { parentId: id as string })), [
+      'advisoryEvent',
+    ])
+  },
+
+  async 'there is an end to how much an advisory holds'(stage) {
+    const { succeed, fail, owner } = stage
+    const one = { fixed: { fixedVersion: '1' } }
+    const thousand = Array.from({ length: 1000 }, () => one)
+    const parentId = owner.organization
+    const tooMany = { parentId, advisory: { ...said, events: [...thousand, one] } }
+    assert.deepEqual(violations(await fail(create, tooMany)), ['advisory.events'])
+    const full = await makeUid(stage, { events: thousand })
+    const more = { parentId: full, advisoryEvent: one }
+    assert.deepEqual(violations(await fail(createAdvisoryEvent, more)), ['events'])
+    const { items } = await succeed(listAdvisoryEvents, { parentId: full })
+    assert.equal((items as unknown[]).length, 1000)
+
+    const large = { ...one, findings: Buffer.alloc(400 * 1024, 1).toString('base64') }
+    const half = await makeUid(stage, { events: [large] })
+    assert.deepEqual(violations(await fail(createAdvisoryEvent, { parentId: half, advisoryEvent: large })), [
+      'events',
+    ])
+    const twice = { ...one, findings: Buffer.alloc(600 * 1024, 1).toString('base64') }
+    const tooLarge = { parentId, advisory: { ...said, events: [twice] } }
+    assert.deepEqual(violations(await fail(create, tooLarge)), ['advisory.events'])
+  },
+})
+
+examples('reviewing advisories', {
+  async 'whoever writes proposes; those who may approve say what counts'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    const writer = await platform.addRole(owner.organization, [
+      'CAP_ADVISORIES_CREATE',
+      'CAP_ADVISORIES_UPDATE',
+    ])
+    const approver = await platform.addRole(owner.organization, [
+      ...(['CAP_ADVISORIES_CREATE', 'CAP_ADVISORIES_UPDATE', 'CAP_ADVISORIES_APPROVE'] as const),
+    ])
+    const parentId = await makeUid(stage)
+    const fixed = { fixedVersion: '1' }
+    const denied = async (...call: Parameters<Stage['fail']>) => {
+      const error = await fail(...call)
+      assert.equal(error.code, 7, error.message)
+      assert.match(error.message, /advisories\.approve/)
+      const { permission } = (detail(error, 'ErrorInfo')?.metadata ?? {}) as JsonObject
+      assert.equal(permission, 'advisories.approve')
+    }
+    for (const status of ['APPROVED', 'REQUEST_CHANGES', 'REJECTED']) {
+      const advisoryEvent = { fixed, status }
+      await denied(createAdvisoryEvent, { parentId, advisoryEvent }, writer.token)
+      const advisory = { ...said, advisoryId: newId(), events: [{ fixed }, advisoryEvent] }
+      await denied(create, { parentId: owner.organization, advisory }, writer.token)
+      const reviewed = await succeed(create, { parentId: owner.organization, advisory }, approver.token)
+      assert.deepEqual(
+        eventsOf(reviewed).map(({ status, author, reviewer }) => ({ status, author, reviewer })),
+        [
+          { status: 'PENDING', author: approver.identity, reviewer: '' },
+          { status, author: approver.identity, reviewer: approver.identity },
+        ],
+      )
+    }
+    const proposed = await succeed(createAdvisoryEvent, { parentId, advisoryEvent: { fixed } }, writer.token)
+    const id = proposed.id as string
+    assert.equal(proposed.status, 'PENDING')
+    assert.equal(proposed.author, writer.identity)
+    await denied(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, writer.token)
+    await succeed(updateAdvisoryEvent, { ...proposed, fixed: { fixedVersion: '2' } }, writer.token)
+    const latest = { latestEventType: 'EVENT_TYPE_FILTER_FIXED', uidp: { ids: [parentId] } }
+    assert.deepEqual(await found(stage, latest), [])
+
+    const approved = await succeed(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, approver.token)
+    assert.deepEqual(approved, { ...proposed, status: 'APPROVED', reviewer: approver.identity })
+    assert.deepEqual(await found(stage, latest), [parentId])
+    assert.deepEqual(await found(stage, { eventReviewers: [approver.identity] }).then((all) => all.length), 4)
+
+    assert.deepEqual(
+      await succeed(updateAdvisoryEvent, approved, writer.token),
+      approved,
+      'nothing has changed',
+    )
+    await denied(updateAdvisoryEvent, { ...approved, fixed: { fixedVersion: '3' } }, writer.token)
+    await denied(updateAdvisoryEvent, { ...approved, timestamp: '2020-01-01T00:00:00Z' }, writer.token)
+    await denied(updateAdvisoryEvent, { ...approved, status: 'PENDING' }, writer.token)
+    await denied(updateAdvisoryEvent, { ...approved, reviewer: 'eve' }, writer.token)
+    await denied(updateAdvisoryEvent, { id, fixed }, writer.token)
+    assert.deepEqual((await succeed(listAdvisoryEvents, { parentId })).items, [approved])
+
+    const back = { ...approved, status: 'REQUEST_CHANGES', reviewer: 'the board' }
+    const returned = await succeed(updateAdvisoryEvent, back, approver.token)
+    assert.equal(returned.reviewer, 'the board')
+    const { status, ...again } = proposed
+    const resent = await succeed(updateAdvisoryEvent, { ...again, fixed }, writer.token)
+    assert.equal(resent.status, 'PENDING', 'whoever was asked for changes makes them')
+    assert.deepEqual(await found(stage, latest), [])
+  },
+
+  async 'approving is held where the advisory lies, or above'(stage) {
+    const { succeed, fail, platform, owner } = stage
+    const here = await succeed(createGroup, { parent: owner.organization, group: { name: 'here' } })
+    const there = await succeed(createGroup, { parent: owner.organization, group: { name: 'there' } })
+    const approver = await platform.addRole(here.uid as string, ['CAP_ADVISORIES_APPROVE'])
+    const writes = await platform.addRole(owner.organization, ['CAP_ADVISORIES_CREATE'])
+    const roleBinding = { identityUid: approver.identity, roleUid: writes.role }
+    await succeed(createRoleBinding, { parent: owner.organization, roleBinding })
+    const events = [{ fixed: {}, status: 'APPROVED' }]
+    const advisory = () => ({ ...said, advisoryId: newId(), events })
+    await succeed(create, { parentId: here.uid as string, advisory: advisory() }, approver.token)
+    const elsewhere = { parentId: there.uid as string, advisory: advisory() }
+    assert.equal((await fail(create, elsewhere, approver.token)).code, 7)
+  },
+
+  async 'each call needs its own capability, and nobody else learns what is there'(stage) {
+    const { fail, platform, owner } = stage
+    const { id, events } = await makeAdvisory(stage, { events: [{ fixed: {} }] })
+    const uid = id as string
+    const event = (events as JsonObject[])[0]?.id as string
+    const calls = [
+      [
+        create,
+        { parentId: owner.organization, advisory: { ...said, artifactName: '' } },
+        'CAP_ADVISORIES_CREATE',
+      ],
+      [update, { id: uid, ...said, artifactName: '' }, 'CAP_ADVISORIES_UPDATE'],
+      [withdraw, { id: `${uid}/${'0'.repeat(16)}` }, 'CAP_ADVISORIES_DELETE'],
+      [createAdvisoryEvent, { parentId: uid, advisoryEvent: {} }, 'CAP_ADVISORIES_CREATE'],
+      [listAdvisoryEvents, { parentId: `${uid}/${'0'.repeat(16)}` }, 'CAP_ADVISORIES_LIST'],
+      [updateAdvisoryEvent, { id: event }, 'CAP_ADVISORIES_UPDATE'],
+    ] as const
+    const every = [...new Set(calls.map(([, , capability]) => capability))]
+    for (const [method, request, capability] of calls) {
+      const others = every.filter((one) => one !== capability)
+      const lacking = await platform.addRole(owner.organization, [...others, 'CAP_ADVISORIES_APPROVE'])
+      const holding = await platform.addRole(owner.organization, [capability])
+      assert.equal((await fail(method, request, lacking.token)).code, 7, method.name)
+      assert.ok([3, 5].includes((await fail(method, request, holding.token)).code), method.name)
+    }
+  },
+})

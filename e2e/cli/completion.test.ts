@@ -1,0 +1,185 @@
+// Completion as shells do it: their own scripts, in the shells that are here, with names from a real server.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+import { noTerminal } from './terminal.ts'
+
+const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
+const missing = (shell: string) =>
+  spawnSync(shell, ['-c', 'exit 0']).status === 0 ? false : `${shell} is not on this machine`
+
+describe('completion', () => {
+  let platform: Platform
+  let client: Client
+  before(async () => {
+    platform = await startPlatform('sqlite')
+    client = await openClient(true)
+    const folder = join(client.home, 'bin')
+    await mkdir(folder)
+    await writeFile(join(folder, 'stemma'), `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`)
+    await chmod(join(folder, 'stemma'), 0o755)
+    for (const name of ['team a', 'team-b'])
+      await client.run(['groups', 'create', '--parent', 'acme', '--name', name], '', env())
+  })
+  after(async () => {
+    await platform.stop()
+    await client.remove()
+  })
+
+  const env = () => ({
+    PATH: `${join(client.home, 'bin')}:${process.env.PATH}`,
+    HOME: client.home,
+    STEMMA_API: platform.url,
+    STEMMA_TOKEN: platform.owner.token,
+  })
+
+  async function complete(...words: string[]): Promise<string[]> {
+    const { code, stdout, stderr } = await client.run(['__complete', '--', ...words], '', env())
+    assert.deepEqual([code, stderr], [0, ''])
+    return stdout.split('\n').slice(0, -1)
+  }
+
+  test('knows commands, flags and values', async () => {
+    assert.deepEqual(await complete('gro'), ['groups', 'group-invites', 'group-access-requests'])
+    assert.deepEqual(await complete('groups', 't'), ['tree'])
+    assert.deepEqual(await complete('groups', 'list', '--desc'), [
+      '--descendants-of\tEverything below this group, at any depth',
+    ])
+    assert.deepEqual(await complete('advisories', 'list', '--latest-event-type', 'fix'), [
+      'fixed',
+      'fix-not-planned',
+    ])
+    assert.deepEqual(await complete('advisories', 'list', '--latest-event-type=fixe'), [
+      '--latest-event-type=fixed',
+    ])
+    assert.deepEqual(await complete('groups', 'list', '--order-by', 'name'), ['name', 'name desc'])
+    assert.deepEqual(await complete('groups', 'list', '-o', 'j'), ['json'])
+    assert.deepEqual(await complete('groups', 'create', '-f', ''), [':files'])
+    assert.deepEqual(await complete('help', 'ex'), ['exit-codes'])
+    assert.deepEqual(await complete('nothing', 'here', ''), [])
+  })
+
+  test('asks the server for names, level by level', async () => {
+    assert.deepEqual(await complete('groups', 'get', 'a'), ['acme'])
+    assert.deepEqual(await complete('groups', 'get', 'acme/'), ['acme/team a', 'acme/team-b'])
+    assert.deepEqual(await complete('groups', 'list', '--children-of', 'acme/team-'), ['acme/team-b'])
+    assert.deepEqual(await complete('role-bindings', 'create', '--role', 'view'), [
+      'viewer\tViewer Role (built-in)',
+    ])
+  })
+
+  test('says nothing where there is no server, or nobody is signed in', async () => {
+    for (const wrong of [{ STEMMA_API: 'http://127.0.0.1:1' }, { STEMMA_TOKEN: 'no.token.here' }]) {
+      const ended = await client.run(['__complete', '--', 'groups', 'get', ''], '', { ...env(), ...wrong })
+      assert.deepEqual(ended, { code: 0, stdout: '', stderr: '' })
+    }
+  })
+
+  async function inShell(shell: string, args: string[], script: string): Promise<string> {
+    const child = spawn(shell, [...args, '-c', script], { env: env(), stdio: ['ignore', 'pipe', 'pipe'] })
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    assert.equal(stderr, '')
+    return stdout
+  }
+
+  describe('in bash', { skip: missing('bash') }, () => {
+    /** What bash would put in place of the last word, in the words that it would cut the line into. */
+    async function reply(...words: string[]): Promise<string[]> {
+      const quoted = ['stemma', ...words].map((word) => `'${word}'`).join(' ')
+      const script = `source <(stemma completion bash)
+compopt() { :; }
+COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}
+_stemma
+for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
+      return (await inShell('bash', ['--norc'], script)).split('\n').slice(0, -1)
+    }
+
+    test('is asked for by its name', async () =>
+      assert.equal(
+        await inShell('bash', ['--norc'], 'source <(stemma completion bash); complete -p stemma'),
+        'complete -F _stemma stemma\n',
+      ))
+
+    test('completes commands, flags and values', async () => {
+      assert.deepEqual(await reply('gro'), ['groups', 'group-invites', 'group-access-requests'])
+      assert.deepEqual(await reply('groups', 'list', '--desc'), ['--descendants-of'])
+      // Bash takes = for a word of its own.
+      assert.deepEqual(await reply('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])
+    })
+
+    test('quotes names that hold spaces', async () =>
+      assert.deepEqual(await reply('groups', 'get', 'acme/te'), ['acme/team\\ a', 'acme/team-b']))
+
+    test('goes on with a name that was quoted', async () =>
+      assert.deepEqual(await reply('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
+
+    test('comes by the tab key', { skip: noTerminal }, async () => {
+      const rc = join(client.home, 'rc')
+      await writeFile(
+        rc,
+        "PS1='ready> '; bind 'set enable-bracketed-paste off'; source <(stemma completion bash)",
+      )
+      const screen = await typeInBash(rc, 'stemma groups tre\t acm\t --dep\t 0\r')
+      assert.match(screen, /ready> stemma groups tree {2}acme {2}--depth {2}0\nacme\n/)
+    })
+
+    test('completes files where a file is wanted', async () => {
+      await writeFile(join(client.home, 'group.yaml'), '')
+      assert.deepEqual(await reply('groups', 'create', '-f', `${client.home}/gro`), [
+        `${client.home}/group.yaml`,
+      ])
+    })
+  })
+
+  /** A shell at a terminal, and somebody who types a line into it. */
+  async function typeInBash(rc: string, keys: string): Promise<string> {
+    const line = `bash --noprofile --rcfile '${rc}' -i`
+    const child = spawn('script', ['-qefc', line, '/dev/null'], {
+      env: { ...env(), SHELL: '/bin/sh', TERM: 'dumb', COLUMNS: '200' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    let screen = ''
+    let prompts = 0
+    child.stdout.on('data', (chunk) => {
+      screen += chunk
+      const seen = screen.split('ready> ').length - 1
+      if (seen > prompts) child.stdin.write(seen === 1 ? keys : 'exit\r')
+      prompts = seen
+    })
+    await once(child, 'close')
+    child.stdin.destroy()
+    return screen.replaceAll('\r\n', '\n')
+  }
+
+  describe('in zsh', { skip: missing('zsh') }, () => {
+    test('the script is taken', async () =>
+      assert.match(
+        await inShell(
+          'zsh',
+          ['-f'],
+          'autoload -U compinit; compinit -D -u; source <(stemma completion zsh); echo $_comps[stemma]',
+        ),
+        /_stemma/,
+      ))
+  })
+
+  describe('in fish', { skip: missing('fish') }, () => {
+    test('commands are completed', async () =>
+      assert.match(
+        await inShell(
+          'fish',
+          ['--no-config'],
+          'stemma completion fish | source; complete -C "stemma groups t"',
+        ),
+        /^tree/m,
+      ))
+  })
+})

@@ -1,0 +1,287 @@
+// `stemma auth` as a person uses it: the real program signs in by a browser, here or elsewhere, stays signed in,
+// and signs out.
+import assert from 'node:assert/strict'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { decodeJwt } from 'jose'
+import { addAccount, freePort, password, startSignIn } from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+import type { Client, Running } from './client.ts'
+import { openClient } from './client.ts'
+
+const ada = 'ada@example.com'
+const bob = 'bob@example.com'
+
+onEachStore('stemma auth login', (engine) => {
+  let platform: Platform
+  let identity: string
+  let client: Client
+  before(async () => {
+    platform = await startSignIn(engine)
+    identity = await addAccount(platform, ada)
+    await addAccount(platform, bob)
+  })
+  after(() => platform.stop())
+  beforeEach(async () => {
+    client = await openClient()
+  })
+  afterEach(() => client.remove())
+
+  const api = () => ['--api', platform.url]
+  const auth = (...args: string[]) => client.run(['auth', ...args])
+  const folder = () => client.tokenFolder(platform.url)
+  const begin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
+  const addressIn = async ({ said }: Running) =>
+    (await said(/Open this address to sign in: (\S+)\n/))[1] as string // as the pattern has it
+
+  /** The browser, up to where it comes back to this machine. */
+  async function visit(address: string, email = ada): Promise<string> {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.submit(await visitor.open(address), { email, password })
+    assert.match(page.url, /^http:\/\/127\.0\.0\.1:\d+\/callback\?/, page.text)
+    return page.url
+  }
+
+  async function login(email = ada): Promise<string> {
+    const running = begin()
+    const answer = await fetch(await visit(await addressIn(running), email))
+    assert.match(await answer.text(), /You are signed in\. You can close this window\./)
+    const { code, stdout, stderr } = await running.ended
+    assert.deepEqual([code, stdout], [0, ''], stderr)
+    return stderr
+  }
+
+  const tokenOf = async (...args: string[]) => {
+    const { code, stdout, stderr } = await auth('token', ...args)
+    assert.equal(code, 0, stderr)
+    return stdout.trim()
+  }
+
+  const expire = async () =>
+    writeFile(join(folder(), 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
+
+  const redeem = async (refresh: string) => {
+    const body = { grant_type: 'refresh_token', client_id: 'stemma', refresh_token: refresh }
+    const answer = await fetch(`${platform.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams(body),
+    })
+    return ((await answer.json()) as { error?: string }).error
+  }
+
+  test('by browser: who signs in there is signed in here', async () => {
+    const said = await login()
+    assert.match(said, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
+    const { stdout } = await auth('status')
+    assert.match(stdout, /^http\S+\nada@example\.com, for \d+ more minutes\n/)
+    const { sub, aud } = decodeJwt(await tokenOf())
+    assert.deepEqual([sub, aud], [identity, platform.config.baseUrl])
+  })
+
+  test('leaves no token in what it says, and none for others’ eyes', async () => {
+    const said = await login()
+    for (const name of ['oidc-token', 'refresh-token']) {
+      const token = await readFile(join(folder(), name), 'utf8')
+      assert.ok(token.length > 20 && !said.includes(token), name)
+      assert.equal((await stat(join(folder(), name))).mode & 0o777, 0o600, name)
+    }
+    assert.deepEqual((await readdir(folder())).sort(), ['oidc-token', 'refresh-token'])
+    for (const path of [folder(), join(folder(), '..')])
+      assert.equal((await stat(path)).mode & 0o777, 0o700, path)
+  })
+
+  test('passes on the invite, the provider and the address that it was given', async () => {
+    const wishes = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
+    const running = begin('--no-browser', ...wishes)
+    const { searchParams } = new URL(await addressIn(running))
+    const passed = ['invite', 'idp_id', 'login_hint'].map((name) => searchParams.get(name))
+    assert.deepEqual(passed, ['a code', 'example.org', ada])
+    running.stop()
+    assert.notEqual((await running.ended).code, 0)
+  })
+
+  test('an answer to another sign-in is turned away, and the right one still taken', async () => {
+    const running = begin()
+    const address = await addressIn(running)
+    const right = await visit(address)
+    const wrong = new URL(right)
+    wrong.searchParams.set('state', 'another')
+    assert.equal((await fetch(wrong)).status, 400)
+    wrong.searchParams.delete('state')
+    assert.equal((await fetch(wrong)).status, 400)
+    assert.equal((await fetch(new URL('/else', right))).status, 404)
+    assert.equal((await fetch(right, { method: 'POST' })).status, 404)
+    assert.deepEqual(await readdir(client.home), [])
+    assert.equal((await fetch(right)).status, 200)
+    assert.equal((await running.ended).code, 0)
+  })
+
+  test('a code that somebody else put in is not redeemed', async () => {
+    const running = begin()
+    const wrong = new URL(await visit(await addressIn(running)))
+    wrong.searchParams.set('code', 'forged')
+    assert.match(await (await fetch(wrong)).text(), /You are not signed in: /)
+    const { code, stderr } = await running.ended
+    assert.deepEqual([code, await readdir(client.home)], [3, []], stderr)
+  })
+
+  test('who cancels is not signed in, and told so in a line', async () => {
+    const running = begin()
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.submitTo(await visitor.open(await addressIn(running)), '/cancel')
+    assert.match(await (await fetch(page.url)).text(), /You are not signed in: the sign-in was cancelled\./)
+    const { code, stderr } = await running.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /\nstemma: the sign-in was cancelled\n$/)
+    assert.deepEqual(await readdir(client.home), [])
+  })
+
+  /** Up to where the person is asked whether it is their device. */
+  async function enterCode(running: Running) {
+    const [, address = '', code = ''] = await running.said(/machine: (\S+)\nand enter the code: (\S+)\n/)
+    const [, complete = ''] = await running.said(/compare the code: (\S+)\n/)
+    assert.ok(new URL(complete).search.includes(code))
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.submit(await visitor.open(address), { user_code: code })
+    assert.ok(page.text.includes(code))
+    return { visitor, page }
+  }
+
+  test('by a browser elsewhere: the code is entered there, and this machine is signed in', async () => {
+    const running = begin('--device', '--login-hint', ada)
+    const { visitor, page } = await enterCode(running)
+    const form = await visitor.submit(page, { confirm: 'yes' })
+    assert.equal(form.forms[0]?.fields.email, ada)
+    const end = await visitor.submit(form, { email: ada, password })
+    assert.equal(end.title, 'Your device is signed in')
+    const { code, stdout, stderr } = await running.ended
+    assert.deepEqual([code, stdout], [0, ''], stderr)
+    assert.match(stderr, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
+    assert.equal(decodeJwt(await tokenOf()).sub, identity)
+    await rm(join(folder(), 'oidc-token'))
+    assert.equal(decodeJwt(await tokenOf()).sub, identity)
+  })
+
+  test('a device that the person disowns is not signed in', async () => {
+    const running = begin('--device')
+    const { visitor, page } = await enterCode(running)
+    await visitor.submit(page, { abort: 'yes' })
+    const { code, stderr } = await running.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /\nstemma: the sign-in was cancelled\n$/)
+  })
+
+  test('it stays signed in: what has expired, or is gone, is fetched anew', async () => {
+    await login()
+    const [first] = [await tokenOf()]
+    assert.equal(await tokenOf(), first)
+    await expire()
+    const second = await tokenOf()
+    await rm(join(folder(), 'oidc-token'))
+    const third = await tokenOf()
+    assert.equal(new Set([first, second, third]).size, 3)
+    for (const token of [second, third]) assert.equal(decodeJwt(token).sub, identity)
+  })
+
+  test('many who need a new token at once use the refresh token once', async () => {
+    await login()
+    await expire()
+    const tokens = await Promise.all(Array.from({ length: 10 }, () => tokenOf()))
+    assert.equal(new Set(tokens).size, 1)
+    await expire()
+    assert.equal(decodeJwt(await tokenOf()).sub, identity)
+  })
+
+  test('a sign-in that was ended elsewhere is told in a line', async () => {
+    await login()
+    await expire()
+    await writeFile(join(folder(), 'refresh-token'), 'of old')
+    const { code, stderr } = await auth('token')
+    assert.deepEqual(
+      [code, stderr],
+      [3, 'stemma: your sign-in has ended, or is not valid: stemma auth login\n'],
+    )
+  })
+
+  test('another audience gets a token of its own, which goes with the sign-in', async () => {
+    await login()
+    const { host } = new URL(platform.config.baseUrl)
+    const token = await tokenOf('--audience', host)
+    const audienceOf = (one: string) => [decodeJwt(one).aud].flat()
+    assert.deepEqual([decodeJwt(token).sub, audienceOf(token)], [identity, [host]])
+    assert.equal(await tokenOf('--audience', host), token)
+    await rm(client.tokenFolder(host), { recursive: true })
+    await expire()
+    assert.deepEqual(audienceOf(await tokenOf('--audience', host)), [host])
+    await login(bob)
+    assert.notEqual(decodeJwt(await tokenOf('--audience', host)).sub, identity)
+    const { code, stderr } = await auth('token', '--audience', 'https://elsewhere.example.com')
+    assert.equal(code, 2)
+    assert.match(stderr, /^stemma: .*aud.*\n$/)
+    assert.equal((await auth('logout')).code, 0)
+    assert.deepEqual(await readdir(client.tokenFolder(host)), [])
+  })
+
+  test('signing out ends it at the server as well', async () => {
+    await login()
+    const refresh = await readFile(join(folder(), 'refresh-token'), 'utf8')
+    const { code, stderr } = await auth('logout')
+    assert.deepEqual([code, stderr], [0, `Signed out of ${platform.url}.\n`])
+    assert.equal(await redeem(refresh), 'invalid_grant')
+    assert.equal((await auth('token')).code, 3)
+    assert.deepEqual(await readdir(folder()), [])
+  })
+
+  test('signing out forgets the tokens also where the server cannot be reached', async () => {
+    await login()
+    const { code, stderr } = await auth('logout', '--issuer', 'http://127.0.0.1:1')
+    assert.equal(code, 0)
+    assert.match(
+      stderr,
+      /^The tokens are removed here, but .*: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nSigned out/,
+    )
+    assert.equal((await auth('token')).code, 3)
+  })
+
+  test('ways to sign in that exclude each other are told by name', async () => {
+    const identityFlags = ['--identity', identity, '--identity-token', '-']
+    const combinations: [string[], RegExp][] = [
+      [['--device', ...identityFlags], /--identity and --device/],
+      [['--invite', 'x', ...identityFlags], /--identity and --invite/],
+      [['--no-browser', ...identityFlags], /--identity and --no-browser/],
+      [['--identity', identity], /--identity needs --identity-token/],
+      [['--identity-token', '-'], /--identity-token needs --identity/],
+      [['--audience', 'x'], /--audience needs --identity/],
+    ]
+    for (const [flags, words] of combinations) {
+      const { code, stderr } = await auth('login', ...api(), ...flags)
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, words)
+    }
+    assert.equal((await auth('token', '--device')).code, 2)
+  })
+
+  test('a server that is not there, or is another, is told in a line', async () => {
+    for (const [server, wanted, words] of [
+      [
+        `http://localhost:${await freePort()}`,
+        7,
+        /^stemma: http:\/\/localhost:\d+ cannot be reached: .*ECONNREFUSED.*\n$/,
+      ],
+      [`${platform.url}/nowhere`, 1, /^stemma: http\S+\/nowhere is no place to sign in: HTTP 404\n$/],
+      [
+        platform.url.replace('127.0.0.1', 'localhost'),
+        1,
+        /^stemma: http:\/\/localhost\S+ says that it is http.*\n$/,
+      ],
+    ] as const)
+      for (const way of [[], ['--device']]) {
+        const { code, stdout, stderr } = await auth('login', '--api', server, ...way)
+        assert.deepEqual([code, stdout], [wanted, ''])
+        assert.match(stderr, words)
+      }
+  })
+})

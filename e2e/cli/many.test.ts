@@ -1,0 +1,124 @@
+// Lists that are longer than anybody reads: they leave page by page, and what has left is forgotten.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { newChildUid } from '../../server/aip/uid.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+
+const many = 100_000
+const main = join(import.meta.dirname, '../../cli/main.ts')
+
+/** What the client keeps in mind does not depend on the store. */
+describe('a list of a hundred thousand', () => {
+  let platform: Platform
+  let client: Client
+  before(async () => {
+    platform = await startPlatform('sqlite')
+    client = await openClient()
+    const { organization } = platform.owner
+    await platform.store.write(function* () {
+      for (let at = 0; at < many; at++) {
+        const group = create(GroupSchema, {
+          name: `group-${at}`,
+          description: 'Where the work of a team is kept.',
+        })
+        yield* createEntry(groups, group, {
+          uid: newChildUid(organization, Date.now(), randomBytes),
+          now: Date.now(),
+        })
+      }
+    })
+  })
+  after(async () => {
+    await platform.stop()
+    await client.remove()
+  })
+
+  const env = () => ({
+    PATH: process.env.PATH,
+    HOME: client.home,
+    STEMMA_API: platform.url,
+    STEMMA_TOKEN: platform.owner.token,
+  })
+
+  /** Counts lines and looks at the end of it how much memory was needed at most. */
+  async function list(...args: string[]): Promise<{ lines: number; peak: number; code: number }> {
+    const report = `data:text/javascript,process.on('exit',()=>process.stderr.write(String(process.resourceUsage().maxRSS)))`
+    const child = spawn(
+      process.execPath,
+      ['--import', report, main, 'groups', 'list', '--descendants-of', 'acme', ...args],
+      {
+        env: env(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    )
+    let [lines, told] = [0, '']
+    child.stdout.on('data', (chunk: Buffer) => {
+      for (const byte of chunk) if (byte === 10) lines += 1
+    })
+    child.stderr.on('data', (chunk) => {
+      told += chunk
+    })
+    const [code] = await once(child, 'close')
+    return { lines, peak: Number(/\d+$/.exec(told)?.[0]) / 1024, code }
+  }
+
+  test('takes hardly more memory than a list of some pages', async (context) => {
+    const few = await list('--page-size', '200', '-o', 'uid')
+    for (const format of ['table', 'uid']) {
+      const all = await list('--all', '-o', format)
+      assert.deepEqual([all.code, all.lines], [0, many + (format === 'table' ? 1 : 0)])
+      context.diagnostic(
+        `${format}: ${Math.round(few.peak)} MB for a page, ${Math.round(all.peak)} MB for all`,
+      )
+      // What they would take together is 40 MB as text, and several times that as objects.
+      assert.ok(all.peak < few.peak + 80, `${few.peak} MB became ${all.peak} MB`)
+    }
+  })
+
+  test('ends without a word at Ctrl-C', async () => {
+    const child = spawn(process.execPath, [main, 'groups', 'list', '--all'], {
+      env: env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let complained = ''
+    child.stderr.on('data', (chunk) => {
+      complained += chunk
+    })
+    await once(child.stdout, 'data')
+    child.kill('SIGINT')
+    child.stdout.resume()
+    const [, signal] = await once(child, 'close')
+    assert.deepEqual([signal, complained], ['SIGINT', ''])
+  })
+
+  test('ends without a word when whoever reads has had enough', async () => {
+    const line = `set -o pipefail; "$0" "$1" groups list --all | head -n 3; echo "\${PIPESTATUS[0]}"`
+    const child = spawn('bash', ['-c', line, process.execPath, main], {
+      env: env(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let [said, complained] = ['', '']
+    child.stdout.on('data', (chunk) => {
+      said += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      complained += chunk
+    })
+    const start = performance.now()
+    await once(child, 'close')
+    assert.match(said, /^NAME .*\n.*\n.*\n0\n$/)
+    assert.equal(complained, '')
+    assert.ok(performance.now() - start < 20_000)
+  })
+})

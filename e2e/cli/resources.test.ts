@@ -1,0 +1,374 @@
+// The commands of `stemma` for each resource: the real program, against a real server.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { clone, create } from '@bufbuild/protobuf'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { parse } from 'yaml'
+import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { Client, Ended } from './client.ts'
+import { openClient } from './client.ts'
+
+type Row = Record<string, unknown> & { uid: string; name: string }
+
+onEachStore('stemma', (engine) => {
+  let platform: Platform
+  let client: Client
+  before(async () => {
+    platform = await startPlatform(engine)
+    client = await openClient(true)
+    for (const name of ['platform', 'research']) await made('groups create --parent acme --name', name)
+    await made('groups create --parent acme/platform --name', 'staging')
+  })
+  after(async () => {
+    await platform.stop()
+    await client.remove()
+  })
+
+  const env = (token = platform.owner.token) => ({ STEMMA_API: platform.url, STEMMA_TOKEN: token })
+  const run = (args: string[], input?: string, token?: string): Promise<Ended> =>
+    client.run(args, input, env(token))
+
+  /** The words of a line, and then what may hold spaces. */
+  const split = (line: string, more: string[]) => [...line.split(' '), ...more]
+
+  async function done(line: string, ...more: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(split(line, more))
+    assert.equal(code, 0, `${line}: ${stderr}`)
+    return stdout
+  }
+
+  const made = async (line: string, ...more: string[]): Promise<Row> =>
+    JSON.parse(await done(line, ...more, '-o', 'json'))
+
+  async function refused(code: number, line: string, ...more: string[]): Promise<string> {
+    const ended = await run(split(line, more))
+    assert.deepEqual([ended.code, ended.stdout], [code, ''], ended.stderr)
+    assert.match(ended.stderr, /^stemma: /)
+    assert.doesNotMatch(ended.stderr, /\n {4}at /)
+    return ended.stderr
+  }
+
+  test('a group is made, read, changed and deleted by its path', async () => {
+    const { uid } = await made('groups create --parent acme/platform --name', 'a b', '--description', 'first')
+    assert.equal((await made('groups get', 'acme/platform/a b')).uid, uid)
+    assert.equal((await made('groups update', 'acme/platform/a b', '--name', 'c')).description, 'first')
+    assert.equal((await made('groups update', uid, '--description', '')).description, '')
+    assert.match(
+      await refused(2, 'groups delete', uid),
+      /nobody is here to be asked; say --yes to delete 1 group/,
+    )
+    assert.equal(await done('groups delete acme/platform/c --yes'), '')
+    assert.match(
+      await refused(5, 'groups get acme/platform/c'),
+      /there is no group "acme\/platform\/c" that you can see/,
+    )
+    await refused(5, 'groups get', uid)
+  })
+
+  test('lists are tables, wide tables, JSON, YAML or uids', async () => {
+    const table = await done('groups list --children-of acme --order-by name')
+    assert.match(table, /^NAME {6}DESCRIPTION {2}AGE {23}UID\nplatform {2}-.*\nresearch {2}-.*\n$/)
+    assert.match(await done('groups list --children-of acme -o wide'), /VERIFIED/)
+    const rows = JSON.parse(await done('groups list --children-of acme --order-by name -o json')) as Row[]
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['platform', 'research'],
+    )
+    assert.deepEqual(parse(await done('groups list --children-of acme --order-by name -o yaml')), rows)
+    assert.equal(
+      await done('groups list --children-of acme --order-by name -o uid'),
+      rows.map(({ uid }) => `${uid}\n`).join(''),
+    )
+    assert.match(
+      await refused(2, 'groups list -o xml'),
+      /--output must be table, wide, json, yaml or uid, not "xml"/,
+    )
+  })
+
+  test('a list says when it is not the whole, and --all is the whole', async () => {
+    const { stdout, stderr } = await run('groups list --page-size 2 --order-by name -o json'.split(' '))
+    assert.equal(JSON.parse(stdout).length, 2)
+    const [, token = ''] = /^2 of 4; --all shows all, --page-token (\S+) the next page\n$/.exec(stderr) ?? []
+    const rest = JSON.parse(
+      await done('groups list --page-size 2 --order-by name -o json --page-token', token),
+    ) as Row[]
+    assert.deepEqual(
+      rest.map(({ name }) => name),
+      ['research', 'staging'],
+    )
+    const all = JSON.parse(
+      await done('groups list --page-size 1 --skip 1 --all --order-by name -o json'),
+    ) as Row[]
+    assert.deepEqual(
+      all.map(({ name }) => name),
+      ['platform', 'research', 'staging'],
+    )
+    const none = await run('groups list --name nobody --all'.split(' '))
+    assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No groups.\n'])
+  })
+
+  test('groups are drawn as a tree', async () => {
+    assert.equal(await done('groups tree'), 'acme\n├── platform\n│   └── staging\n└── research\n')
+    assert.equal(await done('groups tree acme --depth 1'), 'acme\n├── platform\n└── research\n')
+    assert.equal(await done('groups tree acme/platform'), 'platform\n└── staging\n')
+    const [top] = JSON.parse(await done('groups tree acme/platform -o json'))
+    assert.deepEqual([top.name, top.children.length, top.children[0].name], ['platform', 1, 'staging'])
+  })
+
+  test('names mean what lies near before what lies elsewhere, and several are told apart by their uids', async () => {
+    const claims = ['--claim-match.issuer', 'https://ci.example.com', '--claim-match.subject', 'robot']
+    const here = await made('identities create --parent acme/platform --name ci', ...claims)
+    const there = await made('identities create --parent acme/research --name ci', ...claims)
+    const stderr = await refused(2, 'identities get ci')
+    assert.match(stderr, /^stemma: "ci" could be any of 2 identities; say which by its uid:\n/)
+    for (const { uid } of [here, there]) assert.ok(stderr.includes(`\n  ${uid}\n`), stderr)
+    assert.equal((await made('identities get acme/research/ci')).uid, there.uid)
+    const binding = await made('role-bindings create --parent acme/platform --identity ci --role viewer')
+    assert.deepEqual((binding.identity as Row).uid, here.uid)
+    assert.equal((binding.role as Row).name, 'viewer')
+    const lists = await done(
+      'role-bindings list --identity acme/platform/ci --role viewer --group acme/platform',
+    )
+    assert.match(lists, /^IDENTITY {2}ROLE {4}GROUP {5}AGE .*\nci .*viewer .*platform/)
+    assert.match(
+      await refused(2, 'role-bindings get ci'),
+      /role bindings have no names; stemma role-bindings list shows/,
+    )
+    assert.match(await refused(6, 'identities delete acme/platform/ci --yes'), /Precondition failed: /)
+    await done('role-bindings delete --yes', binding.uid)
+    await done('identities delete --yes', here.uid, there.uid)
+  })
+
+  test('nothing is no name', async () => {
+    for (const line of [
+      'groups get acme/',
+      'groups delete --yes acme//',
+      'identities delete --yes acme/',
+      'roles get /',
+    ])
+      await refused(5, line)
+    assert.match(await refused(2, 'identities get', ''), /must name one of the identities, by name or by uid/)
+  })
+
+  test('siblings that share a name are told apart as well', async () => {
+    for (let count = 0; count < 2; count++) await made('groups create --parent acme/research --name', 'twin')
+    assert.match(await refused(2, 'groups update acme/research/twin --description x'), /any of 2 groups/)
+    assert.match(
+      await refused(2, 'groups create --name x --parent acme/research/twin'),
+      /^stemma: --parent: "acme/,
+    )
+    const uids = (await done('groups list --name twin -o uid')).trim().split('\n')
+    const { stderr } = await run(['groups', 'delete', '--yes', ...uids])
+    assert.equal(stderr, 'Deleted 2 groups.\n')
+  })
+
+  test('a document makes and changes what it says, and flags win over it', async () => {
+    const file = join(client.home, 'identity.yaml')
+    await writeFile(
+      file,
+      'name: robot\ndescription: |\n  turns\n  wheels\nclaim_match:\n  issuer: https://ci.example.com\n  subject: robot\n  claims: {environment: production}\n',
+    )
+    const robot = await made('identities create --parent acme --description', 'other', '-f', file)
+    assert.equal(robot.description, 'other')
+    assert.deepEqual(robot.claimMatch, {
+      issuer: 'https://ci.example.com',
+      subject: 'robot',
+      claims: { environment: 'production' },
+    })
+    const printed = await done('identities get acme/robot -o yaml')
+    const changed = await run(
+      ['identities', 'update', '-f', '-', '-o', 'json'],
+      printed.replace('other', 'another'),
+    )
+    assert.equal((JSON.parse(changed.stdout) as Row).description, 'another', changed.stderr)
+    assert.match(await refused(2, 'identities create --parent acme -f nowhere.yaml'), /there is no such file/)
+    await done('identities delete acme/robot --yes')
+  })
+
+  test('secrets and long texts come from files and pipes', async () => {
+    await made(
+      'repos create --parent acme --name',
+      'tools/static',
+      '--catalog-tier',
+      'base',
+      '--bundles',
+      'fips',
+    )
+    const file = join(client.home, 'README.md')
+    await writeFile(file, '# Static\n\nNothing moves.\n')
+    await done(`repos update-readme acme/tools/static --content @${file}`)
+    assert.equal(await done('repos readme acme/tools/static'), await readFile(file, 'utf8'))
+    const sso =
+      'identity-providers create --parent acme --name sso --default-role viewer --oidc.issuer https://login.example.com --oidc.client-id x --oidc.client-secret @-'
+    const { code, stdout } = await run([...sso.split(' '), '-o', 'json'], 'hush\n')
+    assert.equal(code, 0)
+    assert.doesNotMatch(stdout, /hush/)
+    await done('identity-providers update acme/sso --description', '@@home')
+    assert.equal((await made('identity-providers get acme/sso')).description, '@home')
+    await done('identity-providers delete acme/sso --yes')
+  })
+
+  test('a repo whose name looks like the path of another is not taken for it', async () => {
+    const other = await made('repos create --parent acme/research --name acme/tools/static')
+    assert.match(await refused(2, 'repos get acme/tools/static'), /any of 2 repos/)
+    await done('repos delete --yes', other.uid)
+  })
+
+  test('tags are named within their repo, and found by time', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`
+    const tag = await made('tags create --parent acme/tools/static --name latest --digest', digest)
+    assert.equal((await made('tags get acme/tools/static:latest')).uid, tag.uid)
+    assert.match(
+      await done('tags list --children-of acme/tools/static --updated-since 1h'),
+      /^NAME .*\nlatest/,
+    )
+    assert.equal(await done('tags list --descendants-of acme -o uid'), `${tag.uid}\n`)
+    assert.equal(await done('tags list --updated-since', 'in 1h'), '')
+    assert.equal((await made('tags update acme/tools/static:latest --deprecated')).deprecated, true)
+    assert.equal((await made('tags update acme/tools/static:latest --no-deprecated')).deprecated, false)
+    await done('repos delete acme/tools/static --yes')
+  })
+
+  test('the other kinds are made and read alike', async () => {
+    const role = await made('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
+    assert.deepEqual(role.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
+    const invite = await made('group-invites create --parent acme --role deployer --ttl 24h --single-use')
+    const left = Date.parse(String(invite.expirationTime)) - Date.now()
+    assert.ok(Math.abs(left - 86_400_000) < 60_000)
+    assert.equal(invite.singleUse, true)
+    assert.match(await done('group-invites get', invite.uid), /^uid +\S+\n(?:.*\n)*singleUse +yes\n/)
+    await made(
+      'account-associations create --parent acme/research --name cloud --amazon.account 123456789012',
+    )
+    assert.equal((await made('account-associations get acme/research')).name, 'cloud')
+    await made('subscriptions create --parent acme --sink https://hooks.example.com/x')
+    assert.match(await done('subscriptions list'), /https:\/\/hooks\.example\.com\/x/)
+    const requests = JSON.stringify({ roleBinding: { identityUid: platform.owner.identity } })
+    const batch = await done(
+      'role-bindings batch-create --parent acme/research --role viewer --requests',
+      requests,
+    )
+    assert.match(batch, /^IDENTITY .*\n.*viewer/)
+    assert.match(await done('ping'), /pong/)
+    assert.deepEqual((await made('groups check-eligibility')).eligible, false)
+  })
+
+  describe('what goes wrong', () => {
+    test('is told by the flag that set it', async () => {
+      assert.match(
+        await refused(2, 'groups create --parent acme --name', 'No Capitals'),
+        /^stemma: --name: must match/,
+      )
+      assert.match(await refused(2, 'groups list --order-by color'), /^stemma: --order-by: /)
+      const claims = '--claim-match.subject x --claim-match.issuer-pattern ('
+      assert.match(
+        await refused(2, `identities create --parent acme --name x ${claims}`),
+        /^stemma: --claim-match\.issuer-pattern: /,
+      )
+      assert.match(
+        await refused(2, 'groups create --parent acme --nam x'),
+        /no flag --nam \(did you mean --name\?\)/,
+      )
+      assert.match(await refused(2, 'groups fly'), /it has list, get, create, update, delete, /)
+      assert.match(await refused(2, 'planes list'), /stemma has no command "planes"/)
+      assert.match(await refused(2, 'groups get'), /say which group, by name or by uid/)
+      assert.match(
+        await refused(2, 'group-invites create --parent acme --role viewer --ttl soon'),
+        /^stemma: --ttl: must be a duration/,
+      )
+    })
+
+    test('has a code of its own', async () => {
+      const other = await platform.found('other')
+      const denied = await run(['groups', 'get', platform.owner.organization], '', other.token)
+      assert.equal(denied.code, 4)
+      await refused(6, 'groups delete acme --yes')
+      const nobody = await client.run(['groups', 'list'], '', { STEMMA_API: platform.url })
+      assert.deepEqual(
+        [nobody.code, nobody.stderr],
+        [3, 'stemma: you are not signed in, or no longer: stemma auth login\n'],
+      )
+      assert.equal((await run(['groups', 'list'], '', 'no.token.here')).code, 3)
+      const lost = await client.run(['groups', 'list'], '', { ...env(), STEMMA_API: 'http://127.0.0.1:1' })
+      assert.equal(lost.code, 7)
+      assert.match(lost.stderr, /cannot be reached/)
+      assert.match(await done('help exit-codes'), /4 +signed in, but not allowed to/)
+    })
+
+    test('is told in full with --debug, and no secret with it', async () => {
+      const { stderr, code } = await run(['groups', 'create', '--parent', 'acme', '--name', 'A', '--debug'])
+      assert.equal(code, 2)
+      assert.match(stderr, /POST http\S+\/iam\/v2beta1\/groups\/[0-9a-f]{40}: 400\n/)
+      assert.match(stderr, /"@type": "type\.googleapis\.com\/google\.rpc\.BadRequest"/)
+      assert.doesNotMatch(stderr, /eyJ/)
+    })
+  })
+
+  test('a sign-in is used as it was kept', async () => {
+    const folder = client.tokenFolder('http://stemma.test')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'oidc-token'), platform.owner.token)
+    const { code, stdout } = await client.run([
+      'groups',
+      'get',
+      'acme',
+      '--api',
+      platform.url,
+      '--audience',
+      'http://stemma.test',
+    ])
+    assert.equal(code, 0)
+    assert.match(stdout, /^uid +\S+\nname +acme\n/)
+  })
+
+  test('advisories are found, and leave in the formats of others', async () => {
+    const setting = { now: Date.now, random: randomBytes }
+    const advisory = create(AdvisorySchema, {
+      ...{ author: 'ada', artifactName: 'left-pad', artifactType: 'npm', aliases: ['CVE-2026-1'] },
+    })
+    const { organization } = platform.owner
+    for (let count = 0; count < 2; count++)
+      await platform.store.write(() => createAdvisory(setting, organization, clone(AdvisorySchema, advisory)))
+    const table = await done('advisories list --query cve-2026 --artifact-types npm')
+    const [, id = ''] = /^ID .*\n(CGA(?:-\w{4}){3}) +left-pad +npm +CVE-2026-1 /.exec(table) ?? []
+    assert.equal((await made('advisories get', id)).advisoryId, id)
+    assert.ok(JSON.parse(await done('advisories osv', id)).schema_version)
+    assert.match(await done('advisories openvex -o yaml', id), /^"@context": https:\/\/openvex/)
+    const lines = (await done('advisories export-osv --descendants-of acme')).split('\n').slice(0, -1)
+    assert.deepEqual(
+      lines.map((line) => typeof JSON.parse(line).id),
+      ['string', 'string'],
+    )
+  })
+
+  test('a token from the environment says who one is', async () => {
+    assert.match(await done('auth status'), new RegExp(`${platform.owner.identity}, for \\d+ more minutes\n`))
+  })
+
+  test('several are read at once', async () => {
+    assert.match(
+      await done('groups get acme/platform acme/research'),
+      /^NAME .*\nplatform .*\nresearch .*\n$/,
+    )
+    const rows = JSON.parse(await done('groups get acme/platform acme/research -o json')) as Row[]
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      ['platform', 'research'],
+    )
+  })
+
+  test('help teaches each command by examples', async () => {
+    assert.match(await done('--help'), /\n {2}stemma groups tree\n/)
+    assert.match(await done('groups --help'), /\n {2}tree \[NAME\|UID\] /)
+    assert.match(
+      await done('identities create --help'),
+      /--claim-match\.issuer TEXT +The issuer, exactly: an https URL\./,
+    )
+    assert.equal(await done('help identities create'), await done('identities create -h'))
+  })
+})

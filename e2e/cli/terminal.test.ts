@@ -1,0 +1,75 @@
+// What `stemma` does where somebody sits before it: colours, ages, questions, Ctrl-C.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+import { atTerminal, noTerminal } from './terminal.ts'
+
+if (noTerminal) test('stemma at a terminal', { skip: noTerminal }, () => undefined)
+else
+  onEachStore('stemma at a terminal', (engine) => {
+    let platform: Platform
+    let client: Client
+    before(async () => {
+      platform = await startPlatform(engine)
+      client = await openClient(true)
+    })
+    after(async () => {
+      await platform.stop()
+      await client.remove()
+    })
+
+    const env = () => ({ HOME: client.home, STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token })
+    const type = (keys: string) => ({ to: /\[y\/N\] $/, keys })
+    const make = async () => {
+      const { stdout } = await client.run(
+        ['groups', 'create', '--parent', 'acme', '--name', 'team', '-o', 'uid'],
+        '',
+        env(),
+      )
+      return stdout.trim()
+    }
+    const isThere = async (uid: string) => (await client.run(['groups', 'get', uid], '', env())).code === 0
+
+    test('times are ages, and the head of a table is dim unless colours are unwanted', async () => {
+      const { screen } = await atTerminal(['groups', 'list'], env())
+      assert.match(
+        screen,
+        /^\x1b\[2mNAME {2}DESCRIPTION {2}AGE {2}UID\x1b\[22m\nacme {2}- {12}\d+s +[0-9a-f]{40}\n$/,
+      )
+      const plain = await atTerminal(['groups', 'list'], { ...env(), NO_COLOR: '1' })
+      assert.match(plain.screen, /^NAME {2}DESCRIPTION {2}AGE {2}UID\nacme /)
+      const one = await atTerminal(['groups', 'get', 'acme'], { ...env(), NO_COLOR: '1' })
+      assert.match(one.screen, /createTime +\S+Z \(\d+s\)\n/)
+    })
+
+    test('a delete asks, says what would go, and does nothing without a yes', async () => {
+      const uid = await make()
+      for (const keys of ['n\r', '\r', 'nope\r', '\x04']) {
+        const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), type(keys))
+        assert.equal(code, 0)
+        assert.ok(screen.startsWith(`Delete group "team" (${uid})? [y/N] `), screen)
+        assert.match(screen, /Nothing was deleted\.\n$/)
+      }
+      assert.ok(await isThere(uid))
+      const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), type('y\r'))
+      assert.equal(code, 0)
+      assert.match(screen, /Deleted 1 group\.\n$/)
+      assert.ok(!(await isThere(uid)))
+    })
+
+    test('--yes asks nothing', async () => {
+      const { code, screen } = await atTerminal(['groups', 'delete', await make(), '--yes'], env())
+      assert.deepEqual([code, screen], [0, 'Deleted 1 group.\n'])
+    })
+
+    test('Ctrl-C ends it without a word, and deletes nothing', async () => {
+      const uid = await make()
+      const { code, screen } = await atTerminal(['groups', 'delete', uid], env(), type('\x03'))
+      assert.equal(code, 130)
+      assert.match(screen, /\[y\/N\] (?:\^C)?\n?$/)
+      assert.ok(await isThere(uid))
+    })
+  })

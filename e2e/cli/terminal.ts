@@ -1,0 +1,40 @@
+// `stemma` at a terminal: a real pseudo-terminal, with somebody at the keyboard.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
+
+/** Node has no pseudo-terminals; `script` of util-linux lends one. */
+const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' })
+export const noTerminal = /util-linux/.test(version ?? '')
+  ? false
+  : 'there is no script of util-linux on this machine, which lends a pseudo-terminal'
+
+export type Shown = { code: number; screen: string }
+
+/** Types an answer once the screen shows what it answers. */
+export async function atTerminal(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+  answer?: { to: RegExp; keys: string },
+): Promise<Shown> {
+  const line = [process.execPath, launcher, ...args]
+    .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
+    .join(' ')
+  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+    env: { PATH: process.env.PATH, SHELL: '/bin/sh', TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let screen = ''
+  let isAnswered = false
+  child.stdout.on('data', (chunk) => {
+    screen += chunk
+    if (!answer || isAnswered || !answer.to.test(screen)) return
+    isAnswered = true
+    child.stdin.write(answer.keys)
+  })
+  const [code] = await once(child, 'close')
+  child.stdin.destroy()
+  return { code, screen: screen.replaceAll('\r\n', '\n') }
+}

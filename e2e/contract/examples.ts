@@ -1,0 +1,119 @@
+// Examples that run through both doors on both stores and must give the same answers everywhere. Each run of
+// an example has an organization of its own.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { toCamel } from '../../server/aip/field-path.ts'
+import type { Answer, Door, ErrorBody } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Person, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+
+export type Stage = {
+  platform: Platform
+  door: Door
+  owner: Person
+  /** Calls as the owner and answers what came back. */
+  call(method: DescMethod, request: JsonObject, token?: string): Promise<Answer>
+  /** Calls and answers the body; fails if there was an error. */
+  succeed(method: DescMethod, request: JsonObject, token?: string): Promise<JsonObject>
+  /** Calls and answers the error; fails if there was none. */
+  fail(method: DescMethod, request: JsonObject, token?: string): Promise<ErrorBody>
+}
+
+export type Example = (stage: Stage) => Promise<void>
+
+export function examples(name: string, all: Record<string, Example>, now: () => number = Date.now): void {
+  onEachStore(name, (engine) => {
+    let platform: Platform
+    let doors: Door[] = []
+    before(async () => {
+      platform = await startPlatform(engine, [], { now, random: counting() })
+      doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    })
+    after(async () => {
+      for (const door of doors) door.close()
+      await platform.stop()
+    })
+
+    for (const [sentence, example] of Object.entries(all)) {
+      test(sentence, async () => {
+        const transcripts: Answer[][] = []
+        for (const door of doors) {
+          const transcript: Answer[] = []
+          await example(await setStage(platform, door, transcript))
+          transcripts.push(transcript.map(plain()))
+        }
+        assert.deepEqual(transcripts[1], transcripts[0], 'gRPC must answer as REST does')
+      })
+    }
+  })
+}
+
+async function setStage(platform: Platform, door: Door, transcript: Answer[]): Promise<Stage> {
+  const owner = await platform.found('acme')
+  const call = async (method: DescMethod, request: JsonObject, token = owner.token) => {
+    const answer = await door.call(method, request, token)
+    transcript.push(answer)
+    return answer
+  }
+  return {
+    ...{ platform, door, owner, call },
+    async succeed(method, request, token) {
+      const { body, error } = await call(method, request, token)
+      assert.ok(body, `${door.name} ${method.name} failed: ${error?.message}`)
+      return body
+    },
+    async fail(method, request, token) {
+      const { error } = await call(method, request, token)
+      assert.ok(error, `${door.name} ${method.name} should have failed`)
+      assert.equal(detail(error, 'ErrorInfo')?.domain, 'iam.stemma.dev', 'every error carries ErrorInfo')
+      return error
+    },
+  }
+}
+
+export const detail = (error: ErrorBody, type: string) =>
+  error.details.find((some) => some['@type'] === `type.googleapis.com/google.rpc.${type}`)
+
+/** Makes a resource and answers its uid. */
+export async function make({ succeed }: Stage, method: DescMethod, request: JsonObject): Promise<string> {
+  return (await succeed(method, request)).uid as string
+}
+
+/** The fields that an error complains about, in JSON spelling. */
+export function violations(error: ErrorBody): string[] {
+  const { fieldViolations = [] } = (detail(error, 'BadRequest') ?? {}) as {
+    fieldViolations?: { field: string }[]
+  }
+  return fieldViolations.map(({ field }) => toCamel(field))
+}
+
+/** Uids in order of creation, so that lists by uid come in the same order in every run. */
+function counting(): (size: number) => Buffer {
+  let count = 0
+  return (size) => {
+    const bytes = Buffer.alloc(size)
+    bytes.writeUInt32BE(++count, size - 4)
+    return bytes
+  }
+}
+
+/** Leaves out what differs from run to run: uids and names of advisories become numbers in order of appearance, times and tokens words. */
+function plain(): (answer: Answer) => Answer {
+  const segments = new Map<string, string>()
+  const number = (hex: string) => {
+    if (!segments.has(hex)) segments.set(hex, `#${segments.size + 1}`)
+    return segments.get(hex) ?? ''
+  }
+  return (answer) => {
+    const text = JSON.stringify(answer)
+      .replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"time"')
+      .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
+      .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
+      .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
+      .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, number)
+      .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
+    return JSON.parse(text) as Answer
+  }
+}

@@ -1,0 +1,165 @@
+// The names by which clients of others call: v2 in place of v2beta1, and their maker's label before it.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { PingService } from '@stemma/api/gen/platform/ping/ping_pb.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+
+const { createGroup, listGroups, deleteGroup } = GroupsService.method
+
+const stable = (name: string) => name.replace(/([./])v2beta1([./])/, '$1v2$2')
+const vendor = (name: string) => `chainguard.${name}`
+
+onEachStore('calls under other names', (engine) => {
+  let platform: Platform
+  let doors: Record<string, Door> = {}
+  before(async () => {
+    platform = await startPlatform(engine, ['--cors-origins', 'https://console.test'])
+    const { url } = platform
+    doors = {
+      'REST as it is': restDoor(url),
+      'REST of v2': restDoor(url, stable),
+      'gRPC as it is': grpcDoor(url),
+      'gRPC of v2': grpcDoor(url, stable),
+      'gRPC with a label': grpcDoor(url, vendor),
+      'gRPC of v2 with a label': grpcDoor(url, (name) => vendor(stable(name))),
+    }
+  })
+  after(async () => {
+    for (const door of Object.values(doors)) door.close()
+    await platform.stop()
+  })
+
+  test('are calls of ours, every one of them', async () => {
+    for (const { method } of platform.app.endpoints) {
+      const answers = await Promise.all(
+        Object.values(doors).map(async (door) => (await door.call(method.desc, {})).error?.code),
+      )
+      assert.equal(new Set(answers).size, 1, `${method.name}: ${answers}`)
+      assert.notEqual(answers[0], 12, method.name)
+    }
+  })
+
+  test('do the same', async () => {
+    const { token, organization } = platform.owner
+    for (const [name, door] of Object.entries(doors)) {
+      const { body: made } = await door.call(
+        createGroup,
+        { parent: organization, group: { name: 'new' } },
+        token,
+      )
+      assert.equal(made?.name, 'new', name)
+      const { error } = await door.call(createGroup, { parent: organization, group: { name: 'NEW' } }, token)
+      assert.deepEqual(
+        error?.details.map((detail) => detail['@type']),
+        ['ErrorInfo', 'BadRequest'].map((type) => `type.googleapis.com/google.rpc.${type}`),
+      )
+      assert.ok((await door.call(deleteGroup, { uid: made?.uid as string }, token)).body, name)
+    }
+  })
+
+  test('take the page tokens of each other', async () => {
+    const { token, organization } = await platform.found('paged')
+    const [first] = Object.values(doors) as [Door]
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+      await first.call(createGroup, { parent: organization, group: { name } }, token)
+    const names: unknown[] = []
+    let pageToken = ''
+    for (const door of Object.values(doors)) {
+      const asked = { uidp: { childrenOf: organization }, orderBy: 'name', pageSize: 1, pageToken }
+      const { body } = await door.call(listGroups, asked, token)
+      const groups = (body?.groups ?? []) as JsonObject[]
+      names.push(...groups.map(({ name }) => name))
+      pageToken = String(body?.nextPageToken ?? '')
+    }
+    assert.deepEqual(names, ['a', 'b', 'c', 'd', 'e', 'f'])
+    assert.equal(pageToken, '')
+  })
+
+  test('are counted under ours', async () => {
+    const figures = await (await fetch(`${platform.url}/metrics`)).text()
+    assert.match(figures, /stemma_calls_total\{method="platform\.iam\.v2beta1\.GroupsService\.ListGroups"/)
+    assert.doesNotMatch(figures, /chainguard|\.v2\./)
+  })
+
+  test('may say who calls, in headers of their own', async () => {
+    const client = new Client(new URL(platform.url).host, credentials.createInsecure(), {
+      'grpc.primary_user_agent': 'terraform-provider/1.0',
+    })
+    const metadata = new Metadata()
+    metadata.set('authorization', `Bearer ${platform.owner.token}`)
+    metadata.set('cgclientid', 'client')
+    metadata.set('cgrequestid', 'their-id')
+    metadata.set('traceparent', '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01')
+    const asIs = (bytes: Buffer) => bytes
+    const path = '/chainguard.platform.iam.v2beta1.GroupsService/ListGroups'
+    const id = await new Promise((resolve, reject) => {
+      const call = client.makeUnaryRequest(path, asIs, asIs, Buffer.of(), metadata, (error) => {
+        if (error) reject(error)
+      })
+      call.on('metadata', (sent: Metadata) => resolve(sent.get('x-request-id')[0]))
+    })
+    client.close()
+    assert.equal(id, 'their-id')
+    const response = await fetch(`${platform.url}/ping/v1/ping`, { headers: { cgrequestid: 'their-id' } })
+    assert.equal(response.headers.get('x-request-id'), 'their-id')
+  })
+
+  test('are told the same by OPTIONS, HEAD and where a method is not allowed', async () => {
+    const { token } = platform.owner
+    const headers = { authorization: `Bearer ${token}`, origin: 'https://console.test' }
+    const told = async (path: string, method: string) => {
+      const response = await fetch(platform.url + path, { method, headers })
+      await response.arrayBuffer()
+      const names = ['allow', 'content-length', 'access-control-allow-headers', 'access-control-allow-origin']
+      return [response.status, ...names.map((name) => response.headers.get(name))]
+    }
+    for (const path of [
+      '/iam/v2beta1/groups',
+      '/registry/v2beta1/repos',
+      '/events/v2beta1/nothing',
+      '/x/v2beta1/y',
+    ]) {
+      for (const method of ['OPTIONS', 'HEAD', 'PUT'])
+        assert.deepEqual(await told(stable(path), method), await told(path, method), `${method} ${path}`)
+    }
+    assert.equal((await told('/iam/v2/groups', 'PUT'))[0], 405)
+    assert.equal((await told('/iam/v2/groups', 'HEAD'))[0], 200)
+  })
+})
+
+describe('labels', () => {
+  const answerOf = async (args: string[], name: string) => {
+    const platform = await startPlatform('sqlite', args)
+    const door = grpcDoor(platform.url, () => name)
+    try {
+      return await door.call(PingService.method.ping, {})
+    } finally {
+      door.close()
+      await platform.stop()
+    }
+  }
+
+  test('are those that were set', async () => {
+    const set = ['--vendor-prefixes', 'example.api.']
+    assert.deepEqual((await answerOf(set, 'example.api.platform.ping.PingService')).body, {
+      response: 'pong',
+    })
+    assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
+  })
+
+  test('can be none', async () => {
+    const set = ['--vendor-prefixes=']
+    assert.deepEqual((await answerOf(set, 'platform.ping.PingService')).body, { response: 'pong' })
+    assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
+  })
+
+  test('do not stand before what belongs to gRPC', async () => {
+    assert.equal((await answerOf([], 'chainguard.grpc.health.v1.Health')).error?.code, 12)
+  })
+})

@@ -1,0 +1,161 @@
+// Callers who want things that exclude each other, at the same moment: whoever wins, the tree stays whole.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { readConfig } from '../../server/config.ts'
+import { removeEntry } from '../../server/resources/delete.ts'
+import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
+import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import { loadMigrations } from '../../server/store/migrate.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Answer, Door } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform, temporaryStore } from '../../server/testing/platform.ts'
+
+const { getGroup, createGroup, updateGroup, deleteGroup } = GroupsService.method
+const ok = 0
+const notFound = 5
+const permissionDenied = 7
+const failedPrecondition = 9
+const rounds = 20
+
+onEachStore('races', (engine) => {
+  let platform: Platform
+  let door: Door
+  before(async () => {
+    platform = await startPlatform(engine)
+    door = restDoor(platform.url)
+  })
+  after(() => platform.stop())
+
+  const codeOf = ({ error }: Answer) => error?.code ?? ok
+  const make = (parent: string, name: string, token = platform.owner.token) =>
+    door.call(createGroup, { parent, group: { name } }, token)
+  const remove = (uid: string) => door.call(deleteGroup, { uid }, platform.owner.token)
+  const read = (uid: string) => door.call(getGroup, { uid }, platform.owner.token)
+
+  async function makeTeam(): Promise<string> {
+    const { body } = await make(platform.owner.organization, 'team')
+    return body?.uid as string
+  }
+
+  async function assertWhole(): Promise<void> {
+    const orphans = await platform.store.query(
+      sql`select uid from groups where parent is not null and parent not in (select uid from groups)`,
+    )
+    assert.deepEqual(orphans, [])
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  }
+
+  test('copies that start together on an empty store all start, with the same keys', async () => {
+    const place = await temporaryStore(engine)
+    const { config } = readConfig({}, place.settings)
+    const stores = Array.from({ length: 8 }, () => openStore(config))
+    try {
+      const prepared = await Promise.all(stores.map((store) => prepareStore(config, store)))
+      assert.equal(prepared.flatMap(({ applied }) => applied).length, (await loadMigrations()).length)
+      assert.equal(new Set(prepared.map(({ keys }) => keys.signing().kid)).size, 1)
+    } finally {
+      await Promise.all(stores.map((store) => store.close()))
+      await place.remove()
+    }
+  })
+
+  test('a group is either deleted or given children, never both', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const team = await makeTeam()
+      // Sometimes those who delete are a step ahead.
+      const early = round % 2 === 0 ? [remove(team)] : []
+      const making = [1, 2, 3, 4].map((number) => make(team, `child-${number}`))
+      const removing = [...early, remove(team)]
+      const made = (await Promise.all(making)).map(codeOf)
+      const removed = (await Promise.all(removing)).map(codeOf)
+      const isGone = removed.includes(ok)
+      assert.deepEqual([...new Set(made)], [isGone ? notFound : ok])
+      const others = removing.map(() => (isGone ? notFound : failedPrecondition))
+      assert.deepEqual(removed.sort(), isGone ? [ok, ...others.slice(1)] : others)
+      assert.equal(codeOf(await read(team)), isGone ? notFound : ok)
+    }
+    await assertWhole()
+  })
+
+  test('a whole branch is deleted from below while it grows', async () => {
+    for (let round = 0; round < rounds / 4; round++) {
+      const team = await makeTeam()
+      const leaf = (await make(team, 'leaf')).body?.uid as string
+      const answers = await Promise.all([
+        ...[remove(leaf), remove(team), make(leaf, 'deeper'), make(team, 'beside')],
+        ...[remove(leaf), remove(team), make(leaf, 'deeper')],
+      ])
+      for (const answer of answers) assert.ok([ok, notFound, failedPrecondition].includes(codeOf(answer)))
+    }
+    await assertWhole()
+  })
+
+  test('of several who delete a group one does, and the others find nothing', async () => {
+    for (let round = 0; round < rounds / 2; round++) {
+      const team = await makeTeam()
+      const codes = (await Promise.all([1, 2, 3].map(() => remove(team)))).map(codeOf)
+      assert.deepEqual(codes.sort(), [ok, notFound, notFound])
+    }
+    await assertWhole()
+  })
+
+  test('those who change different fields of a group lose nothing', async () => {
+    const team = await makeTeam()
+    for (let round = 0; round < rounds; round++) {
+      const change = (fields: Record<string, string>, updateMask: string) =>
+        door.call(updateGroup, { group: { uid: team, ...fields }, updateMask }, platform.owner.token)
+      const answers = await Promise.all([
+        change({ name: `name-${round}` }, 'name'),
+        change({ description: `description ${round}` }, 'description'),
+      ])
+      assert.deepEqual(answers.map(codeOf), [ok, ok])
+      const { body } = await read(team)
+      assert.equal(body?.name, `name-${round}`)
+      assert.equal(body?.description, `description ${round}`)
+    }
+  })
+
+  test('nothing is accepted of an identity whose role was taken away meanwhile', async () => {
+    for (let round = 0; round < 3; round++) {
+      const team = await makeTeam()
+      const worker = await platform.addIdentity(team, 'owner')
+      let isRevoked = false
+      let worked = 0
+      const workers = Array.from({ length: 6 }, async () => {
+        const codes: number[] = []
+        for (;;) {
+          const isTooLate = isRevoked
+          const code = codeOf(await make(team, 'work', worker.token))
+          if (isTooLate) assert.equal(code, permissionDenied)
+          codes.push(code)
+          if (code !== ok) return codes
+          worked++
+        }
+      })
+      while (worked < 10) await turn()
+      const accepted = await takeRoles(worker.identity, team)
+      isRevoked = true
+      const codes = (await Promise.all(workers)).flat()
+      assert.deepEqual([...new Set(codes)].sort(), [ok, permissionDenied])
+      assert.equal(codes.filter((code) => code === ok).length, accepted)
+      const [row] = await platform.store.query(sql`select count(*) from groups where parent = ${team}`)
+      assert.equal(row?.[0], accepted, 'what was there when the role went is all there is')
+    }
+    await assertWhole()
+  })
+
+  /** As an administrator would. Answers how many groups there were when it was done. */
+  function takeRoles(identity: string, team: string): Promise<number> {
+    return platform.store.write(function* () {
+      const bindings = yield sql`select uid from role_bindings where identity = ${identity}`
+      for (const [uid] of bindings) yield* removeEntry(roleBindings, uid as string)
+      const [row] = yield sql`select count(*) from groups where parent = ${team}`
+      return row?.[0] as number
+    })
+  }
+})

@@ -1,0 +1,121 @@
+// What the pages tell people to type is typed here, word for word, against a server of its own for each page.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { describe, test } from 'node:test'
+import { createDatabase } from '../../server/testing/postgres.ts'
+import type { Outcome, Shell } from './page-shell.ts'
+import { noShell, openShell } from './page-shell.ts'
+import type { Block } from './pages.ts'
+import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
+
+const root = join(import.meta.dirname, '../..')
+const clusterUrl = process.env.STEMMA_TEST_POSTGRES
+const timeout = 180_000
+
+const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
+  .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
+  .map((page) => ({ ...page, blocks: blocksOf(page.text) }))
+  .filter(({ blocks }) => blocks.length > 0)
+type Page = (typeof pages)[number]
+
+/** Pages made from the contract show each call by itself, with names for what the reader has. */
+const isMade = ({ text }: Page) => text.startsWith('<!-- Generated')
+const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
+
+describe('the pages', { concurrency: 2, timeout, skip: noShell }, () => {
+  for (const page of pages.filter((one) => !isMade(one))) test(page.name, (t) => typeIn(t, page))
+
+  test('of the reference show calls that are served', async () => {
+    const made = pages.filter(isMade)
+    assert.ok(made.length > 0)
+    const shell = await openShell('', undefined)
+    try {
+      await serve(shell)
+      for (const { name, blocks } of made) await tryCalls(shell, name, blocks)
+    } finally {
+      await shell.close()
+    }
+  })
+})
+
+async function typeIn(t: TestContext, { name, text, blocks }: Page): Promise<void> {
+  const wantsDatabase = text.includes('@db.example.com')
+  const database = wantsDatabase && clusterUrl ? await createDatabase(clusterUrl) : undefined
+  const shell = await openShell(text, database?.url)
+  try {
+    if (blocks.some(({ needs }) => !needs) && !blocks.some(startsServer)) await serve(shell)
+    await runBlocks(t, shell, name, blocks, wantsDatabase && !database)
+  } finally {
+    await shell.close()
+    await database?.drop()
+  }
+}
+
+async function serve(shell: Shell): Promise<void> {
+  const { isDone, said } = await shell.run('npx stemmad serve', 1)
+  assert.ok(isDone, said)
+}
+
+async function runBlocks(
+  t: TestContext,
+  shell: Shell,
+  name: string,
+  blocks: Block[],
+  isDatabaseMissing: boolean,
+): Promise<void> {
+  let isBroken = false
+  for (const block of blocks) {
+    const skip = reasonToSkip(block, isBroken, isDatabaseMissing)
+    await t.test(`${name}:${block.line}`, { skip }, async () => {
+      isBroken = true
+      await runBlock(shell, name, block)
+      isBroken = false
+    })
+  }
+}
+
+function reasonToSkip({ needs, source }: Block, isBroken: boolean, isDatabaseMissing: boolean) {
+  if (needs) return `needs ${needs}`
+  if (isBroken) return 'a block before it failed'
+  return isDatabaseMissing && source.includes('@db.example.com') ? 'PostgreSQL is not running' : false
+}
+
+async function runBlock(shell: Shell, name: string, block: Block): Promise<void> {
+  const answers: string[] = []
+  let all = ''
+  for (const { line, source, answer } of commandsOf(block)) {
+    const outcome = await shell.run(source, line)
+    all += outcome.said
+    assert.ok(outcome.isDone, `${name}:${line} failed:\n${outcome.said}`)
+    if (answer?.trim())
+      assert.ok(
+        isAnswer(answer, outcome.said),
+        `${name}:${line} shows\n${answer}and it says\n${outcome.said}`,
+      )
+    answers.push(...outcome.answers)
+  }
+  const errors = answers.filter(isError).sort()
+  const told = `${name}:${block.line} gets other errors than its mark says; it said\n${all}`
+  assert.deepEqual(errors, block.answers.map(String).sort(), told)
+}
+
+const isError = (answer: string) => !/^[23]\d\d$/.test(answer)
+
+/** Nobody is signed in, so what is served asks who calls, and what is not says so. */
+async function tryCalls(shell: Shell, name: string, blocks: Block[]): Promise<void> {
+  for (const { line, source, needs } of blocks) {
+    if (needs) continue
+    const names = new Set([...source.matchAll(/\$\{?([A-Z_]+)/g)].map(([, variable]) => variable))
+    const values = [...names].map((variable) => `${variable}=${'0'.repeat(40)}; `).join('')
+    const outcome: Outcome = await shell.run(values + source, line)
+    const text = `${name}:${line} answers ${outcome.answers}:\n${outcome.said}`
+    assert.ok(outcome.isDone && outcome.answers.length > 0, text)
+    assert.ok(
+      outcome.answers.every((answer) => /^[24]\d\d$/.test(answer)),
+      text,
+    )
+    assert.doesNotMatch(outcome.said, /no such path|method not allowed/, text)
+  }
+}

@@ -1,0 +1,254 @@
+// The OpenAPI document: others hold it to be one, its examples fit its schemas, and so does what a server answers.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { groupUid } from '@stemma/api/reference/examples.ts'
+import { faults } from '@stemma/api/reference/faults.ts'
+import type { OpenApi } from '@stemma/api/reference/openapi.ts'
+import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
+import { describeServices } from '@stemma/api/reference/operations.ts'
+import { bodySample } from '@stemma/api/reference/sample.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import type { Door, ErrorBody } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { matrix } from '../iam/access-matrix.ts'
+
+const document = makeOpenApi('http://localhost:8080')
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([verb, operation]) => ({ path, verb, operation: operation as Operation })),
+)
+
+type Content = Record<
+  string,
+  { schema: JsonObject; example?: JsonObject; examples?: Record<string, { value: JsonObject }> }
+>
+type Operation = JsonObject & {
+  operationId: string
+  parameters?: { example?: string }[]
+  requestBody?: { content: Content }
+  responses: Record<string, { content?: Content }>
+}
+
+const ajv = new Ajv2020({ allErrors: true, strict: false })
+addFormats.default(ajv)
+ajv.addSchema({ $id: 'https://stemma.test/openapi', ...closed(document) })
+
+/** With nothing in an object that its schema does not name, so that what is told nowhere is found. */
+function closed(value: OpenApi): OpenApi {
+  const close = (_: string, part: unknown) =>
+    typeof part === 'object' &&
+    part !== null &&
+    'type' in part &&
+    part.type === 'object' &&
+    'properties' in part
+      ? { additionalProperties: false, ...part }
+      : part
+  return JSON.parse(JSON.stringify(value, close)) as OpenApi
+}
+
+/** Holds a value against what stands somewhere in the document. */
+function fits(value: unknown, ...pointer: string[]): void {
+  const path = pointer
+    .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+    .join('/')
+  const isValid = ajv.compile({ $ref: `https://stemma.test/openapi#/${path}` })
+  assert.ok(isValid(value), `${ajv.errorsText(isValid.errors)}: ${JSON.stringify(value)}`)
+}
+
+describe('the OpenAPI document', () => {
+  test('is one to the schema of OpenAPI', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document))
+    assert.ok(valid, JSON.stringify(errors))
+  })
+
+  test('is one to a linter that reads it in its own way', async () => {
+    const config = await createConfig({
+      rules: {
+        struct: 'error',
+        'no-unresolved-refs': 'error',
+        'no-unused-components': 'error',
+        'no-identical-paths': 'error',
+        'no-ambiguous-paths': 'error',
+        'path-parameters-defined': 'error',
+        'operation-parameters-unique': 'error',
+        'operation-operationId-unique': 'error',
+        'operation-summary': 'error',
+        'operation-2xx-response': 'error',
+        'operation-4xx-response': 'error',
+        'operation-tag-defined': 'error',
+        'security-defined': 'error',
+        'no-path-trailing-slash': 'error',
+        'path-not-include-query': 'error',
+        'spec-components-invalid-map-name': 'error',
+        'no-required-schema-properties-undefined': 'error',
+      },
+    })
+    const problems = await lintFromString({
+      source: JSON.stringify(document),
+      absoluteRef: '/openapi.json',
+      config,
+    })
+    assert.deepEqual(
+      problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`),
+      [],
+    )
+  })
+
+  describe('has examples that fit', () => {
+    for (const { path, verb, operation } of operations) {
+      test(operation.operationId, () => {
+        const { requestBody, responses } = operation
+        for (const [type, { example }] of Object.entries(requestBody?.content ?? {}))
+          fits(example, 'paths', path, verb, 'requestBody', 'content', type, 'schema')
+        for (const [type, { example }] of Object.entries(responses[200]?.content ?? {}))
+          if (example) fits(example, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
+      })
+    }
+
+    test('of parameters as well', () => {
+      let found = 0
+      for (const { path, verb, operation } of operations)
+        for (const [at, { example }] of (operation.parameters ?? []).entries()) {
+          if (example === undefined) continue
+          found++
+          fits(example, 'paths', path, verb, 'parameters', String(at), 'schema')
+        }
+      assert.ok(found > 40)
+    })
+
+    test('of errors as well', () => {
+      const { responses } = document.components as unknown as {
+        responses: Record<string, { content: Content }>
+      }
+      const values = Object.values(responses).flatMap(({ content }) =>
+        Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value),
+      )
+      assert.ok(values.length > 5)
+      for (const value of values) fits(value, 'components', 'schemas', 'Status')
+    })
+  })
+})
+
+describe('a server', () => {
+  let platform: Platform
+  let door: Door
+  before(async () => {
+    platform = await startPlatform('sqlite')
+    door = restDoor(platform.url)
+  })
+  after(() => platform.stop())
+
+  const make = async (method: Parameters<Door['call']>[0], request: JsonObject) => {
+    const { body, error } = await door.call(method, request, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+  const makeGroup = () =>
+    make(GroupsService.method.createGroup, { parent: platform.owner.organization, group: { name: 'here' } })
+
+  describe('answers as the document says', () => {
+    let good = 0
+    for (const { operation, path, verb } of operations) {
+      const name = `platform.${operation.operationId}`
+      const row = matrix[name]
+      if (!row) continue
+      test(operation.operationId, async () => {
+        const here = await makeGroup()
+        const { organization, token } = platform.owner
+        const request = await row.request({ platform, organization, here, door, owner: platform.owner })
+        const endpoint = platform.app.endpoints.find(({ method }) => method.name === name)
+        assert.ok(endpoint)
+        const { body, error } = await door.call(endpoint.method.desc, request, token)
+        if (error) return fits(error, 'components', 'schemas', 'Status')
+        good++
+        const { content } = operation.responses[200] ?? {}
+        if (!content) return assert.deepEqual(body, {})
+        const [type = ''] = Object.keys(content)
+        for (const document of type === 'application/jsonl' ? (body.documents as JsonObject[]) : [body])
+          fits(document, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
+      })
+    }
+
+    test('with success in most cases', () => {
+      assert.ok(good > 0.85 * Object.keys(matrix).length, `${good} of ${Object.keys(matrix).length}`)
+    })
+  })
+
+  describe('takes the examples of what creates', () => {
+    for (const { operations } of describeServices()) {
+      for (const { id, method, body, variables } of operations.filter(({ verb }) => verb === 'POST')) {
+        const [variable] = variables
+        if (!body?.isWhole || !variable) continue
+        test(id, async () => {
+          const group = await makeGroup()
+          const isInRepo = method.desc.name === 'CreateTag'
+          const parent = isInRepo
+            ? await make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
+            : group
+          const identity = await make(IdentitiesService.method.createIdentity, {
+            parent: group,
+            identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
+          })
+          const sample = JSON.parse(
+            JSON.stringify(bodySample(body), (key, value) =>
+              /^identity(?:Uid)?$/.test(key) ? identity : value,
+            ),
+          )
+          const request = {
+            [variable.field.jsonName]: parent,
+            [method.resource?.jsonName ?? '']: sample,
+          }
+          const answer = await door.call(method.desc, request, platform.owner.token)
+          assert.ok(answer.body, answer.error?.message)
+        })
+      }
+    }
+  })
+
+  test('says of faults what the examples say', async () => {
+    const { createGroup, deleteGroup, getGroup, updateGroup } = GroupsService.method
+    const { createRepo } = ReposService.method
+    const { organization: parent, token } = platform.owner
+    const stranger = await platform.found('elsewhere')
+    const full = await makeGroup()
+    await make(createRepo, { parent: full, repo: { name: 'static' } })
+    const unknown = `${parent}/${'0'.repeat(16)}`
+    const met = {
+      'a field that is wrong': await door.call(createGroup, { parent, group: {} }, token),
+      'a group that is not empty': await door.call(deleteGroup, { uid: full }, token),
+      'no token': await door.call(getGroup, { uid: full }),
+      'a capability that is not held': await door.call(getGroup, { uid: full }, stranger.token),
+      'an unknown uid': await door.call(getGroup, { uid: unknown }, token),
+      'a name that is taken': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
+      'an old ETag': await holding('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
+    }
+    const told = Object.assign({}, ...Object.values(faults).map(({ examples }) => examples))
+    assert.deepEqual(Object.keys(met).sort(), Object.keys(told).sort())
+    for (const [name, { error }] of Object.entries(met)) {
+      const text = JSON.stringify(error).replaceAll(full, groupUid).replaceAll(unknown, groupUid)
+      assert.deepEqual(JSON.parse(text), told[name], name)
+    }
+  })
+
+  /** A door that sends If-Match with every call. */
+  const holding = (etag: string): Pick<Door, 'call'> => ({
+    async call(_, request, token) {
+      const { uid, ...group } = request.group as JsonObject
+      const response = await fetch(`${platform.url}/iam/v2beta1/groups/${uid}`, {
+        method: 'PATCH',
+        headers: { authorization: `Bearer ${token}`, 'if-match': etag, 'content-type': 'application/json' },
+        body: JSON.stringify(group),
+      })
+      assert.equal(response.status, 412)
+      return { error: (await response.json()) as ErrorBody }
+    },
+  })
+})

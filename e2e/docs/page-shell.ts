@@ -1,0 +1,117 @@
+// A shell in a folder like a fresh clone, in which the blocks of a page run one after the other.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { remove, temporaryFolder } from '../server/stemmad.ts'
+import { inBackground } from './pages.ts'
+
+const root = join(import.meta.dirname, '../..')
+const longest = 60_000
+
+const lacking = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
+/** Why no page can be typed in on this machine; undefined where it can. */
+export const noShell = lacking === undefined ? undefined : `there is no ${lacking} on this machine`
+
+export type Outcome = {
+  /** Whether every command of it ended well. */
+  isDone: boolean
+  said: string
+  /** The status of each call by curl, or what it ended with. */
+  answers: string[]
+}
+
+export type Shell = {
+  /** `line` is where it stands in its page, for what is said of a failure. */
+  run(source: string, line: number): Promise<Outcome>
+  close(): Promise<void>
+}
+
+/** `database` takes the place of the one at db.example.com, and free ports that of 8080 to 8089. */
+export async function openShell(page: string, database: string | undefined): Promise<Shell> {
+  const folder = await temporaryFolder()
+  const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
+  await mkdir(home)
+  await mkdir(state)
+  const hidden = ['data', '.git']
+  for (const name of await readdir(root)) {
+    if (!hidden.includes(name)) await symlink(join(root, name), join(home, name))
+  }
+  const ports = new Map<string, number>()
+  for (const port of new Set(['8080', ...(page.match(/\b808\d\b/g) ?? [])])) ports.set(port, await freePort())
+  const adapt = (source: string) =>
+    source
+      .replace(/\b808\d\b/g, (port) => String(ports.get(port) ?? port))
+      .replace(/postgres:\/\/[^\s'"]*@db\.example\.com[^\s'"]*/g, database ?? '$&')
+
+  const child = spawn('bash', ['--noprofile', '--norc', join(import.meta.dirname, 'page-shell.sh')], {
+    cwd: home,
+    env: {
+      PATH: process.env.PATH,
+      HOME: home,
+      PAGE_STATE: state,
+      PORT: String(ports.get('8080')),
+      STEMMA_API: `http://localhost:${ports.get('8080')}`,
+      STEMMA_DRAIN_DELAY: '0',
+      // What is not here is not fetched.
+      npm_config_offline: 'true',
+      npm_config_update_notifier: 'false',
+    },
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const [orders, reports] = [child.stdio[3] as Writable, child.stdio[4] as Readable]
+  orders.on('error', () => {}) // a shell that has ended takes no more
+  const ended = once(child, 'exit').then(() => false)
+  const end = (pid: number) => {
+    try {
+      process.kill(-pid, 'SIGKILL')
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  let count = 0
+
+  return {
+    async run(source, line) {
+      const file = join(state, `block-${count++}`)
+      // So that line numbers are those of the page.
+      await writeFile(file, `${'\n'.repeat(line - 1)}${inBackground(adapt(source))}\n`)
+      orders.write(`${file}\n`)
+      const tooLate = setTimeout(() => end(child.pid ?? 0), longest)
+      const isDone = await Promise.race([once(reports, 'data').then(() => true), ended])
+      clearTimeout(tooLate)
+      return { isDone, said: await readFile(`${file}.said`, 'utf8'), answers: await takeAnswers(state) }
+    },
+    async close() {
+      for (const file of (await readdir(state)).filter((name) => name.endsWith('.pid')))
+        end(Number(await readFile(join(state, file), 'utf8')))
+      if (child.exitCode === null && child.signalCode === null) end(child.pid ?? 0)
+      await ended
+      await remove(folder)
+    },
+  }
+}
+
+async function takeAnswers(state: string): Promise<string[]> {
+  const files = (await readdir(state)).filter((name) => name.startsWith('call.'))
+  return Promise.all(
+    files.map(async (name) => {
+      const head = await readFile(join(state, name), 'utf8')
+      await rm(join(state, name))
+      return /^curl ended .*$/m.exec(head)?.[0] ?? [...head.matchAll(/^HTTP\/\S+ (\d+)/gm)].at(-1)?.[1] ?? ''
+    }),
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,86 @@
+// Where the events of a group are to be sent.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const { createSubscription, deleteSubscription, getSubscription, listSubscriptions } =
+  SubscriptionsService.method
+
+const v1 = Subscriptions.method
+
+const sink = 'https://hooks.test/stemma?key=1'
+
+examples('subscriptions', {
+  async 'are made, read, listed and deleted'(stage) {
+    const { succeed, fail, owner } = stage
+    const made = await succeed(createSubscription, { parent: owner.organization, subscription: { sink } })
+    const uid = made.uid as string
+    assert.ok(uid.startsWith(`${owner.organization}/`))
+    assert.deepEqual(Object.keys(made).sort(), ['createTime', 'sink', 'uid', 'updateTime'])
+    assert.equal(made.sink, sink)
+    assert.deepEqual(await succeed(getSubscription, { uid }), made)
+    const { subscriptions } = await succeed(listSubscriptions, { uidp: { childrenOf: owner.organization } })
+    assert.deepEqual(subscriptions, [made])
+    assert.deepEqual(await succeed(deleteSubscription, { uid }), {})
+    assert.equal((await fail(getSubscription, { uid })).code, 5)
+    assert.equal((await fail(deleteSubscription, { uid })).code, 5)
+  },
+
+  async 'are listed in order, a page at a time'(stage) {
+    const parent = stage.owner.organization
+    const uids = []
+    for (const _ of [1, 2, 3])
+      uids.push(await make(stage, createSubscription, { parent, subscription: { sink } }))
+    const asked = { uidp: { descendantsOf: parent }, orderBy: 'uid desc', pageSize: 2 }
+    const page = await stage.succeed(listSubscriptions, asked)
+    const rest = await stage.succeed(listSubscriptions, { ...asked, pageToken: page.nextPageToken ?? '' })
+    const listed = [page, rest].flatMap((one) => one.subscriptions as JsonObject[])
+    assert.deepEqual(
+      listed.map(({ uid }) => uid),
+      uids.sort().reverse(),
+    )
+    assert.equal(page.totalCount, '3')
+  },
+
+  async 'go to https URLs'({ fail, owner }) {
+    const sinks = [
+      '',
+      'hooks.test',
+      'http://hooks.test',
+      'http://localhost:9000',
+      'https://ada:secret@hooks.test',
+    ]
+    for (const one of [...sinks, `https://hooks.test/${'x'.repeat(2048)}`]) {
+      const request = { parent: owner.organization, subscription: { sink: one } }
+      const error = await fail(createSubscription, request)
+      assert.equal(error.code, 3, one)
+      assert.deepEqual(violations(error), ['sink'])
+    }
+  },
+})
+
+examples('subscriptions of v1', {
+  async 'are those of v2'({ succeed, fail, owner, platform }) {
+    const parentId = owner.organization
+    const made = await succeed(v1.create, { parentId, subscription: { sink } })
+    assert.deepEqual(Object.keys(made).sort(), ['id', 'sink'])
+    const id = made.id as string
+    assert.equal((await succeed(getSubscription, { uid: id })).sink, sink)
+    assert.deepEqual(await succeed(v1.list, { id }), { items: [made] })
+    assert.deepEqual(await succeed(v1.list, { uidp: { childrenOf: parentId } }), { items: [made] })
+    const stranger = await platform.addIdentity('')
+    assert.deepEqual(await succeed(v1.list, { id }, stranger.token), { items: [] })
+    assert.deepEqual(await succeed(v1.delete, { id }), {})
+    assert.deepEqual(await succeed(v1.list, { id }), { items: [] })
+    assert.equal((await fail(v1.delete, { id })).code, 5)
+  },
+
+  async 'obey the rules of v2'({ fail, owner }) {
+    const asked = { parentId: owner.organization, subscription: { sink: 'http://hooks.test' } }
+    assert.deepEqual(violations(await fail(v1.create, asked)), ['sink'])
+    assert.deepEqual(violations(await fail(v1.create, { subscription: { sink } })), ['parentId'])
+    assert.deepEqual(violations(await fail(v1.list, { id: 'acme' })), ['id'])
+  },
+})

@@ -1,0 +1,354 @@
+// Tokens made to deceive the exchange, and issuers made to harm it. Each is refused with the documented error,
+// and nothing that is said of them tells an attacker anything.
+import assert from 'node:assert/strict'
+import { createHmac, KeyObject, sign } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { exportSPKI, importJWK } from 'jose'
+import { openOutbound } from '../../server/auth/outbound.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.ts'
+
+const { exchange } = SecurityTokenService.method
+const { createIdentity } = IdentitiesService.method
+
+const minute = 60
+const now = () => Math.floor(Date.now() / 1000)
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+onEachStore('hostile exchanges', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let doors: Door[]
+  let identity: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    identity = await makeIdentity(issuer.issuer)
+    assert.equal(await codeOf(await issuer.sign()), 0, 'an honest token is taken')
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await issuer.close()
+  })
+
+  async function makeIdentity(name: string, more: JsonObject = {}): Promise<string> {
+    const claimMatch = { issuer: name, subject: 'robot', ...more }
+    const request = { parent: platform.owner.organization, identity: { name: 'robot', claimMatch } }
+    const { body, error } = await (doors[0] as Door).call(createIdentity, request, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+
+  /** The same through both doors. */
+  async function codeOf(token: string, uid = identity): Promise<number> {
+    const answers = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
+    assert.deepEqual(answers[0]?.error, answers[1]?.error)
+    assert.notEqual(answers[0]?.error?.code, 13)
+    return answers[0]?.error?.code ?? 0
+  }
+
+  const payloadOf = (claims: JsonObject = {}) => ({
+    ...{ iss: issuer.issuer, sub: 'robot', aud: 'http://stemma.test', iat: now(), exp: now() + 600 },
+    ...claims,
+  })
+
+  describe('tokens', () => {
+    test('that are not signed, or with a secret that everybody knows', async () => {
+      const { kid, jwk } = issuer.key()
+      for (const alg of ['none', 'None', 'NONE', '']) {
+        const token = `${encode({ alg, kid })}.${encode(payloadOf())}.`
+        assert.equal(await codeOf(token), 16, alg)
+      }
+      const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as Parameters<typeof exportSPKI>[0])
+      for (const key of [pem, JSON.stringify(jwk), '']) {
+        const signed = `${encode({ alg: 'HS256', kid })}.${encode(payloadOf())}`
+        const mac = createHmac('sha256', key).update(signed).digest('base64url')
+        assert.equal(await codeOf(`${signed}.${mac}`), 16)
+      }
+    })
+
+    test('that bring their own key, or name one that is not there', async () => {
+      const thief = await startIssuer()
+      const { jwk } = thief.key()
+      for (const header of [{ jwk }, { jku: thief.issuer + keysPath }, { x5u: thief.issuer }, {}]) {
+        const token = await thief.sign(payloadOf(), header)
+        assert.equal(await codeOf(token), 16, Object.keys(header).join())
+      }
+      assert.equal(await codeOf(await issuer.sign({}, { kid: 'nobody' })), 16)
+      assert.equal(thief.asked.size, 0)
+      await thief.close()
+    })
+
+    test('that were changed, cut or padded', async () => {
+      const [header = '', payload = '', signature = ''] = (await issuer.sign()).split('.')
+      const changed = encode({ ...payloadOf(), sub: 'admin' })
+      const tokens = [
+        ...[
+          `${header}.${changed}.${signature}`,
+          `${header}.${payload}.`,
+          `${header}.${payload}`,
+          `${header}..${signature}`,
+        ],
+        ...[`${header}.${payload}.${signature}.x`, `..`, `a.b.c`, `${header}.${encode('[]')}.${signature}`],
+        ...[`${header}.${encode('null')}.${signature}`, `${header}.${encode('{')}.${signature}`],
+        `${header}.${payload}.${'A'.repeat(signature.length)}`,
+      ]
+      for (const token of tokens) assert.equal(await codeOf(token), 16, token.slice(-40))
+    })
+
+    test('that are too large', async () => {
+      const large = [
+        await issuer.sign({ padding: 'x'.repeat(13_000) }),
+        `${'x'.repeat(8000)}.${'y'.repeat(8000)}.z`,
+      ]
+      for (const token of large) {
+        for (const door of doors) {
+          const { error } = await door.call(exchange, { identity }, token)
+          // Over gRPC they are too large for a header already.
+          assert.ok(error?.code === 16 || error?.code === 8, door.name)
+        }
+      }
+      assert.equal(await codeOf(await issuer.sign({ padding: 'x'.repeat(9000) })), 0)
+    })
+
+    test('that say one thing twice', async () => {
+      const { kid, privateKey } = issuer.key()
+      const twice = `{"iss":"${issuer.issuer}","sub":"admin","aud":"http://stemma.test","iat":${now()},"exp":${now() + 60},"sub":"robot"}`
+      const signed = `${encode({ alg: 'RS256', kid })}.${encode(twice)}`
+      const signature = sign('sha256', Buffer.from(signed), KeyObject.from(privateKey)).toString('base64url')
+      assert.equal(await codeOf(`${signed}.${signature}`), 16)
+    })
+
+    test('that are not of this time', async () => {
+      const expired = { iat: now() - 20 * minute, exp: now() - 2 * minute }
+      const early = { nbf: now() + 2 * minute }
+      const future = { iat: now() + 10 * minute, exp: now() + 20 * minute }
+      const old = { iat: now() - 25 * 60 * minute, exp: now() + 60 * minute }
+      const endless = { iat: undefined as unknown as number }
+      for (const claims of [
+        expired,
+        early,
+        future,
+        old,
+        endless,
+        { exp: 'soon' },
+        { exp: -1 },
+        { iat: 1e300 },
+      ])
+        assert.equal(await codeOf(await issuer.sign(claims as JsonObject)), 16, JSON.stringify(claims))
+      assert.equal(await codeOf(await issuer.sign({ exp: undefined as unknown as number })), 16)
+      // A minute of difference between two clocks is forgiven.
+      assert.equal(await codeOf(await issuer.sign({ iat: now() - 100, exp: now() - 30 })), 0)
+    })
+
+    test('for nobody, or for somebody in no form', async () => {
+      for (const aud of [
+        undefined,
+        null,
+        '',
+        [],
+        [''],
+        {},
+        { a: 1 },
+        7,
+        [['http://stemma.test']],
+        [7, 'http://stemma.test'],
+      ])
+        assert.equal(
+          await codeOf(await issuer.sign({ aud } as unknown as JsonObject)),
+          16,
+          JSON.stringify(aud),
+        )
+      for (const sub of [undefined, '', 7, ['robot'], { robot: 1 }])
+        assert.equal(
+          await codeOf(await issuer.sign({ sub } as unknown as JsonObject)),
+          16,
+          JSON.stringify(sub),
+        )
+    })
+
+    test('of issuers that only look alike', async () => {
+      const own = issuer.issuer
+      const alike = [
+        `${own}/`,
+        own.toUpperCase(),
+        `${own}#`,
+        `${own}?`,
+        ` ${own}`,
+        own.replace('127', '１２７'),
+        `${own}\u200b`,
+        '',
+      ]
+      for (const iss of alike) {
+        const code = await codeOf(await issuer.sign({ iss }))
+        assert.ok(code === 7 || code === 16, iss)
+      }
+    })
+
+    test('with claims that patterns would choke on elsewhere', async () => {
+      const uid = await makeIdentity(issuer.issuer, { claimPatterns: { text: '(a+)+b|([a-z]+)*1' } })
+      // A backtracking engine would not come back from these.
+      for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000), 'a'.repeat(9000)])
+        assert.equal(await codeOf(await issuer.sign({ text }), uid), 7)
+    })
+  })
+
+  describe('issuers', () => {
+    /** An issuer that nobody has asked yet, so that nothing of it is remembered. */
+    async function against(
+      path: string,
+      answer: (response: ServerResponse, own: ForeignIssuer) => void,
+    ): Promise<number> {
+      const own = await startIssuer()
+      own.spoil(path, (_, response) => answer(response, own))
+      const outbound = openOutbound({ patience: 500, largest: 100_000 })
+      const victim = await startPlatform(engine, ['--trusted-issuers', own.issuer], { outbound })
+      const door = restDoor(victim.url)
+      try {
+        const claimMatch = { issuer: own.issuer, subject: 'robot' }
+        const request = { parent: victim.owner.organization, identity: { name: 'robot', claimMatch } }
+        const { body } = await door.call(createIdentity, request, victim.owner.token)
+        const { error } = await door.call(exchange, { identity: body?.uid as string }, await own.sign())
+        return error?.code ?? 0
+      } finally {
+        door.close()
+        await victim.stop()
+        await own.close()
+      }
+    }
+
+    const json = (response: ServerResponse, value: unknown) =>
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
+
+    test('whose keys are endless, slow, elsewhere or none', async () => {
+      const spoiled: ((response: ServerResponse, own: ForeignIssuer) => void)[] = [
+        (response) => response.end(`{"keys":["${'x'.repeat(10_000_000)}"]}`),
+        (response) => void response.write('{"keys":['),
+        (response, own) => response.writeHead(302, { location: `${own.issuer}/other` }).end(),
+        (response) => response.writeHead(500).end('{}'),
+        (response) => response.end('no json'),
+        (response) => json(response, { keys: 'none' }),
+        (response) => json(response, { keys: [] }),
+        (response) => json(response, { keys: [null, 7, { kty: 'oct', k: 'AAAA' }] }),
+        (response) => json(response, []),
+        (response) => response.destroy(),
+        (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
+      ]
+      for (const [at, answer] of spoiled.entries())
+        assert.equal(await against(keysPath, answer), 16, `keys ${at}`)
+    })
+
+    test('whose document is of another, or leads elsewhere', async () => {
+      const documents: ((own: ForeignIssuer) => unknown)[] = [
+        (own) => ({ issuer: `${own.issuer}/`, jwks_uri: own.issuer + keysPath }),
+        (own) => ({ issuer: 'https://accounts.google.com', jwks_uri: own.issuer + keysPath }),
+        (own) => ({ issuer: own.issuer }),
+        (own) => ({ issuer: own.issuer, jwks_uri: 'file:///etc/passwd' }),
+        (own) => ({ issuer: own.issuer, jwks_uri: 'http://169.254.169.254/latest/meta-data' }),
+        // Trusted is the issuer, not whatever else listens on this machine.
+        (own) => ({ issuer: own.issuer, jwks_uri: `${platform.url}/metrics?${own.issuer}` }),
+        () => null,
+      ]
+      for (const [at, document] of documents.entries())
+        assert.equal(
+          await against(discoveryPath, (response, own) => json(response, document(own))),
+          16,
+          `document ${at}`,
+        )
+    })
+  })
+})
+
+describe('what is fetched for a caller', () => {
+  const resolving = (...addresses: string[]) =>
+    openOutbound({
+      patience: 1000,
+      resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+    })
+
+  test('comes from public addresses alone, whatever the name server says', async () => {
+    const inner = [
+      '127.0.0.1',
+      '10.0.0.1',
+      '169.254.169.254',
+      '::1',
+      'fe80::1',
+      '::ffff:127.0.0.1',
+      '0.0.0.0',
+    ]
+    for (const address of inner)
+      await assert.rejects(
+        resolving(address)('https://issuer.test/x', false),
+        /has no public address/,
+        address,
+      )
+    for (const host of ['127.0.0.1', '[::1]', '169.254.169.254', '2130706433', '0x7f000001', 'localhost'])
+      await assert.rejects(openOutbound()(`https://${host}/x`, false), /has no public address/, host)
+  })
+
+  test('comes over https', async () => {
+    for (const url of ['http://issuer.test', 'file:///etc/passwd', 'ftp://issuer.test'])
+      await assert.rejects(resolving('1.1.1.1')(url, false), /is not https/, url)
+  })
+
+  test('is given up in time, also where the name server does not answer', async () => {
+    const never = openOutbound({ patience: 100, resolve: () => new Promise(() => {}) })
+    await assert.rejects(never('https://issuer.test', false), /took too long/)
+  })
+
+  test('is asked of every address that may be asked, until one answers', async () => {
+    const issuer = await startIssuer()
+    const { port } = new URL(issuer.issuer)
+    // The first does not listen, the second does.
+    const document = await resolving('127.0.0.2', '127.0.0.1')(
+      `http://issuer.test:${port}${discoveryPath}`,
+      true,
+    )
+    assert.deepEqual(document, { issuer: issuer.issuer, jwks_uri: issuer.issuer + keysPath })
+    await issuer.close()
+  })
+})
+
+onEachStore('those who try and try', (engine) => {
+  test('wait after 300 failures in a minute, and nobody waits for succeeding', async () => {
+    let skip = 0
+    const issuer = await startIssuer('ES256')
+    const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer], {
+      now: () => Date.now() + skip,
+    })
+    const door = restDoor(platform.url)
+    try {
+      const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+      const request = { parent: platform.owner.organization, identity: { name: 'robot', claimMatch } }
+      const { body } = await door.call(createIdentity, request, platform.owner.token)
+      const identity = body?.uid as string
+      const good = await issuer.sign()
+      const attempt = async (token: string) =>
+        (await door.call(exchange, { identity }, token)).error?.code ?? 0
+      for (let at = 0; at < 350; at++) assert.equal(await attempt(good), 0)
+      for (let at = 0; at < 300; at++) assert.equal(await attempt('a.b.c'), 16)
+      assert.deepEqual([await attempt('a.b.c'), await attempt(good)], [8, 8])
+      const headers = { authorization: `Bearer ${good}` }
+      const refused = await fetch(`${platform.url}/sts/exchange?identity=${identity}`, { headers })
+      assert.equal(refused.status, 429)
+      assert.ok(Number(refused.headers.get('retry-after')) > 0)
+      skip = 61_000
+      assert.equal(await attempt(good), 0)
+    } finally {
+      door.close()
+      await platform.stop()
+      await issuer.close()
+    }
+  })
+})

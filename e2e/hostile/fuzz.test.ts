@@ -1,0 +1,181 @@
+// Whatever is sent, the answer is one of ours: never a fault, always in its documented form.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import {
+  array,
+  asyncProperty,
+  constantFrom,
+  dictionary,
+  jsonValue,
+  oneof,
+  assert as property,
+  record,
+  string,
+  tuple,
+  uint8Array,
+} from 'fast-check'
+import { Code } from '../../server/aip/code.ts'
+import { onEachStore } from '../../server/testing/platform.ts'
+import type { RawAnswer } from '../../server/testing/raw-http.ts'
+import type { Siege } from './hostile.ts'
+import { assertRefused, assertRestRefused, layBesieged, restRefusal } from './hostile.ts'
+
+const groups = '/iam/v2beta1/groups'
+const runs = { numRuns: 100 }
+
+/** Bytes, some of which make sense. */
+const words = (...some: string[]) =>
+  array(
+    oneof(
+      uint8Array({ maxLength: 8 }),
+      constantFrom(...some).map((word) => Buffer.from(word)),
+    ),
+    {
+      maxLength: 12,
+    },
+  ).map((parts) => Buffer.concat(parts))
+
+function assertCalm(answer: RawAnswer): void {
+  if (answer.status < 400) assert.ok(answer.body === '' || JSON.parse(answer.body))
+  else assertRestRefused(answer, restRefusal(answer).code, { http: answer.status })
+  assert.ok(answer.status < 500, `${answer.status} ${answer.body}`)
+}
+
+onEachStore('any input', (engine) => {
+  let siege: Siege
+  before(async () => {
+    siege = await layBesieged(engine)
+  })
+  after(() => siege.stop())
+
+  const writes = () => [
+    { verb: 'POST', target: `${groups}/${siege.group}` },
+    { verb: 'PATCH', target: `${groups}/${siege.group}` },
+    { verb: 'PATCH', target: `${groups}/${siege.group}?updateMask=name,description` },
+  ]
+
+  test('bytes as a body', () =>
+    property(
+      asyncProperty(
+        words(
+          '{',
+          '}',
+          '"name"',
+          ':',
+          '"x"',
+          ',',
+          '[',
+          ']',
+          '"description"',
+          'null',
+          '\\u',
+          '1e999',
+          '"kind"',
+        ),
+        constantFrom(0, 1, 2),
+        async (body, at) => assertCalm(await siege.rest({ ...(writes()[at] ?? assert.fail()), body })),
+      ),
+      runs,
+    ))
+
+  test('JSON as a body', () =>
+    property(
+      asyncProperty(
+        record(
+          Object.fromEntries(
+            [
+              'name',
+              'description',
+              'uid',
+              'verified',
+              'kind',
+              'status',
+              'createTime',
+              'create_time',
+              'resourceLimits',
+            ].map((key) => [
+              key,
+              oneof(jsonValue(), string({ unit: 'binary' }), dictionary(string(), jsonValue())),
+            ]),
+          ),
+          { requiredKeys: [] },
+        ),
+        constantFrom(0, 1, 2),
+        async (body, at) =>
+          assertCalm(await siege.rest({ ...(writes()[at] ?? assert.fail()), body: JSON.stringify(body) })),
+      ),
+      runs,
+    ))
+
+  test('bytes as a query', () =>
+    property(
+      asyncProperty(
+        words(
+          'name',
+          '=',
+          '&',
+          'page_size',
+          'skip=',
+          '%',
+          '%00',
+          'uidp.',
+          'ids',
+          'order_by=',
+          'desc',
+          ';',
+          '+',
+          '[',
+          ']',
+          '-1',
+          'page_token=',
+        ),
+        async (query) =>
+          assertCalm(await siege.rest({ target: Buffer.concat([Buffer.from(`${groups}?`), query]) })),
+      ),
+      runs,
+    ))
+
+  test('bytes as a path', () =>
+    property(
+      asyncProperty(
+        words('iam', '/', 'v2beta1', 'groups', 'a'.repeat(40), '%2F', '%', '..', ':', '?', '#', 'http://'),
+        constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'PUT'),
+        constantFrom('', '/', `${groups}/`),
+        async (path, verb, start) =>
+          assertCalm(await siege.rest({ verb, target: Buffer.concat([Buffer.from(start), path]) })),
+      ),
+      runs,
+    ))
+
+  test('bytes as a message', () =>
+    property(
+      asyncProperty(
+        tuple(
+          constantFrom('GetGroup', 'ListGroups', 'CreateGroup', 'UpdateGroup', 'DeleteGroup'),
+          words(
+            '\x0a',
+            '\x12',
+            '\x1a',
+            '\x28',
+            `\x0a\x28${'a'.repeat(40)}`,
+            '\x12\x03\x12\x01x',
+            '\x08\x01',
+            '\x22\x01x',
+            '\x2a\x04name',
+          ),
+        ),
+        async ([method, message]) => {
+          const refusal = await siege.grpc(method, message)
+          if (refusal) assertRefused(refusal, refusal.code)
+          const ours: Code[] = [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]
+          assert.ok(!ours.includes(refusal?.code ?? Code.OK), refusal?.message)
+        },
+      ),
+      runs,
+    ))
+
+  test('and the server still serves', async () => {
+    assert.equal((await siege.rest({ target: groups })).status, 200)
+    assert.equal((await siege.rest({ target: `${groups}/${siege.group}` })).status, 200)
+  })
+})

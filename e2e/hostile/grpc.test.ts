@@ -1,0 +1,245 @@
+// Bad messages over gRPC get their documented error and leave the store as it was.
+import { after, before, test } from 'node:test'
+import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
+import { create, ScalarType, toBinary } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import {
+  CreateGroupRequestSchema,
+  GetGroupRequestSchema,
+  GroupSchema,
+  ListGroupsRequestSchema,
+  UpdateGroupRequestSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import { onEachStore } from '../../server/testing/platform.ts'
+import type { Siege } from './hostile.ts'
+import { assertRefused, layBesieged } from './hostile.ts'
+
+const invalid = Code.INVALID_ARGUMENT
+const emoji = '😀'
+
+type Case = [what: string, method: string, message: Uint8Array, code?: Code, field?: string]
+
+const message = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
+  toBinary(desc, create(desc, init))
+const list = (init: MessageInitShape<typeof ListGroupsRequestSchema>) =>
+  message(ListGroupsRequestSchema, init)
+
+/** A field whose bytes are as given, whatever its type should be. */
+const field = (number: number, type: WireType, bytes: Uint8Array) =>
+  new BinaryWriter().tag(number, type).raw(bytes).finish()
+const text = (number: number, bytes: Uint8Array) =>
+  new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish()
+const join = (...parts: Uint8Array[]) => Buffer.concat(parts)
+
+onEachStore('hostile gRPC', (engine) => {
+  let siege: Siege
+  before(async () => {
+    siege = await layBesieged(engine)
+  })
+  after(() => siege.stop())
+
+  async function assertAllRefused(cases: Case[]): Promise<void> {
+    for (const [what, method, bytes, code = invalid, violated] of cases) {
+      const refusal = await siege.grpc(method, bytes)
+      try {
+        assertRefused(refusal, code, violated)
+      } catch (error) {
+        throw new Error(`${what} got ${JSON.stringify(refusal)}`, { cause: error })
+      }
+    }
+    await siege.assertUnchanged()
+  }
+
+  const inCreate = (group: Uint8Array) =>
+    join(text(1, Buffer.from(siege.platform.owner.organization)), text(2, group))
+  const validName = text(2, Buffer.from('x'))
+
+  test('messages that are none', () =>
+    assertAllRefused(
+      [
+        'ff',
+        '0a',
+        '0aff',
+        '0a05616263',
+        '08',
+        '0fff',
+        '00',
+        '0b',
+        '0c',
+        'ffffffffffffffffffff01',
+        '0affffffff0f61',
+      ].flatMap((hex): Case[] =>
+        ['GetGroup', 'ListGroups', 'CreateGroup', 'UpdateGroup', 'DeleteGroup'].map(
+          (method): Case => [`${method} ${hex}`, method, Buffer.from(hex, 'hex')],
+        ),
+      ),
+    ))
+
+  test('groups without end, and 100,000 levels of them', () =>
+    assertAllRefused([
+      ['unclosed', 'GetGroup', Buffer.alloc(100_000, Buffer.from([0xf3, 0x01]))],
+      ['closed', 'CreateGroup', join(Buffer.alloc(100_000, 0x2b), Buffer.alloc(100_000, 0x2c))],
+    ]))
+
+  test('texts that are no UTF-8, in every field of text', () => {
+    const bad = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe4]].map((bytes) => Buffer.from(bytes))
+    const texts = GroupSchema.fields.filter(({ scalar }) => scalar === ScalarType.STRING)
+    return assertAllRefused(
+      bad.flatMap((bytes): Case[] => [
+        ...texts.map(
+          ({ name, number }): Case => [
+            `${name} ${bytes.toString('hex')}`,
+            'CreateGroup',
+            inCreate(join(validName, text(number, bytes))),
+          ],
+        ),
+        ['uid', 'GetGroup', text(1, bytes)],
+        ['name', 'ListGroups', text(2, bytes)],
+        ['page_token', 'ListGroups', text(4, bytes)],
+        ['order_by', 'ListGroups', text(5, bytes)],
+      ]),
+    )
+  })
+
+  test('fields of another wire type', () =>
+    assertAllRefused(
+      GroupSchema.fields
+        .filter(({ scalar }) => scalar === ScalarType.STRING)
+        .map(
+          ({ name, number }): Case => [
+            name,
+            'CreateGroup',
+            inCreate(join(validName, field(number, WireType.Bit32, Buffer.from([1])))),
+          ],
+        ),
+    ))
+
+  test('NUL, control characters, and texts that are too long', async () => {
+    const bad = {
+      name: ['\0', 'a\0b', '\x01', '\x7f', 'A', '', emoji, 'a'.repeat(256)],
+      description: [
+        '\0',
+        '\x01',
+        '\x1b[31m',
+        '\x7f',
+        'a'.repeat(513),
+        emoji.repeat(513),
+        'a'.repeat(4_000_000),
+      ],
+    }
+    await assertAllRefused(
+      Object.entries(bad).flatMap(([name, values]) =>
+        values.flatMap((value): Case[] => {
+          const group = { name: 'x', [name]: value }
+          const what = `${name} ${JSON.stringify(value.slice(0, 10))}`
+          const parent = siege.platform.owner.organization
+          const changed = { group: { uid: siege.group, ...group }, updateMask: { paths: [name] } }
+          return [
+            [what, 'CreateGroup', message(CreateGroupRequestSchema, { parent, group }), invalid, name],
+            [`changed ${what}`, 'UpdateGroup', message(UpdateGroupRequestSchema, changed), invalid, name],
+          ]
+        }),
+      ),
+    )
+  })
+
+  test('numbers out of range, orders, tokens and places that are none', () =>
+    assertAllRefused([
+      ...[-1, -2147483648].flatMap((value): Case[] => [
+        [`page_size ${value}`, 'ListGroups', list({ pageSize: value }), invalid, 'page_size'],
+        [`skip ${value}`, 'ListGroups', list({ skip: value }), invalid, 'skip'],
+      ]),
+      ...['nope', 'name sideways', ',', '\0', '(select 1)'].map(
+        (orderBy): Case => [orderBy, 'ListGroups', list({ orderBy })],
+      ),
+      ...['x', '\0', 'A'.repeat(100), 'A'.repeat(100_000)].map(
+        (pageToken): Case => [
+          pageToken.slice(0, 10),
+          'ListGroups',
+          list({ pageToken }),
+          invalid,
+          'page_token',
+        ],
+      ),
+      ...['x', '\0', 'A'.repeat(40), `${'a'.repeat(40)}/`].map(
+        (childrenOf): Case => [
+          childrenOf,
+          'ListGroups',
+          list({ uidp: { childrenOf } }),
+          invalid,
+          'uidp.children_of',
+        ],
+      ),
+      [
+        '1001 ids',
+        'ListGroups',
+        list({ uidp: { ids: Array(1001).fill('a'.repeat(40)) } }),
+        invalid,
+        'uidp.ids',
+      ],
+      [
+        'a million ids',
+        'ListGroups',
+        list({ uidp: { ids: Array(1_000_000).fill('') } }),
+        invalid,
+        'uidp.ids',
+      ],
+    ]))
+
+  test('masks that name nothing', () =>
+    assertAllRefused(
+      [
+        ['nope'],
+        ['name', 'nope'],
+        ['name.x'],
+        ['*', 'name'],
+        ['\0'],
+        Array(1000).fill('name'),
+        ['a'.repeat(100_000)],
+      ].map(
+        (paths): Case => [
+          String(paths[0]).slice(0, 10),
+          'UpdateGroup',
+          message(UpdateGroupRequestSchema, {
+            group: { uid: siege.group, description: 'changed' },
+            updateMask: { paths },
+          }),
+        ],
+      ),
+    ))
+
+  test('uids that cannot exist, and none', () =>
+    assertAllRefused([
+      ...[
+        'x',
+        '\0',
+        '..',
+        emoji,
+        `${'a'.repeat(40)}/`,
+        'a'.repeat(40) + '/0123456789abcdef'.repeat(65),
+        'a'.repeat(1_000_000),
+      ].flatMap((uid): Case[] => [
+        [uid.slice(0, 50), 'GetGroup', message(GetGroupRequestSchema, { uid }), Code.NOT_FOUND],
+        [uid.slice(0, 50), 'DeleteGroup', message(GetGroupRequestSchema, { uid }), Code.NOT_FOUND],
+        [
+          uid.slice(0, 50),
+          'UpdateGroup',
+          message(UpdateGroupRequestSchema, { group: { uid } }),
+          Code.NOT_FOUND,
+        ],
+      ]),
+      ['no uid', 'GetGroup', Buffer.of(), invalid, 'uid'],
+      ['no group', 'UpdateGroup', Buffer.of(), invalid],
+      ['nothing to create', 'CreateGroup', text(1, Buffer.from(siege.platform.owner.organization)), invalid],
+    ]))
+
+  test('a message over 4 MiB', () =>
+    assertAllRefused([['5 MiB', 'CreateGroup', Buffer.alloc(5 * 1024 * 1024), Code.RESOURCE_EXHAUSTED]]))
+
+  test('timeouts that are none', async () => {
+    for (const timeout of ['soon', '-1S', '1', '123456789S', '1s'])
+      assertRefused(await siege.grpc('ListGroups', Buffer.of(), { 'grpc-timeout': timeout }), invalid)
+    await siege.assertUnchanged()
+  })
+})

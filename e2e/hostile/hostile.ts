@@ -1,0 +1,211 @@
+// A platform, what a hostile caller sends to it byte by byte, and whether it kept its calm: every refusal in
+// its documented form, and the store as it was.
+import assert from 'node:assert/strict'
+import { connect } from 'node:http2'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
+import { anyUnpack } from '@bufbuild/protobuf/wkt'
+import { BadRequestSchema, ErrorInfoSchema } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
+import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code, codeName, codePrefix, httpStatus } from '../../server/aip/code.ts'
+import { loadMigrations } from '../../server/store/migrate.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Engine, Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { RawAnswer } from '../../server/testing/raw-http.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+
+export type RestRequest = {
+  verb?: string
+  target: string | Uint8Array
+  headers?: Record<string, string>
+  body?: string | Uint8Array
+}
+
+/** An error as either door tells it. */
+export type Refusal = {
+  code: Code
+  message: string
+  reason: string
+  fields: string[]
+  requestId: string
+}
+
+export type Siege = {
+  platform: Platform
+  /** A group below the organization. */
+  group: string
+  rest(request: RestRequest): Promise<RawAnswer>
+  /** The refusal, or undefined for a success. */
+  grpc(method: string, message: Uint8Array, headers?: Record<string, string>): Promise<Refusal | undefined>
+  /** Fails if anything was written since the start. */
+  assertUnchanged(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function layBesieged(engine: Engine): Promise<Siege> {
+  const platform = await startPlatform(engine)
+  const { organization, token } = platform.owner
+  const door = restDoor(platform.url)
+  const request = { parent: organization, group: { name: 'besieged', description: 'as it was' } }
+  const { body } = await door.call(GroupsService.method.createGroup, request, token)
+  const session = connect(platform.url)
+  const before = await dump(platform)
+
+  return {
+    platform,
+    group: body?.uid as string,
+    rest: (sent) => sendRest(platform, sent),
+    grpc: (method, message, headers = {}) =>
+      new Promise((resolve, reject) => {
+        const answer: Record<string, unknown> = {}
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': `/${GroupsService.typeName}/${method}`,
+          'content-type': 'application/grpc',
+          te: 'trailers',
+          authorization: `Bearer ${token}`,
+          ...headers,
+        })
+        stream.on('response', (sent) => Object.assign(answer, sent))
+        stream.on('trailers', (sent) => Object.assign(answer, sent))
+        stream.on('error', reject)
+        stream.on('close', () => resolve(refusalOf(answer)))
+        stream.resume()
+        stream.end(framed(message))
+      }),
+    async assertUnchanged() {
+      assert.equal(await dump(platform), before)
+    },
+    async stop() {
+      session.destroy()
+      await platform.stop()
+    },
+  }
+}
+
+async function sendRest({ app, owner }: Platform, request: RestRequest): Promise<RawAnswer> {
+  const { verb = 'GET', target, body = '', headers = {} } = request
+  const lines = Object.entries({
+    host: 'stemma.test',
+    authorization: `Bearer ${owner.token}`,
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const client = await rawClient(app.port)
+  try {
+    client.send(Buffer.concat([Buffer.from(`${verb} `), Buffer.from(target), Buffer.from(' HTTP/1.1\r\n')]))
+    client.send(Buffer.from(`${lines.join('')}\r\n`, 'latin1'))
+    client.send(body)
+    return await client.answer(verb === 'HEAD')
+  } finally {
+    client.close()
+  }
+}
+
+function framed(message: Uint8Array): Buffer {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+
+function refusalOf(answer: Record<string, unknown>): Refusal | undefined {
+  assert.equal(answer[':status'], 200)
+  const code = Number(answer['grpc-status']) as Code // in range, as the next line says
+  assert.ok(code >= 0 && code <= 16, `grpc-status ${answer['grpc-status']}`)
+  if (code === 0) return undefined
+  const bytes = Buffer.from(String(answer['grpc-status-details-bin']), 'base64')
+  const status = fromBinary(StatusSchema, bytes)
+  assert.equal(status.code, code)
+  assert.equal(status.message, decodeURI(String(answer['grpc-message'])))
+  const find = (name: string) => status.details.find(({ typeUrl }) => typeUrl.endsWith(name))
+  const info = find('ErrorInfo')
+  assert.ok(info, 'ErrorInfo is missing')
+  const bad = find('BadRequest')
+  return {
+    code,
+    message: status.message,
+    reason: anyUnpack(info, ErrorInfoSchema)?.reason ?? '',
+    fields: (bad && anyUnpack(bad, BadRequestSchema)?.fieldViolations.map(({ field }) => field)) ?? [],
+    requestId: String(answer['x-request-id']),
+  }
+}
+
+/** Reads a REST answer as the error that it must be. */
+export function restRefusal({ status, headers, body }: RawAnswer): Refusal {
+  assert.ok(status >= 400, `${status} is no error: ${body}`)
+  assert.equal(headers.get('content-type'), 'application/json')
+  const error = JSON.parse(body) as { code: Code; message: string; details: JsonObject[] }
+  assert.deepEqual(Object.keys(error), ['code', 'message', 'details'])
+  const typed = (name: string) =>
+    error.details.find((detail) => detail['@type'] === `type.googleapis.com/google.rpc.${name}`)
+  const info = typed('ErrorInfo')
+  assert.ok(info, `ErrorInfo is missing: ${body}`)
+  const violations = (typed('BadRequest')?.fieldViolations ?? []) as { field: string }[]
+  return {
+    code: error.code,
+    message: error.message,
+    reason: String(info.reason),
+    fields: violations.map(({ field }) => field),
+    requestId: headers.get('x-request-id') ?? '',
+  }
+}
+
+/** What holds for every error of ours. */
+export function assertRefused(refusal: Refusal | undefined, code: Code, field?: string): void {
+  assert.ok(refusal, 'it was not refused')
+  assert.equal(refusal.code, code, refusal.message)
+  assert.equal(refusal.reason, codeName(code))
+  assert.ok(refusal.message.startsWith(`${codePrefix(code)}: `), refusal.message)
+  assert.match(refusal.requestId, /^[A-Za-z0-9._-]{1,128}$/)
+  assert.doesNotMatch(refusal.message, /\bat .*:\d+:\d+|node:|\.ts\b|select |insert /)
+  if (field !== undefined) assert.deepEqual([...new Set(refusal.fields)], [field])
+}
+
+/** `http` where it differs from the code's own status. */
+export function assertRestRefused(
+  answer: RawAnswer,
+  code: Code,
+  { field, http = httpStatus(code) }: { field?: string; http?: number } = {},
+): void {
+  assert.equal(answer.status, http, answer.body)
+  assertRefused(restRefusal(answer), code, field)
+}
+
+export type RestCase = [
+  what: string,
+  request: RestRequest,
+  code?: Code,
+  more?: { field?: string; http?: number },
+]
+
+/** Each is refused, as an invalid argument unless it says otherwise, and all of them together change nothing. */
+export async function assertAllRefused(siege: Siege, cases: RestCase[]): Promise<void> {
+  for (const [what, request, code = Code.INVALID_ARGUMENT, more = {}] of cases) {
+    const answer = await siege.rest(request)
+    try {
+      assertRestRefused(answer, code, more)
+    } catch (error) {
+      throw new Error(`${what} got ${answer.status} ${answer.body}`, { cause: error })
+    }
+  }
+  await siege.assertUnchanged()
+}
+
+/** Every row of every table. */
+async function dump({ store }: Platform): Promise<string> {
+  const scripts = (await loadMigrations()).map(({ script }) => script).join('\n')
+  const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the one group
+  const dropped = new Set(named(/^drop table (\w+)/gm))
+  const tables = named(/^create table (\w+)/gm).filter((table) => !dropped.has(table))
+  const contents = tables.map(async (table) => {
+    const rows = await store.query(sql`select * from ${raw(table)}`)
+    return [table, rows.map((row) => JSON.stringify(row.map(printable))).sort()]
+  })
+  return JSON.stringify(await Promise.all(contents), null, 1)
+}
+
+const printable = (value: unknown) =>
+  value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value

@@ -1,0 +1,218 @@
+// What somebody with few rights, or none, might try.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import pg from 'pg'
+import { verifyOrganization } from '../../server/commands/verify.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const { createIdentity, updateIdentity, deleteIdentity, getIdentity } = IdentitiesService.method
+const { createRoleBinding, listRoleBindings, getRoleBinding } = RoleBindingsService.method
+const { createIdentityProvider, updateIdentityProvider } = IdentityProvidersService.method
+const { createAccountAssociation } = AccountAssociationsService.method
+const { createRole, updateRole } = RolesService.method
+const { createGroup, deleteGroup, requestGroupAccess, listGroups } = GroupsService.method
+
+const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
+const viewer = builtInRole('viewer').uid
+
+examples('attacks on IAM', {
+  async 'patterns that take long to compile are not compiled'({ fail, owner }) {
+    const bomb = '[\\pL\\pN]{1000}'.repeat(30)
+    const claimPatterns = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`claim${at}`, bomb]))
+    const identity = { name: 'bomb', claimMatch: { ...claimMatch, claimPatterns } }
+    const error = await fail(createIdentity, { parent: owner.organization, identity })
+    assert.equal(violations(error).length, 20)
+  },
+
+  async 'an identity cannot be locked by binding it elsewhere'({ platform, owner, succeed, fail, ...stage }) {
+    const all = { platform, owner, succeed, fail, ...stage }
+    const uid = await make(all, createIdentity, {
+      parent: owner.organization,
+      identity: { name: 'robot', claimMatch },
+    })
+    // A guest who may see it binds it in an organization of their own, and is shown the door.
+    const rival = await platform.found('rival')
+    await platform.bind(rival.identity, 'viewer', owner.organization)
+    const roleBinding = { identityUid: uid, roleUid: builtInRole('owner').uid }
+    const elsewhere = await succeed(
+      createRoleBinding,
+      { parent: rival.organization, roleBinding },
+      rival.token,
+    )
+    await platform.revokeIn(rival.identity, owner.organization)
+    const change = { identity: { uid, claimMatch: { subject: 'rotated' } } }
+    assert.equal(((await succeed(updateIdentity, change)).claimMatch as JsonObject).subject, 'rotated')
+    assert.equal((await succeed(listRoleBindings, { identity: uid })).totalCount, '0')
+    assert.deepEqual(await succeed(deleteIdentity, { uid }), {})
+    assert.equal((await fail(getRoleBinding, { uid: elsewhere.uid as string }, rival.token)).code, 5)
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  },
+
+  async 'what an identity holds elsewhere is told to nobody who may not see it'(stage) {
+    const { platform, owner, fail } = stage
+    const uid = await make(stage, createIdentity, {
+      parent: owner.organization,
+      identity: { name: 'robot', claimMatch },
+    })
+    await platform.bind(uid, 'owner', owner.organization)
+    const rival = await platform.found('rival')
+    await platform.bind(uid, 'owner', rival.organization)
+    const updater = await platform.addRole(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+    const change = { identity: { uid, claimMatch: { subject: 'mine' } } }
+    const error = await fail(updateIdentity, change, updater.token)
+    assert.equal(error.code, 7)
+    assert.ok(!JSON.stringify(error).includes(rival.organization))
+  },
+
+  async 'what an identity holds elsewhere is not for those who rule a team alone'(stage) {
+    const { platform, owner, fail, succeed } = stage
+    const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
+    const uid = await make(stage, createIdentity, { parent: team, identity: { name: 'robot', claimMatch } })
+    const updater = await platform.addRole(team, ['CAP_IAM_IDENTITY_UPDATE'])
+    const change = { identity: { uid, claimMatch: { subject: 'mine' } } }
+    await succeed(updateIdentity, change, updater.token)
+    const rival = await platform.found('rival')
+    await platform.bind(uid, 'owner', rival.organization)
+    const back = { identity: { uid, claimMatch: { subject: 'back' } } }
+    const error = await fail(updateIdentity, back, updater.token)
+    assert.equal(error.code, 7)
+    assert.ok(!JSON.stringify(error).includes(rival.organization))
+    await succeed(updateIdentity, back)
+  },
+
+  async 'a client secret does not follow a provider to another issuer'(stage) {
+    const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush' }
+    const uid = await make(stage, createIdentityProvider, {
+      parent: stage.owner.organization,
+      identityProvider: { name: 'sso', defaultRole: viewer, oidc },
+    })
+    const lead = (more: JsonObject) => ({
+      identityProvider: { uid, oidc: { issuer: 'https://evil.test', ...more } },
+    })
+    assert.deepEqual(violations(await stage.fail(updateIdentityProvider, lead({}))), ['oidc.clientSecret'])
+    await stage.succeed(updateIdentityProvider, lead({ clientSecret: 'another' }))
+  },
+
+  async 'broken keys are refused, whatever they hold'({ fail, owner }) {
+    const curve = { kty: 'EC', crv: { toString: 1 }, x: 'AA', y: 'AA' }
+    const huge = { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(9000, 255).toString('base64url') }
+    const odd = [
+      { keys: [curve] },
+      { keys: [null] },
+      { keys: [[]] },
+      { keys: [huge] },
+      { keys: {} },
+      [],
+      1,
+      null,
+    ]
+    for (const keys of odd) {
+      const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: JSON.stringify(keys) }
+      const request = { parent: owner.organization, identity: { name: 'odd', staticKeys } }
+      assert.deepEqual(violations(await fail(createIdentity, request)), ['staticKeys.issuerKeys'])
+    }
+  },
+
+  async 'complaints are few and short, so that they fit into any answer'({ fail, owner, succeed }) {
+    const long = (at: number) => `${at}${'é'.repeat(1000)}`
+    const claimPatterns = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [long(at), '(']))
+    const identity = { name: 'long', claimMatch: { ...claimMatch, claimPatterns } }
+    const error = await fail(createIdentity, { parent: owner.organization, identity })
+    assert.ok(JSON.stringify(error).length < 16_000)
+    const serviceBindings = { [long(0)]: 'nobody' }
+    const association = { name: 'long', chainguard: { serviceBindings } }
+    const other = await fail(createAccountAssociation, {
+      parent: owner.organization,
+      accountAssociation: association,
+    })
+    assert.ok(JSON.stringify(other).length < 4000)
+    await succeed(listGroups, {})
+  },
+
+  async 'keys that JavaScript knows by themselves are keys like any other'(stage) {
+    const claims = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}')
+    const identity = { name: 'odd', claimMatch: { ...claimMatch, claims } }
+    const uid = await make(stage, createIdentity, { parent: stage.owner.organization, identity })
+    const { claimMatch: kept } = (await stage.succeed(getIdentity, { uid })) as { claimMatch: JsonObject }
+    assert.deepEqual(Object.entries(kept.claims as JsonObject), Object.entries(claims))
+  },
+})
+
+onEachStore('races in IAM', (engine) => {
+  let platform: Platform
+  let doors: Door[]
+  before(async () => {
+    platform = await startPlatform(engine)
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  test('a request for access to an organization that goes meanwhile finds none', async () => {
+    const [rest, grpc] = doors as [Door, Door]
+    for (let round = 0; round < 15; round++) {
+      const domain = `${engine}${round}.example.com`
+      const founder = await platform.addUser(`founder@${domain}`)
+      const { body } = await rest.call(createGroup, { group: { name: domain } }, founder.token)
+      const uid = body?.uid as string
+      await verifyOrganization(platform.store, uid, { isVerified: true, now: Date.now() })
+      const guest = await platform.addUser(`guest@${domain}`)
+      const [deleted, asked] = await Promise.all([
+        rest.call(deleteGroup, { uid }, founder.token),
+        grpc.call(requestGroupAccess, { groupUid: uid }, guest.token),
+      ])
+      const codes = [deleted.error?.code ?? 0, asked.error?.code ?? 0]
+      assert.ok(['0,5', '9,0'].includes(codes.join()), `${codes}: ${asked.error?.message}`)
+    }
+  })
+
+  // The embedded engine has one writer, which does one thing after the other.
+  const testWriters = engine === 'postgres' ? test : () => {}
+  testWriters('whoever loses a capability while they use it has used it before', async () => {
+    const [rest] = doors as [Door]
+    const { organization, token } = platform.owner
+    const maker = await platform.addRole(organization, ['CAP_IAM_ROLES_CREATE', 'CAP_IAM_GROUPS_LIST'])
+    const lock = new pg.Client({ connectionString: platform.config.databaseUrl })
+    await lock.connect()
+    try {
+      await lock.query('begin')
+      // Writers change the tally last, so this one stops with all its own locks in hand.
+      await lock.query('lock table tally in exclusive mode')
+      const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+      const making = rest.call(createRole, { parent: organization, role }, maker.token)
+      await pause(200)
+      const narrow = { role: { uid: maker.role, capabilities: ['CAP_IAM_ROLES_CREATE'] } }
+      let isNarrowed = false
+      const narrowing = rest.call(updateRole, narrow, token).then((answer) => {
+        isNarrowed = true
+        return answer
+      })
+      await pause(200)
+      assert.equal(isNarrowed, false, 'the role is not narrowed under the hands of its holder')
+      await lock.query('commit')
+      assert.ok((await making).body)
+      assert.ok((await narrowing).body)
+      const again = { parent: organization, role: { ...role, name: 'again' } }
+      assert.equal((await rest.call(createRole, again, maker.token)).error?.code, 7)
+    } finally {
+      await lock.end()
+    }
+  })
+})

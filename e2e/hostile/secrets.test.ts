@@ -1,0 +1,160 @@
+// What callers hand in as a secret, or are handed once, is found in no answer, error, log line or figure, and
+// nowhere in the store.
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { fromBinary, fromJson, toBinary } from '@bufbuild/protobuf'
+import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import {
+  GroupInviteSchema,
+  GroupInvitesService,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { logTo } from '../../server/log.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+
+const { createIdentityProvider, updateIdentityProvider, getIdentityProvider, listIdentityProviders } =
+  IdentityProvidersService.method
+const { createGroupInvite, getGroupInvite, listGroupInvites, updateGroupInvite } = GroupInvitesService.method
+
+const secret = 'correct-horse-battery-staple'
+const roleUid = builtInRole('viewer').uid
+
+onEachStore('secrets', (engine) => {
+  let platform: Platform
+  let client: Client
+  /** Everything that anybody could see, as it came over the wire. */
+  const seen: string[] = []
+  before(async () => {
+    const sink = new Writable({
+      write(chunk, _, done) {
+        seen.push(String(chunk))
+        done()
+      },
+    })
+    platform = await startPlatform(engine, [], {}, logTo(sink, 'trace'))
+    client = new Client(new URL(platform.url).host, credentials.createInsecure())
+  })
+  after(async () => {
+    client.close()
+    await platform.stop()
+  })
+
+  async function overRest(verb: string, path: string, body?: unknown): Promise<JsonObject> {
+    const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
+    const text = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const answer = await fetch(`${platform.url}/iam/v2beta1/${path}`, { method: verb, headers, ...text })
+    const words = await answer.text()
+    seen.push(words, JSON.stringify([...answer.headers]))
+    return words === '' ? {} : JSON.parse(words)
+  }
+
+  /** The bytes as they are, not what a reader who knows the contract makes of them. */
+  function overGrpc(method: DescMethod, request: JsonObject): Promise<Buffer> {
+    const metadata = new Metadata()
+    metadata.set('authorization', `Bearer ${platform.owner.token}`)
+    const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, request)))
+    const asIs = (value: Buffer) => value
+    return new Promise((resolve) => {
+      const path = `/${method.parent.typeName}/${method.name}`
+      client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply = Buffer.alloc(0)) => {
+        const words = error ? `${error.details} ${JSON.stringify(error.metadata.getMap())}` : ''
+        seen.push(words, reply.toString('latin1'))
+        resolve(reply)
+      })
+    })
+  }
+
+  async function assertUnseen(...hidden: string[]): Promise<void> {
+    seen.push(await (await fetch(`${platform.url}/metrics`)).text())
+    for (const kind of talliedKinds) {
+      const rows = await platform.store.query(sql`select * from ${raw(kind)}`)
+      for (const value of rows.flat()) {
+        seen.push(value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))
+      }
+    }
+    assert.ok(seen.length > 50, 'something was seen at all')
+    for (const word of hidden) {
+      for (const form of [word, Buffer.from(word).toString('base64'), Buffer.from(word).toString('hex')]) {
+        assert.equal(
+          seen.find((text) => text.includes(form)),
+          undefined,
+        )
+      }
+    }
+  }
+
+  test('the client secret of a provider', async () => {
+    const parent = platform.owner.organization
+    const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: secret }
+    const identityProvider = { name: 'sso', defaultRole: roleUid, oidc }
+    const { uid } = (await overRest('POST', `identityProviders/${parent}`, identityProvider)) as {
+      uid: string
+    }
+    assert.ok(uid)
+    await overGrpc(createIdentityProvider, { parent, identityProvider })
+    await overRest('PATCH', `identityProviders/${uid}`, { oidc: { clientSecret: secret } })
+    await overGrpc(updateIdentityProvider, { identityProvider: { uid, oidc: { clientSecret: secret } } })
+    // What is wrong with it, or around it, is told without it.
+    const bad: unknown[] = [
+      { ...identityProvider, oidc: { ...oidc, clientSecret: [secret] } },
+      { ...identityProvider, oidc: { ...oidc, clientSecret: { value: secret } } },
+      { ...identityProvider, oidc: { ...oidc, clientSecret: secret.repeat(1000) } },
+      { ...identityProvider, oidc: { ...oidc, clientSecret: `${secret}\u0000` } },
+      { ...identityProvider, oidc: { ...oidc, issuer: 'nowhere' } },
+      { ...identityProvider, name: 'NOT A NAME', oidc },
+      JSON.stringify({ ...identityProvider, oidc }).slice(0, -1),
+    ]
+    for (const body of bad) {
+      const { code } = await overRest('POST', `identityProviders/${parent}`, body)
+      assert.equal(code, 3)
+    }
+    const long = { ...oidc, clientSecret: secret.repeat(1000) }
+    await overGrpc(createIdentityProvider, { parent, identityProvider: { ...identityProvider, oidc: long } })
+    await overRest('GET', `identityProviders/${uid}`)
+    await overRest('GET', 'identityProviders')
+    await overGrpc(getIdentityProvider, { uid })
+    await overGrpc(listIdentityProviders, {})
+    await overRest('GET', `identityProviders/${uid}?clientSecret=no`)
+    const sealed = await platform.store.query(sql`select client_secret from identity_providers`)
+    assert.ok(sealed.every(([text]) => String(text).length > 20))
+    await assertUnseen(secret)
+    // Nor does what is kept in its place come out.
+    const answers = [
+      await overGrpc(listIdentityProviders, {}),
+      JSON.stringify(await overRest('GET', 'identityProviders')),
+    ]
+    for (const [text] of sealed) for (const answer of answers) assert.ok(!answer.includes(String(text)))
+  })
+
+  test('the code of an invite, once it was told', async () => {
+    const parent = platform.owner.organization
+    const groupInvite = { roleUid, ttl: '3600s' }
+    const made = (await overRest('POST', `groupInvites/${parent}`, groupInvite)) as {
+      uid: string
+      code: string
+    }
+    const told = await overGrpc(createGroupInvite, { parent, groupInvite })
+    const { code = '' } = fromBinary(GroupInviteSchema, told)
+    assert.ok(made.code !== '' && code !== '' && made.code !== code)
+    // The two answers that tell it.
+    for (const [at, text] of seen.entries()) {
+      if (text.includes(made.code) || text.includes(code)) seen.splice(at, 1, '')
+    }
+    const { uid } = made
+    await overRest('GET', `groupInvites/${uid}`)
+    await overRest('GET', 'groupInvites')
+    await overRest('PATCH', `groupInvites/${uid}`, { email: 'guest@example.com', code: made.code })
+    await overRest('PATCH', `groupInvites/${uid}`, { ttl: 'soon' })
+    await overGrpc(getGroupInvite, { uid })
+    await overGrpc(listGroupInvites, {})
+    await overGrpc(updateGroupInvite, { groupInvite: { uid, singleUse: true } })
+    const secretOf = (text: string) => JSON.parse(Buffer.from(text, 'base64').toString()).sec as string
+    await assertUnseen(made.code, code, secretOf(made.code), secretOf(code))
+  })
+})

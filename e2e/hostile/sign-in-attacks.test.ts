@@ -1,0 +1,278 @@
+// Attacks on sign-in that somebody has tried.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { userUid } from '@stemma/server/aip/uid.ts'
+import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { peopleOf } from '@stemma/server/authentication.ts'
+import { verifyOrganization } from '@stemma/server/commands/verify.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { sql } from '@stemma/server/store/sql.ts'
+import type { Person, Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import * as oidc from 'openid-client'
+import { clientId, clientSecret } from '../sign-in/organization-provider.ts'
+import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import type { SilentProvider } from '../sign-in/silent-provider.ts'
+import { startSilentProvider } from '../sign-in/silent-provider.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+
+const ada = 'ada@example.com'
+
+onEachStore('an attacker at sign-in', (engine) => {
+  let platform: Platform
+  let party: oidc.Configuration
+  let honest: SilentProvider
+  let evil: SilentProvider
+  let victims: Person
+  let attackers: Person
+  let honestUid: string
+  let evilUid: string
+  before(async () => {
+    platform = await startSignIn(engine)
+    party = await relyingParty(platform.url)
+    honest = await startSilentProvider('victim')
+    evil = await startSilentProvider('whoever')
+    victims = await platform.found('acme.example')
+    attackers = await platform.found('evil')
+    await verifyOrganization(platform.store, victims.organization, { isVerified: true, now: Date.now() })
+    honestUid = await addProvider(victims, honest.issuer)
+    evilUid = await addProvider(attackers, evil.issuer)
+  })
+  after(async () => {
+    await platform.stop()
+    honest.close()
+    evil.close()
+  })
+
+  async function call(method: string, path: string, token: string, body?: JsonObject): Promise<JsonObject> {
+    const answer = await fetch(platform.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    assert.equal(answer.status, 200, text)
+    return text === '' ? {} : JSON.parse(text)
+  }
+
+  async function addProvider({ organization, token }: Person, issuer: string): Promise<string> {
+    const provider = await call('POST', `/iam/v2beta1/identityProviders/${organization}`, token, {
+      name: 'sso',
+      defaultRole: builtInRole('viewer').uid,
+      oidc: { issuer, clientId, clientSecret, pkceEnabled: true },
+    })
+    return String(provider.uid)
+  }
+
+  const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
+  const rolesOf = (identity: string) =>
+    platform.store.query(sql`select uid from role_bindings where identity = ${identity}`)
+
+  describe('cannot, with a link,', () => {
+    test('have a token of whoever is signed in at their provider', async () => {
+      const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
+      const query = new URLSearchParams({ headless_code: code, idp_id: honestUid })
+      const page = await newVisitor().open(`/oauth?${query}`)
+      assert.equal(page.title, 'Sign in with acme.example')
+      assert.match(page.text, /on another machine asks to be signed in as you/)
+      assert.equal((await fetch(`${platform.url}/sts/headless_sessions?code=${code}`)).status, 404)
+    })
+
+    test('sign somebody in as somebody else, or send them elsewhere', async () => {
+      const visitor = newVisitor()
+      const page = await visitor.open((await begin(party, { idp_id: evilUid })).url)
+      assert.equal(page.title, 'Sign in with evil')
+      assert.match(page.text, /Nobody has verified who this organization is/)
+    })
+
+    test('have an invite accepted that the person does not know of', async () => {
+      await addAccount(platform, ada)
+      const { visitor } = await signIn(platform, ada)
+      const page = await visitor.open((await begin(party, { invite: 'some code' })).url)
+      assert.match(page.text, /This also accepts an invite/)
+    })
+  })
+
+  test('cannot have the code of an honest provider sent to their own', async () => {
+    // They begin a sign-in at the honest provider and keep its address, with their own nonce and challenge.
+    const attacker = new Visitor(platform.url)
+    const begun = await begin(party, { idp_id: honestUid })
+    const kept = new URL((await attacker.submitTo(await attacker.open(begun.url), '/organization')).url)
+    // The victim signs in by the attackers' provider, which sends them on to the honest one.
+    evil.divert((query) => {
+      const onward = new URL(kept)
+      onward.searchParams.set('state', query.get('state') ?? '')
+      return onward.href
+    })
+    const victim = newVisitor()
+    const page = await victim.open((await begin(party, { idp_id: evilUid })).url)
+    const end = await victim.submitTo(page, '/organization')
+    assert.equal(end.status, 401)
+    assert.deepEqual(evil.redeemed, [])
+    evil.divert(undefined)
+  })
+
+  test('cannot have a code by putting their provider in the place of another meanwhile', async () => {
+    const uid = await addProvider(attackers, honest.issuer)
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party, { idp_id: uid })).url)
+    const back = await new Visitor(honest.issuer).open(await visitor.leave(page, '/organization'))
+    await call('PATCH', `/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
+      oidc: { issuer: evil.issuer, clientSecret },
+    })
+    const end = await visitor.open(back.url)
+    assert.equal(end.status, 401)
+    assert.deepEqual(evil.redeemed, [])
+  })
+
+  describe('who knows the password', () => {
+    const reset = async (identity: string) => {
+      const hash = await hashPassword('an entirely new password')
+      await platform.store.write(() => setPassword(identity, hash, Date.now()))
+    }
+
+    test('cannot keep a sign-in in store for after it was changed', async () => {
+      const identity = await addAccount(platform, 'bob@example.com')
+      const visitor = new Visitor(platform.url)
+      const begun = await begin(party)
+      const page = await visitor.open(begun.url)
+      const onward = await visitor.leave(page, page.forms[0]?.action ?? '', {
+        email: 'bob@example.com',
+        password,
+      })
+      assert.match(onward, /\/oauth\/authorize\//)
+      await reset(identity)
+      const end = await visitor.open(onward)
+      assert.equal(end.status, 400)
+    })
+
+    test('cannot carry a session over the change by being quick', async () => {
+      const identity = await addAccount(platform, 'cyd@example.com')
+      const { visitor, tokens } = await signIn(platform, 'cyd@example.com')
+      let isOver = false
+      const busy = Array.from({ length: 8 }, async () => {
+        while (!isOver) await visitor.open((await begin(party)).url).catch(() => undefined)
+      })
+      await reset(identity)
+      isOver = true
+      await Promise.all(busy)
+      assert.equal((await visitor.open((await begin(party)).url)).title, 'Sign in')
+      await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
+    })
+
+    test('cannot carry a chain of refresh tokens over it either', async () => {
+      const identity = await addAccount(platform, 'dan@example.com')
+      const visitor = new Visitor(platform.url)
+      const redirect = 'http://localhost:8085/callback?token=true'
+      const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
+      const page = await visitor.open(`/oauth?${query}`)
+      const end = await visitor.submit(page, { email: 'dan@example.com', password })
+      let refresh = new URL(end.url).searchParams.get('refresh_token') ?? ''
+      let [isOver, isRefused] = [false, false]
+      const use = async () => {
+        const answer = await fetch(`${platform.url}/sts/exchange_refresh_token`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${refresh}` },
+        })
+        if (answer.status !== 200) return false
+        refresh = ((await answer.json()) as { refreshToken: { token: string } }).refreshToken.token
+        return true
+      }
+      const chain = (async () => {
+        while (!isOver && !isRefused) isRefused = !(await use())
+      })()
+      await reset(identity)
+      isOver = true
+      await chain
+      assert.equal(await use(), false)
+    })
+  })
+
+  test('who was deprived of a role does not get it back by deleting themselves, or by another provider', async () => {
+    const uid = userUid(honest.issuer, 'victim')
+    const pass = async (idp_id: string) => {
+      const visitor = newVisitor()
+      const begun = await begin(party, { idp_id })
+      const end = await visitor.submitTo(await visitor.open(begun.url), '/organization')
+      return redeem(party, begun, end)
+    }
+    const { access_token: token } = await pass(honestUid)
+    assert.equal((await rolesOf(uid)).length, 1)
+    await platform.revoke(uid)
+    await call('DELETE', `/auth/v1/delete/${uid}`, token)
+    await pass(honestUid)
+    assert.deepEqual(await rolesOf(uid), [])
+    await pass(await addProvider(victims, honest.issuer))
+    assert.deepEqual(await rolesOf(uid), [])
+  })
+
+  test('learns of nobody with an invite that is none', async () => {
+    await addAccount(platform, 'eve@example.com')
+    const answers = await Promise.all(
+      ['eve@example.com', 'free@example.com'].map(async (email) => {
+        const visitor = new Visitor(platform.url)
+        const page = await visitor.open((await begin(party, { invite: 'no code at all' })).url)
+        const { status, alert } = await visitor.submitTo(page, '/account', { email, password })
+        return { status, alert }
+      }),
+    )
+    assert.deepEqual(answers[0], answers[1])
+  })
+
+  test('cannot redeem the code of somebody else in a sign-in of their own', async () => {
+    const redirect = 'http://localhost:8085/callback?token=true'
+    const address = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
+    const codeOf = async (visitor: Visitor) => {
+      const page = await visitor.open(address)
+      const onward = await visitor.leave(page, page.forms[0]?.action ?? '', { email: ada, password })
+      return new URL(await visitor.step(onward)).searchParams
+    }
+    const victim = await codeOf(new Visitor(platform.url))
+    const attacker = new Visitor(platform.url)
+    const own = await codeOf(attacker)
+    own.set('code', victim.get('code') ?? '')
+    const end = await attacker.open(`/oauth/finish?${own}`)
+    assert.ok(!end.url.includes('token=ey'), end.url)
+  })
+
+  test('who asks for another audience, or breaks names with strange characters, is refused in words', async () => {
+    const page = await new Visitor(platform.url).open(
+      (await begin(party, { resource: 'https://evil.example' })).url,
+    )
+    assert.match(page.url, /error=invalid_target/)
+    const visitor = new Visitor(platform.url)
+    const form = await visitor.open((await begin(party)).url)
+    assert.equal((await visitor.submit(form, { email: 'a\0b@example.com', password })).status, 401)
+    assert.equal((await fetch(`${platform.url}/orgcheck?name=%00`)).status, 400)
+    const named = await visitor.open((await begin(party, { idp_id: 'a\0b' })).url)
+    assert.equal(named.status, 400)
+  })
+
+  test('an address that the operator vouches for stays its owner’s, wherever the server is reached', async () => {
+    const identity = await addAccount(platform, 'fay@example.com')
+    const again = await platform.store.write(() =>
+      vouchFor(peopleOf(Date.now), 'https://elsewhere.example', 'fay@example.com', Date.now()),
+    )
+    assert.equal(again, identity)
+  })
+})
+
+onEachStore('behind a proxy', (engine) => {
+  test('each client waits for itself, if the operator trusts the proxy', async () => {
+    const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    try {
+      const attempt = (address: string) =>
+        fetch(`${platform.url}/sts/exchange`, {
+          headers: { authorization: 'Bearer nonsense', 'x-forwarded-for': `203.0.113.9, ${address}` },
+        })
+      for (let count = 0; count < 300; count++) await (await attempt('198.51.100.1')).arrayBuffer()
+      assert.equal((await attempt('198.51.100.1')).status, 429)
+      assert.equal((await attempt('198.51.100.2')).status, 403)
+    } finally {
+      await platform.stop()
+    }
+  })
+})

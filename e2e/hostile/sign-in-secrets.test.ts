@@ -1,0 +1,98 @@
+// What people type and what they are handed at sign-in is in no log line, no figure, and nowhere in the store.
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import { logTo } from '@stemma/server/log.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { raw, sql } from '@stemma/server/store/sql.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore, startPlatform } from '@stemma/server/testing/platform.ts'
+import * as oidc from 'openid-client'
+import { addAccount, begin, freePort, password, redeem, relyingParty } from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+
+const ada = 'ada@example.com'
+const tables = ['accounts', 'sign_in_states', 'refresh_tokens', 'arrivals', 'identities', 'group_invites']
+
+onEachStore('sign-in keeps to itself', (engine) => {
+  let platform: Platform
+  const logged: string[] = []
+  before(async () => {
+    const sink = new Writable({
+      write(chunk, _, done) {
+        logged.push(String(chunk))
+        done()
+      },
+    })
+    const url = `http://127.0.0.1:${await freePort()}`
+    const args = ['--port', new URL(url).port, '--base-url', url]
+    platform = await startPlatform(engine, args, {}, logTo(sink, 'trace'))
+    await addAccount(platform, ada)
+  })
+  after(() => platform.stop())
+
+  async function assertUnseen(hidden: Record<string, string | undefined>): Promise<void> {
+    const seen = [...logged, await (await fetch(`${platform.url}/metrics`)).text()]
+    for (const table of tables) {
+      const rows = await platform.store.query(sql`select * from ${raw(table)}`)
+      for (const value of rows.flat())
+        seen.push(value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value))
+    }
+    assert.ok(
+      logged.some((line) => line.includes('signed in')),
+      'something was logged',
+    )
+    for (const [name, word = ''] of Object.entries(hidden)) {
+      assert.ok(word.length > 10, name)
+      for (const form of [word, Buffer.from(word).toString('base64'), encodeURIComponent(word)])
+        assert.equal(
+          seen.find((text) => text.includes(form)),
+          undefined,
+          name,
+        )
+    }
+  }
+
+  test('passwords, codes, cookies and tokens', async () => {
+    const party = await relyingParty(platform.url)
+    const visitor = new Visitor(platform.url)
+    const made = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ roleUid: builtInRole('viewer').uid, ttl: '600s' }),
+    })
+    const { code: invite } = (await made.json()) as { code: string }
+    const begun = await begin(party, { invite })
+    const page = await visitor.open(begun.url)
+    const wrong = 'a password that is wrong'
+    await visitor.submit(page, { email: ada, password: wrong })
+    const interaction = visitor.cookie('stemma_sign_in')
+    const end = await visitor.submit(page, { email: ada, password })
+    const code = new URL(end.url).searchParams.get('code') ?? ''
+    const tokens = await redeem(party, begun, end)
+    const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+    const device = await oidc.initiateDeviceAuthorization(party, { scope: 'openid' })
+    const redirect = 'http://localhost:8085/callback?token=true'
+    const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
+    const published = await visitor.submitTo(await visitor.open(`/oauth?${query}`), '/continue')
+    const { searchParams } = new URL(published.url)
+    const refresh = searchParams.get('refresh_token') ?? ''
+    await assertUnseen({
+      ...{ password, wrong, invite, code, interaction, verifier: begun.verifier },
+      session: visitor.cookie('stemma_session'),
+      access: tokens.access_token,
+      identity: tokens.id_token,
+      refresh: tokens.refresh_token,
+      next: next.refresh_token,
+      device: device.device_code,
+      published: searchParams.get('token') ?? '',
+      publishedRefresh: refresh,
+      publishedSecret: JSON.parse(Buffer.from(refresh, 'base64').toString()).secret,
+    })
+    const plain = device.user_code.replace('-', '')
+    for (const row of await platform.store.query(
+      sql`select user_code from sign_in_states where user_code is not null`,
+    ))
+      assert.ok(!String(row[0]).includes(plain))
+  })
+})

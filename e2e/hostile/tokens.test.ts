@@ -1,0 +1,227 @@
+// Credentials that are none, through both doors: always 401 or code 16, whatever else the call says.
+import assert from 'node:assert/strict'
+import type { JsonWebKey } from 'node:crypto'
+import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { JWTPayload } from 'jose'
+import { SignJWT } from 'jose'
+import { Code } from '../../server/aip/code.ts'
+import { sql } from '../../server/store/sql.ts'
+import { onEachStore } from '../../server/testing/platform.ts'
+import type { Siege } from './hostile.ts'
+import { assertRefused, assertRestRefused, layBesieged } from './hostile.ts'
+
+const groups = '/iam/v2beta1/groups'
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const now = () => Math.floor(Date.now() / 1000)
+
+onEachStore('hostile credentials', (engine) => {
+  let siege: Siege
+  before(async () => {
+    siege = await layBesieged(engine)
+  })
+  after(() => siege.stop())
+
+  const claims = (): JWTPayload => ({
+    iss: siege.platform.config.authUrl,
+    aud: siege.platform.config.baseUrl,
+    sub: siege.platform.owner.identity,
+    iat: now(),
+    nbf: now(),
+    exp: now() + 3600,
+    jti: randomUUID(),
+  })
+  const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: siege.platform.keys.signing().kid })
+
+  /** Signed with the key of the platform: only what is changed can make it wrong. */
+  const signed = (changes: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) => {
+    const payload = Object.entries({ ...claims(), ...changes }).filter(([, value]) => value !== undefined)
+    const head = Object.entries({ ...header(), ...headerChanges }).filter(([, value]) => value !== undefined)
+    return new SignJWT(Object.fromEntries(payload))
+      .setProtectedHeader(Object.fromEntries(head) as { alg: string })
+      .sign(siege.platform.keys.signing().privateKey, { crit: { b64: true, 'x-unknown': true } } as object)
+  }
+
+  async function assertRefusedEverywhere(authorization: string, what = authorization): Promise<void> {
+    const headers = { authorization }
+    // Nobody learns what is wrong with a body that was not theirs to send.
+    const answer = await siege.rest({ verb: 'POST', target: groups, headers, body: 'no JSON' })
+    assert.equal(answer.status, 401, `${what}: ${answer.body}`)
+    await assertUnknownEverywhere(authorization, what)
+  }
+
+  /** Whether an identity exists is read together with the data, and so after the request. */
+  async function assertUnknownEverywhere(authorization: string, what: string): Promise<void> {
+    const headers = { authorization }
+    const answers = [
+      await siege.rest({ target: groups, headers }),
+      await siege.rest({ target: `${groups}/${siege.group}`, headers }),
+      await siege.rest({ verb: 'DELETE', target: `${groups}/${siege.group}`, headers }),
+      await siege.rest({ verb: 'POST', target: groups, headers, body: '{"name":"x"}' }),
+    ]
+    for (const answer of answers) {
+      try {
+        assertRestRefused(answer, Code.UNAUTHENTICATED)
+        assert.match(
+          answer.headers.get('www-authenticate') ?? '',
+          /^Bearer realm="http:\/\/stemma\.test", error="invalid_token"(, error_description="[^"\\]+")?$/,
+        )
+      } catch (error) {
+        throw new Error(`${what}: ${answer.status} ${answer.body}`, { cause: error })
+      }
+    }
+    // What HTTP/2 itself refuses never gets as far as our door.
+    if (!/[^\x20-\x7e]/.test(authorization)) {
+      assertRefused(await siege.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
+    }
+  }
+
+  test('no credentials are asked for without a word of what was wrong', async () => {
+    const answer = await fetch(siege.platform.url + groups)
+    assert.equal(answer.status, 401)
+    assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="http://stemma.test"')
+    assert.match(await answer.text(), /^\{"code":16,/)
+  })
+
+  test('headers that hold no token', async () => {
+    const { token } = siege.platform.owner
+    for (const value of [
+      'Bearer',
+      'Bearer x',
+      'Bearer a.b.c',
+      'Bearer ...',
+      'Bearer a.b.c.d.e',
+      `Basic ${Buffer.from('user:password').toString('base64')}`,
+      `Token ${token}`,
+      token,
+      `Bearer ${token} ${token}`,
+      `Bearer ${token},Bearer ${token}`,
+      `Bearer "${token}"`,
+      `Bearer ${token}; charset=utf-8`,
+      `Bearer\t${token}`,
+      `Bearer=${token}`,
+      'Bearer é',
+      `Bearer ${'a'.repeat(7000)}`,
+      'null',
+      'undefined',
+      '{"Bearer":1}',
+    ])
+      await assertRefusedEverywhere(value)
+    await siege.assertUnchanged()
+  })
+
+  test('the scheme may be written in any case', async () => {
+    for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
+      const headers = { authorization: `${scheme} ${siege.platform.owner.token}` }
+      assert.equal((await siege.rest({ target: groups, headers })).status, 200)
+    }
+  })
+
+  test('tokens that were not signed by our key', async () => {
+    const head = header()
+    const payload = encode(claims())
+    const { kid, publicJwk } = siege.platform.keys.signing()
+    const ours = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
+    const pem = ours.export({ type: 'spki', format: 'pem' }).toString()
+    const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const byStranger = (text: string) =>
+      sign('sha256', Buffer.from(text), { key: stranger.privateKey, dsaEncoding: 'ieee-p1363' })
+    const jwk = stranger.publicKey.export({ format: 'jwk' })
+    const [ownHead, ownPayload, ownSignature] = siege.platform.owner.token.split('.') as [
+      string,
+      string,
+      string,
+    ]
+    const strange = (changes: object) => {
+      const text = `${encode({ ...head, ...changes })}.${payload}`
+      return `${text}.${byStranger(text).toString('base64url')}`
+    }
+    const symmetric = (secret: string) => {
+      const text = `${encode({ ...head, alg: 'HS256' })}.${payload}`
+      return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
+    }
+    const tokens: Record<string, string> = {
+      'alg none': `${encode({ ...head, alg: 'none' })}.${payload}.`,
+      'alg None': `${encode({ ...head, alg: 'None' })}.${payload}.`,
+      'alg none with a signature': `${encode({ ...head, alg: 'none' })}.${payload}.${ownSignature}`,
+      'no signature': `${ownHead}.${ownPayload}.`,
+      'a signature of zeros': `${ownHead}.${ownPayload}.${Buffer.alloc(64).toString('base64url')}`,
+      'HS256 with the public key as JSON': symmetric(JSON.stringify(publicJwk)),
+      'HS256 with the public key as PEM': symmetric(pem),
+      'HS256 with the key id': symmetric(kid),
+      'HS256 with nothing': symmetric(''),
+      'a key of their own': strange({}),
+      'a key of their own in the header': strange({ jwk }),
+      'a key of their own at an address': strange({
+        jku: 'http://127.0.0.1:1/keys',
+        x5u: 'file:///etc/passwd',
+      }),
+      'another algorithm': strange({ alg: 'RS256' }),
+      'an unknown key id': strange({ kid: 'unknown' }),
+      'no key id': strange({ kid: undefined }),
+      'a key id with a path': strange({ kid: '../../../../etc/passwd' }),
+      'a key id with SQL': strange({ kid: "' or '1'='1" }),
+      'a key id with NUL': strange({ kid: '\0' }),
+      'a key id that is no text': strange({ kid: { $ne: 1 } }),
+      'a long key id': strange({ kid: 'k'.repeat(5000) }),
+      'another payload': `${ownHead}.${payload}.${ownSignature}`,
+      'another header': `${encode({ ...head, more: 1 })}.${ownPayload}.${ownSignature}`,
+      'a cut signature': siege.platform.owner.token.slice(0, -4),
+      'a longer signature': `${siege.platform.owner.token}AAAA`,
+      'a header that is no object': `${encode(['ES256'])}.${payload}.${ownSignature}`,
+      'a header that is no JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${ownSignature}`,
+    }
+    for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
+    await siege.assertUnchanged()
+  })
+
+  test('tokens of ours that say something wrong', async () => {
+    const { identity } = siege.platform.owner
+    const tokens = {
+      'wrong type': await signed({}, { typ: 'JWT' }),
+      'no type': await signed({}, { typ: undefined }),
+      'another audience': await signed({ aud: 'http://elsewhere.test' }),
+      'no audience': await signed({ aud: undefined }),
+      'another issuer': await signed({ iss: 'http://elsewhere.test' }),
+      'no issuer': await signed({ iss: undefined }),
+      'no expiry': await signed({ exp: undefined }),
+      'an expiry that is no number': await signed({ exp: 'never' }),
+      'no time of issue': await signed({ iat: undefined }),
+      'no subject': await signed({ sub: undefined }),
+      'a subject that is no uid': await signed({ sub: 'admin' }),
+      'a subject with SQL': await signed({ sub: `${identity}' or '1'='1` }),
+    }
+    const hour = 3600_000
+    const expired = await siege.platform.tokenOf(identity, Date.now() - 2 * hour)
+    const early = await siege.platform.tokenOf(identity, Date.now() + 2 * hour)
+    for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
+    for (const sub of ['a'.repeat(40), siege.platform.owner.organization, siege.group])
+      await assertUnknownEverywhere(`Bearer ${await signed({ sub })}`, `identity ${sub}`)
+    await assertRefusedEverywhere(`Bearer ${expired}`, 'expired')
+    await assertRefusedEverywhere(`Bearer ${early}`, 'from the future')
+    const headers = { authorization: `Bearer ${expired}` }
+    assert.match((await siege.rest({ target: groups, headers })).body, /expired/)
+    await siege.assertUnchanged()
+  })
+
+  test('a subject that is a list', async () => {
+    const token = await signed({ sub: [siege.platform.owner.identity] })
+    await assertRefusedEverywhere(`Bearer ${token}`, 'a subject that is a list')
+  })
+
+  test('a token outlives its identity by nothing', async () => {
+    const { platform } = siege
+    const gone = await platform.addIdentity(platform.owner.organization)
+    const headers = { authorization: `Bearer ${gone.token}` }
+    assert.equal((await siege.rest({ target: groups, headers })).status, 200)
+    await platform.store.write(function* () {
+      yield sql`delete from identities where uid = ${gone.identity}`
+    })
+    await assertUnknownEverywhere(`Bearer ${gone.token}`, 'deleted identity')
+  })
+
+  test('the right token still opens the door', async () => {
+    assert.equal((await siege.rest({ target: groups })).status, 200)
+    assert.equal(await siege.grpc('ListGroups', Buffer.of()), undefined)
+  })
+})

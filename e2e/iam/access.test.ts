@@ -1,0 +1,153 @@
+// The access matrix through both doors on both stores, and what no role gives.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Person, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { callers, matrix } from './access-matrix.ts'
+
+const { createGroup, getGroup, listGroups } = GroupsService.method
+
+/** How many results came: a list of v2 counts them, one of v1 shows them all, and so does a stream. */
+const countIn = ({ totalCount, items, documents }: JsonObject) =>
+  totalCount === undefined ? ((items ?? documents) as unknown[]).length : Number(totalCount)
+
+onEachStore('access', (engine) => {
+  let platform: Platform
+  let other: Person
+  let doors: Door[] = []
+  before(async () => {
+    platform = await startPlatform(engine)
+    other = await platform.found('other')
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  async function makeGroup(): Promise<string> {
+    const [door] = doors as [Door]
+    const request = { parent: platform.owner.organization, group: { name: 'here' } }
+    const { body } = await door.call(createGroup, request, platform.owner.token)
+    return body?.uid as string
+  }
+
+  describe('every method answers every sort of caller as the matrix says', () => {
+    for (const [name, row] of Object.entries(matrix)) {
+      test(name, async () => {
+        for (const door of doors) {
+          for (const [at, caller] of callers.entries()) {
+            const here = await makeGroup()
+            const { organization } = platform.owner
+            const bound = async (role: string) => (await platform.addIdentity(organization, role, here)).token
+            const tokens = [
+              undefined,
+              'x.y.z',
+              other.token,
+              await bound('viewer'),
+              await bound('editor'),
+              await bound('owner'),
+              platform.owner.token,
+            ]
+            const endpoint = platform.app.endpoints.find(({ method }) => method.name === name)
+            assert.ok(endpoint, `${name} is in the matrix but not served`)
+            const scene = { platform, organization, here, door, owner: platform.owner }
+            const answer = await door.call(endpoint.method.desc, await row.request(scene), tokens[at])
+            assert.equal(
+              answer.error?.code ?? 0,
+              row.codes[at],
+              `${door.name}: ${caller}: ${answer.error?.message}`,
+            )
+            if (row.visible && answer.body) assert.equal(countIn(answer.body), row.visible[at], caller)
+          }
+        }
+      })
+    }
+  })
+
+  test('whether a uid outside the scope exists cannot be told', async () => {
+    const there = await makeGroup()
+    for (const door of doors) {
+      const answers = [there, `${platform.owner.organization}/${'0'.repeat(16)}`].map(async (uid) => {
+        const { error } = await door.call(getGroup, { uid }, other.token)
+        return JSON.stringify(error).replaceAll(uid, 'uid')
+      })
+      const [existing, missing] = await Promise.all(answers)
+      assert.equal(existing, missing)
+      assert.match(existing ?? '', /"code":7/)
+    }
+  })
+
+  test('what is wrong with a request is told only to those who may make it', async () => {
+    const here = await makeGroup()
+    const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
+    for (const door of doors) {
+      const request = { parent: here, group: { name: 'NOT A NAME' } }
+      assert.equal((await door.call(createGroup, request, viewer.token)).error?.code, 7)
+      assert.equal((await door.call(createGroup, request, platform.owner.token)).error?.code, 3)
+    }
+  })
+
+  test('a revoked binding is felt by the next call', async () => {
+    const here = await makeGroup()
+    const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
+    for (const door of doors) assert.ok((await door.call(getGroup, { uid: here }, viewer.token)).body)
+    await platform.revoke(viewer.identity)
+    for (const door of doors) {
+      assert.equal((await door.call(getGroup, { uid: here }, viewer.token)).error?.code, 7)
+      assert.equal((await door.call(listGroups, {}, viewer.token)).body?.totalCount, '0')
+    }
+  })
+
+  test('a token does not outlive its identity', async () => {
+    const gone = await platform.addIdentity(platform.owner.organization, 'viewer')
+    for (const door of doors) assert.ok((await door.call(listGroups, {}, gone.token)).body)
+    await platform.revoke(gone.identity, true)
+    for (const door of doors) assert.equal((await door.call(listGroups, {}, gone.token)).error?.code, 16)
+  })
+
+  test('a token from before its identity was made is refused', async () => {
+    const { identity } = await platform.addIdentity(platform.owner.organization, 'viewer')
+    const early = await platform.tokenOf(identity, Date.now() - 5000)
+    for (const door of doors) assert.equal((await door.call(listGroups, {}, early)).error?.code, 16)
+  })
+
+  test('people found organizations, workloads do not', async () => {
+    const user = await platform.addIdentity('')
+    const workload = await platform.addIdentity(platform.owner.organization, 'owner')
+    for (const door of doors) {
+      const request = { group: { name: 'founded' } }
+      assert.ok((await door.call(createGroup, request, user.token)).body)
+      assert.ok((await door.call(createGroup, request, platform.owner.token)).body)
+      assert.equal((await door.call(createGroup, request, workload.token)).error?.code, 7)
+    }
+  })
+
+  test('capabilities of several bindings add up, and reach only what lies below', async () => {
+    const here = await makeGroup()
+    const caller = await platform.addIdentity(platform.owner.organization, 'registry.push', here)
+    for (const door of doors) {
+      const { body } = await door.call(createGroup, { parent: here, group: { name: 'a' } }, caller.token)
+      assert.ok(body, 'registry.push holds groups.create')
+      const above = { parent: platform.owner.organization, group: { name: 'a' } }
+      assert.equal((await door.call(createGroup, above, caller.token)).error?.code, 7)
+    }
+  })
+})
+
+onEachStore('organizations that only the operator makes', (engine) => {
+  test('nobody else can', async () => {
+    const platform = await startPlatform(engine, ['--org-creation', 'nobody'])
+    const door = restDoor(platform.url)
+    try {
+      const { error } = await door.call(createGroup, { group: { name: 'mine' } }, platform.owner.token)
+      assert.equal(error?.code, 7)
+    } finally {
+      await platform.stop()
+    }
+  })
+})

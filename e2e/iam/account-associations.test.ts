@@ -1,0 +1,121 @@
+// Account associations: one for each group, under the group's own uid.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const { getAccountAssociation, listAccountAssociations, createAccountAssociation } =
+  AccountAssociationsService.method
+const { updateAccountAssociation, deleteAccountAssociation, checkAccountAssociation } =
+  AccountAssociationsService.method
+const { createGroup, deleteGroup } = GroupsService.method
+
+const accounts = {
+  amazon: { account: '123456789012' },
+  google: { projectId: 'acme-prod', projectNumber: '42' },
+  azure: { tenantId: 'tenant', clientIds: { scanner: 'client' } },
+  github: { appInstallations: { '7': { installations: [{ installationId: '9', name: 'acme' }] } } },
+}
+
+const makeGroup = (stage: Stage, parent = stage.owner.organization) =>
+  make(stage, createGroup, { parent, group: { name: 'team' } })
+const associate = (stage: Stage, parent: string, more: JsonObject = accounts) =>
+  stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...more } })
+
+examples('account associations', {
+  async 'an association bears the uid of its group and keeps every kind of account'(stage) {
+    const group = await makeGroup(stage)
+    const services = { chainguard: { serviceBindings: { INGESTER: stage.owner.identity } } }
+    const association = await associate(stage, group, { ...accounts, ...services })
+    const { createTime, updateTime, ...rest } = association
+    assert.deepEqual(rest, { uid: group, name: 'accounts', description: '', ...accounts, ...services })
+    assert.equal(updateTime, createTime)
+    assert.deepEqual(await stage.succeed(getAccountAssociation, { uid: group }), association)
+  },
+
+  async 'a group has one, and must be there'({ fail, owner, ...stage }) {
+    const all = { fail, owner, ...stage }
+    const group = await makeGroup(all)
+    await associate(all, group)
+    const again = { parent: group, accountAssociation: { name: 'again' } }
+    assert.equal((await fail(createAccountAssociation, again)).code, 6)
+    const nowhere = { parent: `${owner.organization}/${'0'.repeat(16)}`, accountAssociation: { name: 'x' } }
+    assert.equal((await fail(createAccountAssociation, nowhere)).code, 5)
+  },
+
+  async 'lists find, order and count them as they do their groups'(stage) {
+    const { owner, succeed } = stage
+    const groups = [owner.organization, await makeGroup(stage), await makeGroup(stage)]
+    const inner = await makeGroup(stage, groups[1])
+    for (const group of [...groups, inner]) await associate(stage, group)
+    const uids = async (request: JsonObject) => {
+      const list = await succeed(listAccountAssociations, request)
+      const found = (list.accountAssociations as { uid: string }[]).map(({ uid }) => uid)
+      assert.equal(list.totalCount, String(found.length))
+      return found
+    }
+    const all = [...groups, inner].sort()
+    assert.deepEqual(await uids({}), all)
+    assert.deepEqual(await uids({ orderBy: 'group desc' }), all.toReversed())
+    assert.deepEqual(await uids({ uidp: { descendantsOf: owner.organization } }), all.slice(1))
+    assert.deepEqual(await uids({ uidp: { childrenOf: groups[1] as string } }), [inner])
+    assert.deepEqual(await uids({ uidp: { inRoot: true } }), [owner.organization])
+    const first = await succeed(listAccountAssociations, { pageSize: 3 })
+    const pageToken = first.nextPageToken as string
+    const rest = await succeed(listAccountAssociations, { pageSize: 3, pageToken })
+    assert.deepEqual([first.totalCount, (rest.accountAssociations as []).length], ['4', 1])
+  },
+
+  async 'accounts are checked one by one'(stage) {
+    const parent = await makeGroup(stage)
+    const refuse = async (more: JsonObject) =>
+      violations(
+        await stage.fail(createAccountAssociation, { parent, accountAssociation: { name: 'a', ...more } }),
+      )
+    assert.deepEqual(await refuse({ amazon: { account: '12' } }), ['amazon.account'])
+    assert.deepEqual(await refuse({ google: {} }), ['google.projectId', 'google.projectNumber'])
+    assert.deepEqual(await refuse({ azure: { tenantId: 't' } }), ['azure.clientIds'])
+    assert.deepEqual(await refuse({ chainguard: { serviceBindings: { INGESTER: 'me' } } }), [
+      'chainguard.serviceBindings[INGESTER]',
+    ])
+  },
+
+  async 'an update replaces one account and leaves the others'(stage) {
+    const uid = await makeGroup(stage)
+    await associate(stage, uid)
+    const changed = await stage.succeed(updateAccountAssociation, {
+      accountAssociation: { uid, amazon: { account: '999999999999' } },
+    })
+    assert.deepEqual(changed.amazon, { account: '999999999999' })
+    assert.deepEqual(changed.google, accounts.google)
+    const cleared = await stage.succeed(updateAccountAssociation, {
+      accountAssociation: { uid },
+      updateMask: 'google,github',
+    })
+    assert.deepEqual([cleared.google, cleared.github, cleared.azure], [undefined, undefined, accounts.azure])
+  },
+
+  async 'no account is ready where no cloud can be reached'(stage) {
+    const uid = await makeGroup(stage)
+    await associate(stage, uid, { amazon: accounts.amazon })
+    const check = (cloud: string) =>
+      stage.succeed(checkAccountAssociation, { uid, providerType: `ACCOUNT_PROVIDER_TYPE_${cloud}` })
+    const amazon = await check('AMAZON')
+    assert.deepEqual([amazon.status, amazon.reason], ['CHECK_STATUS_NOT_READY', 'CLOUD_NOT_REACHABLE'])
+    assert.match(amazon.message as string, /AWS/)
+    assert.equal((await check('AZURE')).reason, 'NOT_ASSOCIATED')
+    assert.deepEqual(violations(await stage.fail(checkAccountAssociation, { uid })), ['providerType'])
+  },
+
+  async 'a group is not deleted before its association, whose deletion succeeds twice'(stage) {
+    const uid = await makeGroup(stage)
+    await associate(stage, uid)
+    const error = await stage.fail(deleteGroup, { uid })
+    assert.match(error.message, /cannot delete group with child account associations/)
+    assert.deepEqual(await stage.succeed(deleteAccountAssociation, { uid }), {})
+    assert.deepEqual(await stage.succeed(deleteAccountAssociation, { uid }), {})
+    await stage.succeed(deleteGroup, { uid })
+  },
+})

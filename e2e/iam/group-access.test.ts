@@ -1,0 +1,107 @@
+// How people find their organization by their address, ask to be let in, and are.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { verifyOrganization } from '../../server/commands/verify.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, violations } from '../contract/examples.ts'
+
+const { lookupGroup, checkEligibility, requestGroupAccess, updateGroup, getGroup } = GroupsService.method
+const { listGroupAccessRequests, approveGroupAccessRequest, deleteGroupAccessRequest } =
+  GroupAccessRequestsService.method
+
+const viewer = builtInRole('viewer').uid
+
+/** A domain of its own for each run, since no two organizations may bear the same. */
+async function verified({ platform, owner, succeed }: Stage): Promise<string> {
+  const domain = `${randomBytes(8).toString('hex')}.example.com`
+  await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
+  await verifyOrganization(platform.store, owner.organization, { isVerified: true, now: Date.now() })
+  return domain
+}
+
+examples('access to organizations', {
+  async 'people of a verified domain find their organization'(stage) {
+    const { platform, owner, succeed, fail } = stage
+    const domain = await verified(stage)
+    const member = await platform.addUser(`member@${domain.toUpperCase()}`)
+    const { group } = (await succeed(lookupGroup, {}, member.token)) as { group: JsonObject }
+    assert.deepEqual([group.uid, group.verified], [owner.organization, true])
+    assert.deepEqual(await succeed(checkEligibility, {}, member.token), { eligible: true })
+    for (const email of [`member@sub.${domain}`, 'else@example.org']) {
+      const other = await platform.addUser(email)
+      assert.equal((await fail(lookupGroup, {}, other.token)).code, 5)
+      assert.deepEqual(await succeed(checkEligibility, {}, other.token), { eligible: false })
+    }
+  },
+
+  async 'an organization that only bears the name of a domain is not found'({
+    platform,
+    succeed,
+    fail,
+    owner,
+  }) {
+    const domain = `${randomBytes(8).toString('hex')}.example.com`
+    await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
+    const member = await platform.addUser(`member@${domain}`)
+    assert.equal((await fail(lookupGroup, {}, member.token)).code, 5)
+    const request = { groupUid: owner.organization }
+    assert.equal((await fail(requestGroupAccess, request, member.token)).code, 5)
+  },
+
+  async 'a request is made once, listed to the owners and approved by them'(stage) {
+    const { platform, owner, succeed, fail } = stage
+    const member = await platform.addUser(`member@${await verified(stage)}`)
+    const request = { groupUid: owner.organization }
+    assert.deepEqual(await succeed(requestGroupAccess, request, member.token), {})
+    assert.equal((await fail(requestGroupAccess, request, member.token)).code, 8)
+    const listed = await succeed(listGroupAccessRequests, {})
+    const [open] = listed.groupAccessRequests as { uid: string; identity: JsonObject }[]
+    assert.equal(listed.totalCount, '1')
+    assert.equal(open?.identity.uid, member.identity)
+    const uid = open?.uid ?? ''
+    assert.deepEqual(violations(await fail(approveGroupAccessRequest, { uid })), ['roleUid'])
+    const binding = await succeed(approveGroupAccessRequest, { uid, roleUid: viewer })
+    assert.equal((binding.identity as JsonObject).uid, member.identity)
+    assert.equal((await succeed(getGroup, { uid: owner.organization }, member.token)).uid, owner.organization)
+    assert.equal((await succeed(listGroupAccessRequests, {})).totalCount, '0')
+    assert.equal((await fail(approveGroupAccessRequest, { uid, roleUid: viewer })).code, 5)
+  },
+
+  async 'a request can be declined, and made again'(stage) {
+    const { platform, owner, succeed } = stage
+    const member = await platform.addUser(`member@${await verified(stage)}`)
+    const request = { groupUid: owner.organization }
+    await succeed(requestGroupAccess, request, member.token)
+    const listed = await succeed(listGroupAccessRequests, {})
+    const [{ uid } = { uid: '' }] = listed.groupAccessRequests as { uid: string }[]
+    for (let time = 0; time < 2; time++) await succeed(deleteGroupAccessRequest, { uid })
+    await succeed(requestGroupAccess, request, member.token)
+  },
+
+  async 'nobody approves with more than they hold'(stage) {
+    const { platform, owner, succeed, fail } = stage
+    const member = await platform.addUser(`member@${await verified(stage)}`)
+    await succeed(requestGroupAccess, { groupUid: owner.organization }, member.token)
+    const listed = await succeed(listGroupAccessRequests, {})
+    const [{ uid } = { uid: '' }] = listed.groupAccessRequests as { uid: string }[]
+    const doorkeeper = await platform.addRole(owner.organization, [
+      'CAP_IAM_GROUP_INVITES_CREATE',
+      'CAP_IAM_ROLE_BINDINGS_CREATE',
+    ])
+    const approve = (roleUid: string) => ({ uid, roleUid })
+    assert.equal((await fail(approveGroupAccessRequest, approve(viewer), doorkeeper.token)).code, 7)
+    await succeed(approveGroupAccessRequest, approve(doorkeeper.role), doorkeeper.token)
+  },
+
+  async 'the name of a verified organization is no longer its owner’s to change'(stage) {
+    await verified(stage)
+    const uid = stage.owner.organization
+    assert.equal((await stage.fail(updateGroup, { group: { uid, name: 'other.example.com' } })).code, 7)
+    const described = await stage.succeed(updateGroup, { group: { uid, description: 'ours' } })
+    assert.equal(described.description, 'ours')
+  },
+})

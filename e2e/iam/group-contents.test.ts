@@ -1,0 +1,99 @@
+// A group that holds anything is not deleted, and the answer names what it holds.
+import assert from 'node:assert/strict'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Stage } from '../contract/examples.ts'
+import { detail, examples, make } from '../contract/examples.ts'
+
+const { createGroup, deleteGroup } = GroupsService.method
+const viewer = builtInRole('viewer').uid
+
+type Content = [kind: string, create: DescMethod, remove: DescMethod, resource: (stage: Stage) => JsonObject]
+
+const contents: Content[] = [
+  ['groups', createGroup, deleteGroup, () => ({ group: { name: 'inner' } })],
+  [
+    'identities',
+    IdentitiesService.method.createIdentity,
+    IdentitiesService.method.deleteIdentity,
+    () => ({ identity: { name: 'robot', servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' } }),
+  ],
+  [
+    'roles',
+    RolesService.method.createRole,
+    RolesService.method.deleteRole,
+    () => ({ role: { name: 'own', capabilities: ['CAP_IAM_GROUPS_LIST'] } }),
+  ],
+  [
+    'role bindings',
+    RoleBindingsService.method.createRoleBinding,
+    RoleBindingsService.method.deleteRoleBinding,
+    ({ owner }) => ({ roleBinding: { identityUid: owner.identity, roleUid: viewer } }),
+  ],
+  [
+    'identity providers',
+    IdentityProvidersService.method.createIdentityProvider,
+    IdentityProvidersService.method.deleteIdentityProvider,
+    () => ({
+      identityProvider: {
+        name: 'sso',
+        defaultRole: viewer,
+        oidc: { issuer: 'https://sso.test', clientId: 'x', pkceEnabled: true },
+      },
+    }),
+  ],
+  [
+    'account associations',
+    AccountAssociationsService.method.createAccountAssociation,
+    AccountAssociationsService.method.deleteAccountAssociation,
+    () => ({ accountAssociation: { name: 'accounts' } }),
+  ],
+  [
+    'group invites',
+    GroupInvitesService.method.createGroupInvite,
+    GroupInvitesService.method.deleteGroupInvite,
+    () => ({ groupInvite: { roleUid: viewer, ttl: '60s' } }),
+  ],
+  [
+    'subscriptions',
+    SubscriptionsService.method.createSubscription,
+    SubscriptionsService.method.deleteSubscription,
+    () => ({ subscription: { sink: 'https://hooks.test' } }),
+  ],
+]
+
+examples('the contents of groups', {
+  async 'keep them from being deleted, one by one'(stage) {
+    for (const [kind, create, remove, resource] of contents) {
+      const uid = await make(stage, createGroup, {
+        parent: stage.owner.organization,
+        group: { name: 'team' },
+      })
+      const inside = await make(stage, create, { parent: uid, ...resource(stage) })
+      const error = await stage.fail(deleteGroup, { uid })
+      assert.equal(error.code, 9)
+      assert.deepEqual(detail(error, 'PreconditionFailure')?.violations, [
+        { type: 'RESOURCE_NOT_EMPTY', description: `cannot delete group with child ${kind}` },
+      ])
+      await stage.succeed(remove, { uid: inside })
+      assert.deepEqual(await stage.succeed(deleteGroup, { uid }), {})
+    }
+  },
+
+  async 'are all named'(stage) {
+    const uid = await make(stage, createGroup, { parent: stage.owner.organization, group: { name: 'team' } })
+    for (const [, create, , resource] of contents)
+      await make(stage, create, { parent: uid, ...resource(stage) })
+    const { message } = await stage.fail(deleteGroup, { uid })
+    const kinds = contents.map(([kind]) => kind).sort()
+    assert.equal(message, `Precondition failed: cannot delete group with child ${kinds.join(', ')}`)
+  },
+})

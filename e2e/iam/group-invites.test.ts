@@ -1,0 +1,181 @@
+// Invites: a code that is told once, and what becomes of it.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { StatusError } from '../../server/aip/errors.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Guest } from '../../server/resources/iam/group-invites/accept.ts'
+import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const { getGroupInvite, listGroupInvites, createGroupInvite, updateGroupInvite, deleteGroupInvite } =
+  GroupInvitesService.method
+const { getGroup } = GroupsService.method
+const { listRoleBindings } = RoleBindingsService.method
+const { createRole, deleteRole } = RolesService.method
+
+const roleUid = builtInRole('viewer').uid
+
+const invite = (stage: Stage, more: JsonObject = {}) =>
+  stage.succeed(createGroupInvite, {
+    parent: stage.owner.organization,
+    groupInvite: { roleUid, ttl: '3600s', ...more },
+  })
+
+/** As sign-in does it; answers the complaint where there is one. */
+async function accept({ platform }: Stage, code: string, guest: Guest, now = Date.now()): Promise<string> {
+  try {
+    await platform.store.write(() => acceptInvite({ now: () => now, random: randomBytes }, code, guest))
+    return 'accepted'
+  } catch (error) {
+    if (error instanceof StatusError) return error.message
+    throw error
+  }
+}
+
+const refused = /is no invite that can be accepted/
+
+examples('group invites', {
+  async 'the code is in the answer to the creation and nowhere else'(stage) {
+    const created = await invite(stage, { email: 'guest@example.com', singleUse: true })
+    const { code, ...rest } = created
+    const { uid, keyId, createTime, updateTime, expirationTime, role, ...known } = rest
+    assert.deepEqual(known, { roleUid, email: 'guest@example.com', singleUse: true })
+    const text = Buffer.from(code as string, 'base64').toString()
+    assert.ok(text.startsWith(`{"grp":"${stage.owner.organization}"`), 'clients look for grp first')
+    assert.match(keyId as string, /^[0-9a-f]{16}$/)
+    assert.equal(updateTime, createTime)
+    assert.equal(Date.parse(expirationTime as string), Date.parse(createTime as string) + 3_600_000)
+    const { name, capabilities } = role as { name: string; capabilities: string[] }
+    assert.equal(name, 'viewer')
+    assert.ok(capabilities.includes('CAP_IAM_GROUPS_LIST'))
+    assert.deepEqual(await stage.succeed(getGroupInvite, { uid: uid as string }), rest)
+    const listed = await stage.succeed(listGroupInvites, { keyId: keyId as string })
+    assert.deepEqual(listed.groupInvites, [rest])
+  },
+
+  async 'a role and a time to live are required'(stage) {
+    const refuse = async (groupInvite: JsonObject) =>
+      violations(await stage.fail(createGroupInvite, { parent: stage.owner.organization, groupInvite }))
+    assert.deepEqual(await refuse({ roleUid }), ['ttl'])
+    assert.deepEqual(await refuse({ ttl: '60s' }), ['roleUid'])
+    for (const ttl of ['0s', '-5s', '0.5s', '31536001s'])
+      assert.deepEqual(await refuse({ roleUid, ttl }), ['ttl'])
+    assert.deepEqual(await refuse({ roleUid, ttl: '60s', email: 'nobody' }), ['email'])
+    assert.deepEqual(await refuse({ roleUid: '0'.repeat(40), ttl: '60s' }), ['roleUid'])
+  },
+
+  async 'the newest comes first'(stage) {
+    const uids: unknown[] = []
+    for (let at = 0; at < 3; at++) {
+      uids.unshift((await invite(stage)).uid)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    const list = await stage.succeed(listGroupInvites, {})
+    assert.deepEqual(
+      (list.groupInvites as JsonObject[]).map(({ uid }) => uid),
+      uids,
+    )
+  },
+
+  async 'an update leaves the code and is checked as a creation is'(stage) {
+    const { platform, succeed, fail } = stage
+    const { uid, code, expirationTime } = (await invite(stage)) as { [key: string]: string }
+    const update = (change: JsonObject) => ({ groupInvite: { uid: uid ?? '', ...change } })
+    const longer = await succeed(updateGroupInvite, update({ ttl: '7200s', email: 'guest@example.com' }))
+    assert.ok((longer.expirationTime as string) > (expirationTime ?? ''))
+    assert.ok(!('code' in longer))
+    assert.equal((await succeed(updateGroupInvite, update({ singleUse: true }))).singleUse, true)
+    assert.deepEqual(violations(await fail(updateGroupInvite, update({ ttl: '-1s' }))), ['ttl'])
+    const editor = builtInRole('editor').uid
+    const changed = await succeed(updateGroupInvite, update({ roleUid: editor }))
+    assert.equal((changed.role as JsonObject).name, 'editor')
+    const guest = await platform.addIdentity('')
+    assert.equal(
+      await accept(stage, code ?? '', { identity: guest.identity, email: 'guest@example.com' }),
+      'accepted',
+    )
+  },
+
+  async 'nobody invites to more than they hold'({ succeed, fail, platform, owner }) {
+    const host = await platform.addRole(owner.organization, [
+      'CAP_IAM_GROUP_INVITES_CREATE',
+      'CAP_IAM_ROLE_BINDINGS_CREATE',
+    ])
+    const request = (role: string) => ({
+      parent: owner.organization,
+      groupInvite: { roleUid: role, ttl: '60s' },
+    })
+    assert.equal((await fail(createGroupInvite, request(roleUid), host.token)).code, 7)
+    const { uid } = (await succeed(createGroupInvite, request(host.role), host.token)) as { uid: string }
+    const widen = { groupInvite: { uid, roleUid } }
+    assert.equal((await fail(updateGroupInvite, widen, host.token)).code, 7)
+    await succeed(updateGroupInvite, widen)
+    // Nor is the invite of somebody stronger led to oneself.
+    const lead = { groupInvite: { uid, email: 'me@example.com' } }
+    assert.equal((await fail(updateGroupInvite, lead, host.token)).code, 7)
+  },
+
+  async 'whoever accepts gets the role, once, and accepting again is no fault'(stage) {
+    const { platform, succeed, owner } = stage
+    const { code } = (await invite(stage)) as { code: string }
+    const { identity, token } = await platform.addIdentity('')
+    for (let time = 0; time < 2; time++) {
+      assert.equal(await accept(stage, code, { identity, email: undefined }), 'accepted')
+    }
+    assert.equal((await succeed(getGroup, { uid: owner.organization }, token)).uid, owner.organization)
+    assert.equal((await succeed(listRoleBindings, { identity })).totalCount, '1')
+  },
+
+  async 'an invite for one use is used up, also when two accept at once'(stage) {
+    const { platform, succeed, owner } = stage
+    const { code, uid } = (await invite(stage, { singleUse: true })) as { code: string; uid: string }
+    const guests = await Promise.all([platform.addIdentity(''), platform.addIdentity('')])
+    const answers = await Promise.all(
+      guests.map(({ identity }) => accept(stage, code, { identity, email: undefined })),
+    )
+    assert.deepEqual(answers.map((answer) => answer === 'accepted').sort(), [false, true])
+    assert.match(answers.find((answer) => answer !== 'accepted') ?? '', refused)
+    assert.equal(
+      (await succeed(listRoleBindings, { group: owner.organization, role: roleUid })).totalCount,
+      '1',
+    )
+    assert.deepEqual(await succeed(deleteGroupInvite, { uid }), {})
+  },
+
+  async 'every code that does not work is answered alike'(stage) {
+    const { identity } = await stage.platform.addIdentity('')
+    const { code } = (await invite(stage, { email: 'guest@example.com' })) as { code: string }
+    const other = Buffer.from(code, 'base64')
+      .toString()
+      .replace(/"sec":"./, '"sec":"_')
+    const guest = { identity, email: 'guest@example.com' }
+    const answers = [
+      await accept(stage, code, { identity, email: undefined }),
+      await accept(stage, code, { identity, email: 'else@example.com' }),
+      await accept(stage, code, guest, Date.now() + 3_700_000),
+      await accept(stage, Buffer.from(other).toString('base64'), guest),
+      await accept(stage, 'no code', guest),
+      await accept(stage, '', guest),
+    ]
+    for (const answer of answers) assert.equal(answer, answers[0])
+    assert.match(answers[0] ?? '', refused)
+    assert.equal(await accept(stage, code, { identity, email: 'Guest@Example.com' }), 'accepted')
+  },
+
+  async 'an invite outlives its role, and then gives nothing'(stage) {
+    const { owner, succeed } = stage
+    const role = { name: 'short', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+    const short = await make(stage, createRole, { parent: owner.organization, role })
+    const { uid, code } = (await invite(stage, { roleUid: short })) as { uid: string; code: string }
+    await succeed(deleteRole, { uid: short })
+    assert.ok(!('role' in (await succeed(getGroupInvite, { uid }))))
+    const { identity } = await stage.platform.addIdentity('')
+    assert.match(await accept(stage, code, { identity, email: undefined }), /was deleted/)
+  },
+})

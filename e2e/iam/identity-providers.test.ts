@@ -1,0 +1,141 @@
+// Identity providers: how an organization's people sign in, with a secret that goes in and never comes out.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const { getIdentityProvider, listIdentityProviders, createIdentityProvider, updateIdentityProvider } =
+  IdentityProvidersService.method
+const { deleteIdentityProvider } = IdentityProvidersService.method
+const { createRole, deleteRole } = RolesService.method
+
+const defaultRole = builtInRole('viewer').uid
+const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush hush' }
+const shown = {
+  issuer: 'https://sso.test',
+  clientId: 'stemma',
+  additionalScopes: [],
+  groupsClaim: '',
+  correlationRule: 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID',
+  pkceEnabled: false,
+}
+
+const requestOf = ({ owner }: Stage, identityProvider: JsonObject) => ({
+  parent: owner.organization,
+  identityProvider: { name: 'sso', defaultRole, ...identityProvider },
+})
+
+const sealedOf = async ({ platform }: Stage, uid: string) => {
+  const [row] = await platform.store.query(
+    sql`select client_secret from identity_providers where uid = ${uid}`,
+  )
+  return row?.[0] as string
+}
+
+examples('identity providers', {
+  async 'a new provider is told without its secret, which is kept encrypted'(stage) {
+    const provider = await stage.succeed(createIdentityProvider, requestOf(stage, { oidc }))
+    const { uid, createTime, updateTime, ...rest } = provider
+    assert.deepEqual(rest, { name: 'sso', description: '', defaultRole, oidc: shown })
+    assert.equal(updateTime, createTime)
+    assert.deepEqual(await stage.succeed(getIdentityProvider, { uid: uid as string }), provider)
+    const { identityProviders } = await stage.succeed(listIdentityProviders, { name: 'sso' })
+    assert.deepEqual(identityProviders, [provider])
+    const sealed = await sealedOf(stage, uid as string)
+    const plain = stage.platform.secret.unwrap('identity provider', Buffer.from(sealed, 'base64url'))
+    assert.equal(plain.toString(), oidc.clientSecret)
+  },
+
+  async 'a provider needs a configuration, and a secret or PKCE'({ fail, succeed, ...stage }) {
+    const all = { fail, succeed, ...stage }
+    const { clientSecret: _, ...open } = oidc
+    const refuse = async (provider: JsonObject) =>
+      violations(await fail(createIdentityProvider, requestOf(all, provider)))
+    assert.deepEqual(await refuse({}), ['oidc'])
+    assert.deepEqual(await refuse({ oidc: open }), ['oidc.clientSecret'])
+    await succeed(createIdentityProvider, requestOf(all, { oidc: { ...open, pkceEnabled: true } }))
+    assert.deepEqual(await refuse({ oidc: { ...oidc, issuer: 'http://sso.test' } }), ['oidc.issuer'])
+    assert.deepEqual(await refuse({ oidc: { ...oidc, clientId: '' } }), ['oidc.clientId'])
+    assert.deepEqual(await refuse({ oidc: { ...oidc, additionalScopes: ['two words'] } }), [
+      'oidc.additionalScopes',
+    ])
+    assert.deepEqual(await refuse({ oidc, defaultRole: '0'.repeat(40) }), ['defaultRole'])
+  },
+
+  async 'a secret stays until another is given, or it is named to be cleared'(stage) {
+    const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
+    const before = await sealedOf(stage, uid)
+    const update = (change: JsonObject, updateMask?: string) =>
+      stage.call(updateIdentityProvider, {
+        identityProvider: { uid, ...change },
+        ...(updateMask ? { updateMask } : {}),
+      })
+    const { clientSecret: _, ...open } = oidc
+    await update({ description: 'new' })
+    await update({ oidc: { clientId: 'another' } })
+    await update({ oidc: open }, 'oidc')
+    await update({ name: 'sso', defaultRole, oidc: open }, '*')
+    assert.equal(await sealedOf(stage, uid), before)
+    const { error } = await update({ oidc: {} }, 'oidc.clientSecret')
+    assert.match(error?.message ?? '', /pkce/, 'nothing would be left to prove anything with')
+    await update({ oidc: { pkceEnabled: true } })
+    await update({ oidc: {} }, 'oidc.clientSecret')
+    assert.equal(await sealedOf(stage, uid), '')
+    await update({ oidc: { clientSecret: 'another' } })
+    assert.notEqual(await sealedOf(stage, uid), '')
+  },
+
+  async 'how people are told apart is chosen once'(stage) {
+    const { succeed, fail } = stage
+    const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
+    const rule = (correlationRule: string) => ({ identityProvider: { uid, oidc: { correlationRule } } })
+    const same = await succeed(updateIdentityProvider, rule('CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID'))
+    assert.deepEqual(same.oidc, shown)
+    const error = await fail(updateIdentityProvider, rule('CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID'))
+    assert.deepEqual(violations(error), ['oidc.correlationRule'])
+  },
+
+  async 'the default role gives no more than its giver holds'({ succeed, fail, platform, owner, ...stage }) {
+    const all = { succeed, fail, platform, owner, ...stage }
+    const admin = await platform.addRole(owner.organization, [
+      'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
+      'CAP_IAM_IDENTITY_PROVIDERS_UPDATE',
+      'CAP_IAM_ROLE_BINDINGS_CREATE',
+    ])
+    assert.equal((await fail(createIdentityProvider, requestOf(all, { oidc }), admin.token)).code, 7)
+    const own = requestOf(all, { oidc, defaultRole: admin.role })
+    const { uid } = (await succeed(createIdentityProvider, own, admin.token)) as { uid: string }
+    const widen = { identityProvider: { uid, defaultRole } }
+    assert.equal((await fail(updateIdentityProvider, widen, admin.token)).code, 7)
+    await succeed(updateIdentityProvider, widen)
+    // Nor is a provider with a strong role led to another issuer.
+    const lead = { identityProvider: { uid, oidc: { issuer: 'https://mine.test' } } }
+    assert.equal((await fail(updateIdentityProvider, lead, admin.token)).code, 7)
+  },
+
+  async 'both capabilities are needed'({ fail, platform, owner, ...stage }) {
+    const all = { fail, platform, owner, ...stage }
+    const half = await platform.addRole(owner.organization, ['CAP_IAM_IDENTITY_PROVIDERS_CREATE'])
+    const error = await fail(
+      createIdentityProvider,
+      requestOf(all, { oidc, defaultRole: half.role }),
+      half.token,
+    )
+    assert.match(error.message, /role_bindings\.create denied/)
+  },
+
+  async 'a role that is somebody’s default stays'(stage) {
+    const { owner, succeed, fail } = stage
+    const role = { name: 'default', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+    const roleUid = await make(stage, createRole, { parent: owner.organization, role })
+    const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc, defaultRole: roleUid }))
+    assert.equal((await fail(deleteRole, { uid: roleUid })).code, 9)
+    await succeed(deleteIdentityProvider, { uid })
+    assert.equal((await fail(deleteIdentityProvider, { uid })).code, 5)
+    await succeed(deleteRole, { uid: roleUid })
+  },
+})

@@ -1,0 +1,170 @@
+// Partial updates of what is nested, of one thing in place of another, and of maps and lists.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+import { jwks } from '../sign-in/key-sets.ts'
+
+const { createIdentity, updateIdentity, getIdentity } = IdentitiesService.method
+const { createIdentityProvider, updateIdentityProvider } = IdentityProvidersService.method
+const { createAccountAssociation, updateAccountAssociation } = AccountAssociationsService.method
+const { createRole, updateRole } = RolesService.method
+
+const claimMatch = {
+  issuer: 'https://issuer.test',
+  subject: 'robot',
+  audience: 'sts',
+  claims: { env: 'prod', team: 'a' },
+  claimPatterns: { ref: 'v.*' },
+}
+const awsIdentity = { awsAccount: '123456789012', arnPattern: 'arn:.*', userIdPattern: 'A.*' }
+const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: jwks }
+
+async function plant(stage: Stage): Promise<string> {
+  const identity = { name: 'robot', description: 'kept', claimMatch }
+  return make(stage, createIdentity, { parent: stage.owner.organization, identity })
+}
+
+const update = async (stage: Stage, uid: string, change: JsonObject, updateMask?: string) =>
+  stage.succeed(updateIdentity, { identity: { uid, ...change }, ...(updateMask ? { updateMask } : {}) })
+
+const ways = ['claimMatch', 'staticKeys', 'awsIdentity', 'servicePrincipal']
+const wayOf = (identity: JsonObject) => ways.filter((way) => way in identity)
+
+examples('updates of IAM resources', {
+  async 'a nested path changes that value and nothing beside it'(stage) {
+    const uid = await plant(stage)
+    const sent = { description: 'ignored', claimMatch: { subject: 'other', issuer: 'https://ignored.test' } }
+    const changed = await update(stage, uid, sent, 'claimMatch.subject')
+    assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
+    assert.equal(changed.description, 'kept')
+  },
+
+  async 'without a mask, what the body holds inside an object changes and the rest of it stays'(stage) {
+    const uid = await plant(stage)
+    const changed = await update(stage, uid, { claimMatch: { subject: 'other' } })
+    assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
+  },
+
+  async 'a mask that names the object replaces it whole'(stage) {
+    const uid = await plant(stage)
+    const only = { issuer: 'https://new.test', subjectPattern: 'r.*' }
+    const changed = await update(stage, uid, { claimMatch: only }, 'claimMatch')
+    assert.deepEqual(changed.claimMatch, only)
+  },
+
+  async 'one of two alternatives takes the place of the other'(stage) {
+    const uid = await plant(stage)
+    const { subject: _, ...rest } = claimMatch
+    const changed = await update(stage, uid, { claimMatch: { subjectPattern: 'r.*' } })
+    assert.deepEqual(changed.claimMatch, { ...rest, subjectPattern: 'r.*' })
+    const { audience: __, ...without } = changed.claimMatch as JsonObject
+    const cleared = await update(stage, uid, { claimMatch: {} }, 'claimMatch.audience')
+    assert.deepEqual(cleared.claimMatch, without)
+  },
+
+  async 'one way of being recognised takes the place of another'(stage) {
+    const uid = await plant(stage)
+    const steps: [string, JsonObject, string?][] = [
+      ['awsIdentity', { awsIdentity }],
+      ['servicePrincipal', { servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' }],
+      ['staticKeys', { staticKeys }, 'staticKeys'],
+      ['claimMatch', { claimMatch, awsIdentity: undefined as unknown as string }, 'claimMatch'],
+      ['awsIdentity', { name: 'robot', awsIdentity }, '*'],
+    ]
+    for (const [way, change, mask] of steps) {
+      const changed = await update(stage, uid, JSON.parse(JSON.stringify(change)), mask)
+      assert.deepEqual(wayOf(changed), [way])
+      assert.deepEqual(await stage.succeed(getIdentity, { uid }), changed)
+    }
+  },
+
+  async 'a way that would be left half said is refused, and the old one stays'(stage) {
+    const uid = await plant(stage)
+    const refuse = async (change: JsonObject, updateMask: string) =>
+      violations(await stage.fail(updateIdentity, { identity: { uid, ...change }, updateMask }))
+    assert.deepEqual(await refuse({}, 'claimMatch'), ['claimMatch'])
+    assert.deepEqual(await refuse({ claimMatch: {} }, 'claimMatch.issuer'), ['claimMatch.issuer'])
+    assert.deepEqual(await refuse({ claimMatch: { subjectPattern: '(' } }, 'claimMatch.subjectPattern'), [
+      'claimMatch.subjectPattern',
+    ])
+    assert.deepEqual(await refuse({ awsIdentity: { arn: 'x' } }, 'awsIdentity.arn'), [
+      'awsIdentity.awsAccount',
+    ])
+    assert.deepEqual((await stage.succeed(getIdentity, { uid })).claimMatch, claimMatch)
+  },
+
+  async 'maps are replaced whole, and cleared where they are named'(stage) {
+    const uid = await plant(stage)
+    const changed = await update(stage, uid, { claimMatch: { claims: { env: 'dev' } } })
+    assert.deepEqual((changed.claimMatch as JsonObject).claims, { env: 'dev' })
+    const cleared = await update(stage, uid, { claimMatch: {} }, 'claimMatch.claims,claimMatch.claimPatterns')
+    const { claims: _, claimPatterns: __, ...rest } = claimMatch
+    assert.deepEqual(cleared.claimMatch, rest)
+  },
+
+  async 'lists are replaced whole, and cleared where they may be empty'(stage) {
+    const parent = stage.owner.organization
+    const oidc = {
+      issuer: 'https://sso.test',
+      clientId: 'x',
+      pkceEnabled: true,
+      additionalScopes: ['a', 'b'],
+    }
+    const provider = { name: 'sso', defaultRole: builtInRole('viewer').uid, oidc }
+    const uid = await make(stage, createIdentityProvider, { parent, identityProvider: provider })
+    const scopes = async (additionalScopes: string[], updateMask: string) => {
+      const identityProvider = { uid, oidc: { additionalScopes } }
+      const changed = await stage.succeed(updateIdentityProvider, { identityProvider, updateMask })
+      return (changed.oidc as JsonObject).additionalScopes
+    }
+    assert.deepEqual(await scopes(['c'], 'oidc.additionalScopes'), ['c'])
+    assert.deepEqual(await scopes([], 'oidc.additionalScopes'), [])
+    const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
+    const roleUid = await make(stage, createRole, { parent, role })
+    const emptied = { role: { uid: roleUid }, updateMask: 'capabilities' }
+    assert.deepEqual(violations(await stage.fail(updateRole, emptied)), ['capabilities'])
+  },
+
+  async 'what the service sets is ignored wherever it is named'(stage) {
+    const uid = await plant(stage)
+    const before = await stage.succeed(getIdentity, { uid })
+    const own = {
+      lastSeenTime: '2001-01-01T00:00:00Z',
+      createTime: '2001-01-01T00:00:00Z',
+      email: 'a@b.test',
+    }
+    const mask = 'uid,lastSeenTime,createTime,updateTime,email,emailUnverified'
+    assert.deepEqual(await update(stage, uid, own, mask), before)
+    assert.deepEqual(await update(stage, uid, own), before)
+  },
+
+  async 'a whole replacement clears what it leaves out'(stage) {
+    const uid = await plant(stage)
+    const { subject, issuer } = claimMatch
+    const replaced = await update(stage, uid, { name: 'new', claimMatch: { subject, issuer } }, '*')
+    assert.deepEqual([replaced.name, replaced.description], ['new', ''])
+    assert.deepEqual(replaced.claimMatch, { subject, issuer })
+    const parent = stage.owner.organization
+    const association = { name: 'all', amazon: { account: '123456789012' } }
+    await stage.succeed(createAccountAssociation, { parent, accountAssociation: association })
+    const emptied = await stage.succeed(updateAccountAssociation, {
+      accountAssociation: { uid: parent, name: 'none' },
+      updateMask: '*',
+    })
+    assert.ok(!('amazon' in emptied))
+  },
+
+  async 'a mask that names nothing inside is refused'(stage) {
+    const uid = await plant(stage)
+    for (const updateMask of ['nothing', 'subject', 'name.first']) {
+      const error = await stage.fail(updateIdentity, { identity: { uid, claimMatch }, updateMask })
+      assert.deepEqual(violations(error), ['updateMask'])
+    }
+  },
+})

@@ -1,0 +1,305 @@
+// What callers see: every list and every Get of a random world, against the rules as the specification puts
+// them, worked out here by looking at each row in turn.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import fc from 'fast-check'
+import { nameOf } from '../../server/policy/capabilities.ts'
+import type { Answer, Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { Drawn, World } from './world.ts'
+import { anyPlan, buildWorld, clear, groupOf, isWithin, naming, nth, oneIn, pick, plant } from './world.ts'
+
+const ok = 0
+const notFound = 5
+const permissionDenied = 7
+
+type Kind = { list: DescMethod; get: DescMethod; stream?: DescMethod; uids(world: World): string[] }
+
+const uidsOf = (rows: { uid: string }[]) => rows.map(({ uid }) => uid)
+
+const kinds: Kind[] = [
+  {
+    list: GroupsService.method.listGroups,
+    get: GroupsService.method.getGroup,
+    uids: (world) => world.groups,
+  },
+  {
+    list: IdentitiesService.method.listIdentities,
+    get: IdentitiesService.method.getIdentity,
+    uids: ({ users, workloads }) => [...users, ...workloads],
+  },
+  {
+    list: RolesService.method.listRoles,
+    get: RolesService.method.getRole,
+    uids: ({ roles }) => uidsOf(roles),
+  },
+  {
+    list: RoleBindingsService.method.listRoleBindings,
+    get: RoleBindingsService.method.getRoleBinding,
+    uids: ({ bindings }) => uidsOf(bindings),
+  },
+  {
+    list: IdentityProvidersService.method.listIdentityProviders,
+    get: IdentityProvidersService.method.getIdentityProvider,
+    uids: ({ providers }) => uidsOf(providers),
+  },
+  {
+    list: AccountAssociationsService.method.listAccountAssociations,
+    get: AccountAssociationsService.method.getAccountAssociation,
+    uids: ({ associations }) => associations,
+  },
+  {
+    list: GroupInvitesService.method.listGroupInvites,
+    get: GroupInvitesService.method.getGroupInvite,
+    uids: ({ invites }) => uidsOf(invites),
+  },
+  {
+    list: GroupAccessRequestsService.method.listGroupAccessRequests,
+    get: GroupAccessRequestsService.method.getGroupAccessRequest,
+    uids: ({ requests }) => uidsOf(requests),
+  },
+  { list: ReposService.method.listRepos, get: ReposService.method.getRepo, uids: ({ repos }) => repos },
+  { list: TagsService.method.listTags, get: TagsService.method.getTag, uids: ({ tags }) => tags },
+  {
+    list: AdvisoriesService.method.listAdvisories,
+    get: AdvisoriesService.method.getAdvisory,
+    stream: AdvisoriesService.method.exportAdvisoriesOpenVex,
+    uids: ({ advisories }) => advisories,
+  },
+  {
+    list: SubscriptionsService.method.listSubscriptions,
+    get: SubscriptionsService.method.getSubscription,
+    uids: ({ subscriptions }) => subscriptions,
+  },
+]
+
+/** What makes callers differ in these lists, and some capabilities that must make no difference. */
+const capabilities = [
+  ...['groups.list', 'identity.list', 'roles.list', 'role_bindings.list', 'identity_providers.list'],
+  ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update'],
+  ...['repo.list', 'tag.list', 'advisories.list', 'subscriptions.list', 'repo.update'],
+]
+
+type Filter = {
+  ancestorsOf?: string
+  descendantsOf?: string
+  childrenOf?: string
+  inRoot?: boolean
+  ids?: string[]
+}
+
+// The rules.
+
+function isHeld({ bindings }: World, caller: string, capability: string, uid: string): boolean {
+  return bindings.some(
+    ({ identity, role, group }) =>
+      identity === caller && role.capabilities.has(capability) && isWithin(uid, group),
+  )
+}
+
+const demandedBy = (method: DescMethod) =>
+  (describeMethod(method).access?.capabilities ?? []).map((number) => nameOf(number))
+
+const holdsAll = (world: World, caller: string, method: DescMethod, uid: string) =>
+  demandedBy(method).every((capability) => isHeld(world, caller, capability, uid))
+
+const holdsAnywhere = (world: World, caller: string, method: DescMethod) =>
+  world.groups.some((group) => holdsAll(world, caller, method, group))
+
+/** Built-in roles are for those who may list roles anywhere, and people for themselves alone. */
+function isVisible(world: World, caller: string, method: DescMethod, uid: string): boolean {
+  const isAtRoot = groupOf(uid) === ''
+  if (isAtRoot && method.parent === RolesService) return holdsAnywhere(world, caller, method)
+  if (isAtRoot && method.parent === IdentitiesService && uid === caller) return true
+  return holdsAll(world, caller, method, uid)
+}
+
+function isAskedFor(uid: string, { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }: Filter): boolean {
+  if (ancestorsOf !== undefined && !(isWithin(ancestorsOf, uid) && uid !== ancestorsOf)) return false
+  if (descendantsOf !== undefined && !(isWithin(uid, descendantsOf) && uid !== descendantsOf)) return false
+  if (childrenOf !== undefined && groupOf(uid) !== childrenOf) return false
+  if (inRoot && groupOf(uid) !== '') return false
+  return ids === undefined || ids.includes(uid)
+}
+
+function expectedCode(world: World, caller: string, { get, uids }: Kind, uid: string): number {
+  if (!isVisible(world, caller, get, uid)) return permissionDenied
+  return uids(world).includes(uid) ? ok : notFound
+}
+
+// What is asked.
+
+const anyFilter = fc.oneof(
+  fc.constant({}),
+  fc.record({ descendantsOf: nth }),
+  fc.record({ childrenOf: nth }),
+  fc.record({ ancestorsOf: nth }),
+  fc.constant({ inRoot: true }),
+  fc.record({ ids: fc.array(nth, { minLength: 1, maxLength: 20, size: 'max' }) }),
+  fc.record({ descendantsOf: nth, ids: fc.array(nth, { minLength: 1, maxLength: 40, size: 'max' }) }),
+  fc.record({ descendantsOf: nth, childrenOf: nth }),
+) as fc.Arbitrary<DrawnFilter>
+
+type DrawnFilter = {
+  [Field in keyof Filter]: Filter[Field] extends boolean | undefined ? boolean : number | number[]
+}
+
+const anyQuestion = fc.record({
+  filter: anyFilter,
+  pageSize: fc.integer({ min: 3, max: 20 }),
+  orderBy: fc.constantFrom('', 'uid desc', 'create_time', 'create_time desc'),
+  isOverGrpc: oneIn(4),
+  own: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
+  others: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
+})
+
+type Question = Drawn<typeof anyQuestion>
+
+/** Somebody who asks one question of each kind. */
+const anyCaller = fc.record({ identity: nth, questions: fc.tuple(...kinds.map(() => anyQuestion)) })
+
+/** Uids to ask about: groups more often than others, and some that are nobody's. */
+function targetsOf(world: World, salt: number): string[] {
+  const { newRoot, newChild } = naming(-1 - salt)
+  const invented = world.groups.flatMap((group) => [newChild(group), newChild(newChild(group))])
+  return [
+    ...[...world.groups, ...world.groups, ...world.groups],
+    ...[...kinds.flatMap(({ uids }) => uids(world)), ...invented, newRoot(), newChild(newRoot())],
+  ]
+}
+
+function filterOf(drawn: DrawnFilter, targets: string[]): Filter {
+  const draw = (at: number) => pick(targets, at) ?? ''
+  return Object.fromEntries(
+    Object.entries(drawn).map(([field, value]) => {
+      if (typeof value === 'boolean') return [field, value]
+      return [field, Array.isArray(value) ? value.map(draw) : draw(value)]
+    }),
+  )
+}
+
+const codeOf = ({ error }: Answer) => error?.code ?? ok
+
+onEachStore('what callers see of a random tree', (engine) => {
+  let platform: Platform
+  let rest: Door
+  let grpc: Door
+  before(async () => {
+    platform = await startPlatform(engine)
+    rest = restDoor(platform.url)
+    grpc = grpcDoor(platform.url)
+  })
+  after(async () => {
+    grpc.close()
+    await platform.stop()
+  })
+
+  /** All pages, and what is wrong with them. */
+  async function listAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
+    const uids: string[] = []
+    const totals = new Set<number>()
+    const faults: string[] = []
+    const [collection] = method.output.fields
+    let pageToken = ''
+    do {
+      const { body, error } = await door.call(method, { ...request, pageToken }, token)
+      if (!body) {
+        faults.push(`failed with ${error?.code}: ${error?.message}`)
+        break
+      }
+      const rows = (body[collection?.jsonName ?? ''] ?? []) as { uid: string }[]
+      pageToken = (body.nextPageToken ?? '') as string
+      uids.push(...uidsOf(rows))
+      totals.add(Number(body.totalCount))
+      if (pageToken !== '' && rows.length !== request.pageSize) faults.push(`a page holds ${rows.length}`)
+    } while (pageToken !== '')
+    return { uids, totals, faults }
+  }
+
+  /** All documents, by the uids that they name, and what is wrong with them. */
+  async function exportAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
+    const { body, error } = await door.call(method, request, token)
+    const faults = body ? [] : [`failed with ${error?.code}: ${error?.message}`]
+    const documents = (body?.documents ?? []) as { '@id': string }[]
+    const uids = documents.map((document) => /advisories\/(.+):openvex$/.exec(document['@id'])?.[1] ?? '')
+    return { uids, faults }
+  }
+
+  async function checkList(world: World, caller: string, kind: Kind, filter: Filter, question: Question) {
+    const { pageSize, orderBy, isOverGrpc } = question
+    const door = isOverGrpc ? grpc : rest
+    const request = { orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) } as JsonObject
+    const token = await platform.tokenOf(caller)
+    const listed = await listAll(door, kind.list, { ...request, pageSize }, token)
+    const streamed = kind.stream ? await exportAll(door, kind.stream, request, token) : listed
+    if (listed.uids.join() !== streamed.uids.join())
+      listed.faults.push(...streamed.faults, `lists ${listed.uids}, but exports ${streamed.uids}`)
+    const { uids, totals, faults } = listed
+    const expected = kind
+      .uids(world)
+      .filter((uid) => isVisible(world, caller, kind.list, uid) && isAskedFor(uid, filter))
+    for (const uid of uids) if (!expected.includes(uid)) faults.push(`shows ${uid}, which it must not`)
+    for (const uid of expected) if (!uids.includes(uid)) faults.push(`does not show ${uid}`)
+    if (new Set(uids).size < uids.length) faults.push('shows some twice')
+    if (faults.length === 0 && (totals.size !== 1 || !totals.has(expected.length)))
+      faults.push(`tells totals of ${[...totals]}, but there are ${expected.length}`)
+    return faults.map(
+      (fault) => `${kind.list.name} over ${door.name} to ${caller}, ${JSON.stringify(request)}: ${fault}`,
+    )
+  }
+
+  async function checkGet(world: World, caller: string, kind: Kind, uid: string, isOverGrpc: boolean) {
+    const door = isOverGrpc ? grpc : rest
+    const answer = await door.call(kind.get, { uid }, await platform.tokenOf(caller))
+    const expected = expectedCode(world, caller, kind, uid)
+    const told = `${kind.get.name} of ${uid} over ${door.name} to ${caller}`
+    if (codeOf(answer) !== expected) return [`${told}: ${codeOf(answer)} and not ${expected}`]
+    if (answer.body && answer.body.uid !== uid) return [`${told}: shows ${answer.body.uid}`]
+    return []
+  }
+
+  test('lists and Gets show what the rules allow, and nothing else', async () => {
+    const property = fc.asyncProperty(
+      anyPlan(capabilities),
+      fc.array(anyCaller, { minLength: 1, maxLength: 6, size: 'max' }),
+      async (plan, callers) => {
+        const world = buildWorld(plan)
+        const targets = targetsOf(world, plan.salt)
+        await clear(platform.store)
+        await plant(platform.store, world)
+        const checks = callers.flatMap(({ identity, questions }) => {
+          const caller = pick([...world.users, ...world.workloads], identity) ?? ''
+          return questions.flatMap((question, at) => {
+            const kind = kinds[at] as Kind // a question for each kind
+            const own = question.own.flatMap((number) => pick(kind.uids(world), number) ?? [])
+            const others = question.others.flatMap((number) => pick(targets, number) ?? [])
+            return [
+              checkList(world, caller, kind, filterOf(question.filter, targets), question),
+              ...[...own, ...others].map((uid) => checkGet(world, caller, kind, uid, question.isOverGrpc)),
+            ]
+          })
+        })
+        const complaints = (await Promise.all(checks)).flat()
+        assert.equal(complaints.length, 0, complaints.join('\n'))
+      },
+    )
+    // Biased draws are small ones, and there are few runs.
+    await fc.assert(property, { numRuns: 20, unbiased: true, interruptAfterTimeLimit: 60_000 })
+  })
+})

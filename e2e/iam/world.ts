@@ -1,0 +1,280 @@
+// A random world for property tests: organizations, who is in them and what they hold. It is drawn as numbers,
+// so that fast-check can shrink it, and written straight into the store.
+import { createHash, randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import fc from 'fast-check'
+import { builtInRoles } from '../../server/policy/built-in-roles.ts'
+import { capabilityNamed } from '../../server/policy/capabilities.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
+import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
+import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
+import { groupInvites } from '../../server/resources/iam/group-invites/table.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { identities } from '../../server/resources/iam/identities/table.ts'
+import { identityProviders } from '../../server/resources/iam/identity-providers/table.ts'
+import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
+import { roles } from '../../server/resources/iam/roles/table.ts'
+import { repos } from '../../server/resources/registry/repos/table.ts'
+import { tags } from '../../server/resources/registry/tags/table.ts'
+import { advisories } from '../../server/resources/vulnerabilities/advisories/table.ts'
+import { columnsOf } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-id.ts'
+import type { Store } from '../../server/store/db.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+
+export type Role = { uid: string; capabilities: ReadonlySet<string> }
+
+export type World = {
+  groups: string[]
+  /** Built-in ones first. */
+  roles: Role[]
+  /** People, who lie in no group. */
+  users: string[]
+  workloads: string[]
+  bindings: { uid: string; identity: string; role: Role; group: string }[]
+  providers: { uid: string; role: string }[]
+  /** Under the uids of their groups. */
+  associations: string[]
+  invites: { uid: string; role: string }[]
+  requests: { uid: string; user: string }[]
+  repos: string[]
+  /** In repos. */
+  tags: string[]
+  advisories: string[]
+  subscriptions: string[]
+}
+
+/** Stands for one of however many there turn out to be. */
+export const nth = fc.nat({ max: 9999 })
+
+/** True in one of so many draws. */
+export const oneIn = (many: number) => fc.nat({ max: many - 1 }).map((number) => number === 0)
+
+export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length]
+
+/** Written out, so that what is tested does not judge itself. */
+export const isWithin = (uid: string, place: string) => uid === place || uid.startsWith(`${place}/`)
+
+export const organizationOf = (uid: string) => uid.split('/')[0] ?? ''
+
+export const groupOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
+
+export const anyBinding = (isBuiltIn: fc.Arbitrary<boolean>) =>
+  fc.record({ identity: nth, group: nth, role: nth, isBuiltIn })
+
+/** `capabilities` are those that custom roles are made of. */
+export const anyPlan = (capabilities: readonly string[]) =>
+  fc.record({
+    salt: fc.nat(),
+    groups: fc.array(fc.record({ isBelowLast: oneIn(3), parent: nth }), {
+      minLength: 2,
+      maxLength: 24,
+      size: 'max',
+    }),
+    roles: fc.array(
+      fc.record({ group: nth, isAtTop: fc.boolean(), capabilities: anyCapabilities(capabilities) }),
+      { minLength: 1, maxLength: 16, size: 'max' },
+    ),
+    // Few, so that each holds several roles in several places.
+    users: fc.integer({ min: 1, max: 3 }),
+    workloads: fc.array(nth, { minLength: 1, maxLength: 8, size: 'max' }),
+    bindings: fc.array(anyBinding(oneIn(4)), {
+      maxLength: 60,
+      size: 'max',
+    }),
+    providers: fc.array(fc.record({ group: nth, role: nth }), { maxLength: 10, size: 'max' }),
+    associations: fc.array(nth, { maxLength: 12, size: 'max' }),
+    invites: fc.array(fc.record({ group: nth, role: nth }), { maxLength: 10, size: 'max' }),
+    requests: fc.array(fc.record({ group: nth, user: nth }), { maxLength: 10, size: 'max' }),
+    repos: fc.array(nth, { maxLength: 10, size: 'max' }),
+    tags: fc.array(nth, { maxLength: 15, size: 'max' }),
+    advisories: fc.array(nth, { maxLength: 12, size: 'max' }),
+    subscriptions: fc.array(nth, { maxLength: 10, size: 'max' }),
+  })
+
+export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
+
+export type Plan = Drawn<ReturnType<typeof anyPlan>>
+
+/** Small roles are those that others can give; wide ones make somebody who can give them. */
+const anyCapabilities = (among: readonly string[]) =>
+  fc.oneof(
+    fc.subarray([...among], { minLength: 1, maxLength: 3 }),
+    fc.subarray([...among], { minLength: Math.ceil(among.length / 3) }),
+  )
+
+const deepest = 5
+
+export function buildWorld(plan: Plan): World {
+  const { newRoot, newChild } = naming(plan.salt)
+  const groupUids: string[] = []
+  for (const [at, { isBelowLast, parent }] of plan.groups.entries()) {
+    // The first two are organizations, so that there is always another one to keep out of.
+    const above =
+      at < 2 ? undefined : isBelowLast ? groupUids.at(-1) : pick([...groupUids, undefined], parent)
+    const isTooDeep = above !== undefined && above.split('/').length >= deepest
+    groupUids.push(above === undefined ? newRoot() : newChild(isTooDeep ? groupOf(above) : above))
+  }
+  const groupAt = (at: number) => pick(groupUids, at) ?? ''
+  const builtIns = builtInRoles.map(({ uid, capabilities }) => ({ uid, capabilities: new Set(capabilities) }))
+  const customs = plan.roles.map(({ group, isAtTop, capabilities }) => ({
+    uid: newChild(isAtTop ? organizationOf(groupAt(group)) : groupAt(group)),
+    capabilities: new Set(capabilities),
+  }))
+  /** As the platform allows it: built-in, or of the group or one above it. */
+  const near = (group: string) => customs.filter(({ uid }) => isWithin(group, groupOf(uid)))
+  const givenIn = ({ group, role }: { group: number; role: number }) => ({
+    uid: newChild(groupAt(group)),
+    role: pick([...near(groupAt(group)), ...builtIns], role)?.uid ?? '',
+  })
+  const users = Array.from({ length: plan.users }, newRoot)
+  const workloads = plan.workloads.map((group) => newChild(groupAt(group)))
+  const bindings = plan.bindings.flatMap(({ identity, group, role, isBuiltIn }) => {
+    const place = groupAt(group)
+    const given = pick(isBuiltIn ? builtIns : near(place), role)
+    const holder = pick([...users, ...workloads], identity) ?? ''
+    return given ? [{ uid: newChild(place), identity: holder, role: given, group: place }] : []
+  })
+  const requests = plan.requests.map(({ group, user }) => ({
+    uid: newChild(groupAt(group)),
+    user: pick(users, user) ?? '',
+  }))
+  const repoUids = plan.repos.map((group) => newChild(groupAt(group)))
+  return {
+    ...{ groups: groupUids, roles: [...builtIns, ...customs], users, workloads },
+    bindings: distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
+    providers: plan.providers.map(givenIn),
+    associations: [...new Set(plan.associations.map(groupAt))],
+    invites: plan.invites.map(givenIn),
+    requests: distinct(requests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
+    repos: repoUids,
+    tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
+    advisories: plan.advisories.map((group) => newChild(groupAt(group))),
+    subscriptions: plan.subscriptions.map((group) => newChild(groupAt(group))),
+  }
+}
+
+/** Uids that look drawn by lot and are the same whenever the plan is. */
+export function naming(salt: number) {
+  let count = 0
+  const next = (length: number) =>
+    createHash('sha256').update(`${salt} ${count++}`).digest('hex').slice(0, length)
+  return { newRoot: () => next(40), newChild: (parent: string) => `${parent}/${next(16)}` }
+}
+
+function distinct<T>(all: T[], keyOf: (one: T) => string): T[] {
+  return [...new Map(all.map((one) => [keyOf(one), one])).values()]
+}
+
+/** Times lie a little apart, and not in the order of uids. */
+export function plant(store: Store, world: World): Promise<void> {
+  const soon = Date.now() + 3_600_000
+  return store.write(function* () {
+    let count = 0
+    const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
+    for (const uid of world.groups)
+      yield* createEntry(groups, create(GroupSchema, { name: 'group' }), facts(uid))
+    for (const [at, { uid, capabilities }] of world.roles.entries()) {
+      if (groupOf(uid) === '') continue
+      const numbers = [...capabilities].flatMap((name) => capabilityNamed(name)?.number ?? [])
+      const role = create(RoleSchema, { name: `role-${at}`, capabilities: numbers.sort((a, b) => a - b) })
+      yield* createEntry(roles, role, facts(uid))
+    }
+    for (const uid of [...world.users, ...world.workloads])
+      yield* createEntry(identities, robot(uid), facts(uid))
+    for (const { uid, identity, role } of world.bindings) {
+      const binding = create(RoleBindingSchema, { identityUid: identity, roleUid: role.uid })
+      yield* createEntry(roleBindings, binding, facts(uid))
+    }
+    for (const { uid, role } of world.providers) {
+      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: [role, '', ''] })
+    }
+    for (const uid of world.associations) {
+      const association = create(AccountAssociationSchema, {
+        name: 'accounts',
+        amazon: { account: '123456789012' },
+      })
+      yield* createEntry(accountAssociations, association, facts(uid))
+    }
+    for (const { uid, role } of world.invites) {
+      const invite = create(GroupInviteSchema, {
+        roleUid: role,
+        keyId: uid,
+        expirationTime: timestampFromMs(soon),
+      })
+      yield* createEntry(groupInvites, invite, { ...facts(uid), columns: [role, uid, '', soon] })
+    }
+    for (const { uid, user } of world.requests) {
+      yield* createEntry(groupAccessRequests, create(GroupAccessRequestSchema), {
+        ...facts(uid),
+        columns: [user],
+      })
+    }
+    for (const [at, uid] of world.repos.entries())
+      yield* createEntry(repos, create(RepoSchema, { name: `repo-${at}` }), { ...facts(uid), columns: [''] })
+    for (const [at, uid] of world.tags.entries()) {
+      const tag = create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` })
+      yield* createEntry(tags, tag, facts(uid))
+    }
+    for (const uid of world.advisories) {
+      const advisoryId = newAdvisoryId(randomBytes)
+      const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
+      const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
+      yield* createEntry(advisories, advisory, { ...facts(uid), columns: columnsOf(advisory, '').values })
+    }
+    for (const uid of world.subscriptions) {
+      const subscription = create(SubscriptionSchema, { sink: 'https://hooks.test' })
+      yield* createEntry(subscriptions, subscription, facts(uid))
+    }
+  })
+}
+
+const robot = (uid: string) =>
+  create(IdentitySchema, {
+    name: 'robot',
+    relationship: {
+      case: 'claimMatch',
+      value: {
+        iss: { case: 'issuer', value: 'https://issuer.test' },
+        sub: { case: 'subject', value: uid },
+      },
+    },
+  })
+
+const provider = (defaultRole: string) =>
+  create(IdentityProviderSchema, {
+    name: 'sso',
+    defaultRole,
+    configuration: {
+      case: 'oidc',
+      value: { issuer: 'https://sso.test', clientId: 'stemma', pkceEnabled: true },
+    },
+  })
+
+/** In an order in which nothing is left that refers to what is gone. */
+const planted = [
+  ...['tags', 'repos', 'advisories', 'subscriptions'],
+  ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
+  ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
+]
+
+/** Leaves nothing but built-in roles, so that a world can be planted again under the same uids. */
+export function clear(store: Store): Promise<void> {
+  return store.write(function* () {
+    for (const rows of planted) yield sql`delete from ${raw(rows)}`
+  })
+}

@@ -1,0 +1,181 @@
+// Whatever the SDK can be asked to send arrives as it was meant: for every call of the contract.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type {
+  DescField,
+  DescMessage,
+  DescMethod,
+  DescService,
+  JsonObject,
+  JsonValue,
+} from '@bufbuild/protobuf'
+import { fromJson, ScalarType, toJson } from '@bufbuild/protobuf'
+import type { ConnectionOptions } from '@stemma/api'
+import { createClient } from '@stemma/api'
+import { bindingsOf } from '@stemma/api/http-binding.ts'
+import { createClient as createJsonClient } from '@stemma/api/json'
+import { describeMethods } from '@stemma/api/method.ts'
+import fc from 'fast-check'
+import { bindRequest } from '../../server/http/rest/bind.ts'
+import { makeRoutes, splitPath } from '../../server/http/rest/routes.ts'
+import { anyUid } from '../../server/testing/arbitraries.ts'
+import { allServices } from '../contract/contract.ts'
+
+const services = await allServices()
+const routes = makeRoutes(services.flatMap(describeMethods).map((method) => ({ method })))
+
+type Call = (request: unknown) => Promise<unknown> | AsyncGenerator
+type Entry = {
+  makeClient(service: DescService, options: ConnectionOptions): Promise<Record<string, Call>>
+  requestOf(method: DescMethod, json: JsonObject): unknown
+}
+
+// What the types say of a service is not known of one that was found among all.
+const entries: Record<string, Entry> = {
+  'with messages': {
+    makeClient: async (service, options) => createClient(service, options) as Record<string, never>,
+    requestOf: ({ input }, json) => fromJson(input, json),
+  },
+  'with JSON': {
+    async makeClient(service, options) {
+      const { [service.name]: routes } = await import(`@stemma/api/json/${service.file.name}`)
+      return createJsonClient(routes, options)
+    },
+    requestOf: (_, json) => json,
+  },
+}
+
+for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
+  describe(`the SDK ${name} has a method`, () => {
+    for (const service of services) {
+      test(`for every call of ${service.typeName}`, async () => {
+        const client = await makeClient(service, { baseUrl: 'http://localhost' })
+        assert.deepEqual(
+          Object.keys(client),
+          service.methods.map(({ localName }) => localName),
+        )
+        for (const method of service.methods) assert.equal(typeof client[method.localName], 'function')
+      })
+    }
+  })
+
+  describe(`a request ${name} arrives as it was meant`, () => {
+    let sent: Request | undefined
+    const options: ConnectionOptions = {
+      baseUrl: 'http://localhost',
+      // As every client that keeps to the standard of URLs sends it.
+      fetch: async (target, init) => {
+        sent = new Request(target, init)
+        return new Response('{}\n')
+      },
+    }
+
+    for (const method of services.flatMap((service) => service.methods)) {
+      test(`${method.parent.typeName}.${method.name}`, async () => {
+        const { [method.localName]: call } = await makeClient(method.parent, options)
+        const property = fc.asyncProperty(anyRequest(method), async (request) => {
+          sent = undefined
+          const answer = call?.(requestOf(method, request)) ?? assert.fail()
+          await ('next' in answer ? answer.next() : answer)
+          assert.deepEqual(dense(await readSent(method, sent ?? assert.fail())), dense(request))
+        })
+        await fc.assert(property, { numRuns: 30, endOnFailure: true })
+      })
+    }
+  })
+}
+
+/** As the server reads it. */
+async function readSent(method: DescMethod, request: Request): Promise<JsonValue> {
+  const { pathname, search } = new URL(request.url)
+  const match = routes.match(request.method, splitPath(pathname))
+  assert.equal(match?.route.endpoint.method.desc, method)
+  return toJson(method.input, bindRequest(match, search.slice(1), await request.text()))
+}
+
+/** Variables of the path are uids, and an update has a mask: without one the server makes it from the body. */
+function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
+  const [binding] = bindingsOf(method)
+  const found = binding?.path.matchAll(/\{([^=}]+)=(\*+)/g) ?? []
+  const variables = new Map(Array.from(found, ([, name = '', stars]) => [name, stars === '*' ? 1 : 3]))
+  const always = [binding?.body ?? '', 'update_mask']
+  return anyMessage(method.input, always, (path) => variables.get(path))
+}
+
+/** How many segments a field has at most that is a variable of the path. */
+type SegmentsOf = (path: string) => number | undefined
+
+function anyMessage(
+  desc: DescMessage,
+  always: string[],
+  segmentsOf: SegmentsOf,
+  prefix = '',
+): fc.Arbitrary<JsonObject> {
+  const fields = desc.fields.filter(({ oneof, name }) => !oneof || oneof.fields[0]?.name === name)
+  const values = Object.fromEntries(
+    fields.map((field) => [field.jsonName, anyValue(field, segmentsOf, prefix + field.name)]),
+  )
+  const requiredKeys = fields
+    .filter(({ name }) => always.includes(name) || isNeeded(prefix + name, segmentsOf))
+    .map(({ jsonName }) => jsonName)
+  return fc.record(values, { requiredKeys }) as fc.Arbitrary<JsonObject>
+}
+
+/** Whether the field is a variable, or holds one. */
+const isNeeded = (path: string, segmentsOf: SegmentsOf) =>
+  [path, `${path}.uid`].some((one) => segmentsOf(one) !== undefined)
+
+function anyValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
+  const segments = segmentsOf(path)
+  if (segments) return anyUid(segments)
+  const one = anyOne(field, segmentsOf, path)
+  if (field.fieldKind === 'map') {
+    const key = field.mapKey === ScalarType.STRING ? /^[a-z]{1,5}$/ : /^[1-9]{1,5}$/
+    return fc.dictionary(fc.stringMatching(key), one, { maxKeys: 3, noNullPrototype: true })
+  }
+  return field.fieldKind === 'list' ? fc.array(one, { maxLength: 3 }) : one
+}
+
+function anyOne(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
+  if (field.enum) return fc.constantFrom(...field.enum.values.slice(1).map(({ name }) => name))
+  if (field.message)
+    return wellKnown[field.message.typeName] ?? anyMessage(field.message, [], segmentsOf, `${path}.`)
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return anyText()
+    case ScalarType.BOOL:
+      return fc.constant(true)
+    case ScalarType.BYTES:
+      return fc.uint8Array({ minLength: 1 }).map((bytes) => Buffer.from(bytes).toString('base64'))
+    case ScalarType.INT64:
+      return fc.bigInt({ min: 1n, max: 2n ** 60n }).map(String)
+    case ScalarType.FLOAT:
+    case ScalarType.DOUBLE:
+      return fc.constantFrom(0.5, 1.25)
+    default:
+      return fc.integer({ min: 1, max: 2 ** 31 - 1 })
+  }
+}
+
+const anyText = () => fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed())
+
+const wellKnown: Record<string, fc.Arbitrary<JsonValue>> = {
+  'google.protobuf.Timestamp': fc
+    .date({ min: new Date(0), max: new Date('2100-01-01'), noInvalidDate: true })
+    .map((date) => date.toISOString().replace('.000', '')),
+  'google.protobuf.Duration': fc.integer({ min: 1, max: 1e6 }).map((seconds) => `${seconds}s`),
+  'google.protobuf.FieldMask': fc
+    .uniqueArray(fc.constantFrom('name', 'description', 'uid'), { minLength: 1 })
+    .map((paths) => paths.join(',')),
+}
+
+/** Without what says nothing: empty lists and objects do not travel in a query. */
+function dense(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((one) => dense(one) ?? {})
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).flatMap(([key, inner]) => {
+    const content = dense(inner)
+    return content === undefined ? [] : [[key, content] as const]
+  })
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}

@@ -1,0 +1,164 @@
+// The SDK with plain JSON against the real server: what differs from the one with messages, and that the rest does not.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { Client, ConnectionOptions } from '@stemma/api/json'
+import { Code, createClient, exchanging, list, refreshing, StemmaError } from '@stemma/api/json'
+import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { IdentitiesService } from '@stemma/api/json/platform/iam/v2beta1/identity'
+import { RolesService } from '@stemma/api/json/platform/iam/v2beta1/role'
+import { RoleBindingsService } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
+import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+import { openRefreshTokens } from '../../server/auth/refresh.ts'
+import { importFrom } from '../../server/commands/import.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/platform.ts'
+import { remove, temporaryFolder } from '../server/stemmad.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { startSignIn } from '../sign-in/sign-in.ts'
+
+onEachStore('the SDK with JSON', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let options: ConnectionOptions
+  let groups: Client<typeof GroupsService>
+  let parent: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    options = { baseUrl: platform.url, token: platform.owner.token }
+    groups = createClient(GroupsService, options)
+    parent = platform.owner.organization
+  })
+  after(async () => {
+    await platform.stop()
+    await issuer.close()
+  })
+
+  const isError = (code: Code, field?: string) => {
+    return (error: unknown) => {
+      assert.ok(error instanceof StemmaError, String(error))
+      assert.deepEqual([error.code, error.fieldViolations[0]?.field], [code, field], error.message)
+      assert.match(error.requestId ?? '', /^[\w-]{8,}$/)
+      return true
+    }
+  }
+
+  test('makes, reads, changes and deletes', async () => {
+    const made: GroupJson = await groups.createGroup({ parent, group: { name: 'team', description: 'a' } })
+    assert.match(made.createTime ?? '', /^\d{4}-\d\d-\d\dT/)
+    assert.deepEqual(await groups.getGroup({ uid: made.uid }), made)
+    // What is there is what is changed, also if it is empty.
+    const cleared = await groups.updateGroup({ group: { uid: made.uid, description: '' } })
+    assert.deepEqual([cleared.name, cleared.description], ['team', ''])
+    const group = { uid: made.uid, name: 'crew', description: 'no' }
+    const masked = await groups.updateGroup({ group, updateMask: 'name' })
+    assert.deepEqual([masked.name, masked.description], ['crew', ''])
+    assert.deepEqual(await groups.deleteGroup({ uid: made.uid }), {})
+    await assert.rejects(groups.getGroup({ uid: made.uid }), isError(Code.NOT_FOUND))
+  })
+
+  test('is told by its types what is no field, no value and no call', async () => {
+    // @ts-expect-error no such field
+    const grup = () => groups.createGroup({ parent, grup: { name: 'a' } })
+    // @ts-expect-error no such field inside
+    const nam = () => groups.createGroup({ parent, group: { nam: 'a' } })
+    // @ts-expect-error no number
+    const seven = () => groups.createGroup({ parent, group: { name: 7 } })
+    // @ts-expect-error a mask is a text in JSON
+    const mask = () => groups.updateGroup({ group: { uid: 'f'.repeat(40) }, updateMask: { paths: ['name'] } })
+    // @ts-expect-error no such call
+    const makes = () => groups.makeGroup({})
+    // The server has the last word on what types could not prevent.
+    await assert.rejects(grup, isError(Code.INVALID_ARGUMENT, 'name'))
+    await assert.rejects(nam, isError(Code.INVALID_ARGUMENT, 'name'))
+    await assert.rejects(seven, isError(Code.INVALID_ARGUMENT, 'name'))
+    await assert.rejects(mask, isError(Code.PERMISSION_DENIED))
+    assert.throws(makes, TypeError)
+    await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is no list/)
+  })
+
+  test('walks all pages of a list, and goes on where it was told to skip', async () => {
+    const { uid: home } = await groups.createGroup({ parent, group: { name: 'home' } })
+    const names = Array.from({ length: 7 }, (_, at) => `g${at}`)
+    for (const name of names) await groups.createGroup({ parent: home, group: { name } })
+    const request = { uidp: { childrenOf: home }, orderBy: 'name', pageSize: 2 }
+    const all = await Array.fromAsync(list(groups.listGroups, request), ({ name }) => name)
+    assert.deepEqual(all, names)
+    const late = await Array.fromAsync(list(groups.listGroups, { ...request, skip: 3 }), ({ name }) => name)
+    assert.deepEqual(late, names.slice(3))
+    const { totalCount } = await groups.listGroups(request)
+    assert.equal(totalCount, '7')
+  })
+
+  test('reads a stream, and leaves it when it has enough', async () => {
+    const advisories = createClient(AdvisoriesService, options)
+    const osv = (at: number) => ({
+      ...{ schema_version: '1.7.3', id: `GHSA-${at}`, modified: '2026-02-03T04:05:06Z' },
+      affected: [{ package: { ecosystem: 'npm', name: `left-pad-${at}` } }],
+    })
+    const folder = await temporaryFolder()
+    try {
+      const file = join(folder, 'dump.jsonl')
+      await writeFile(file, Array.from({ length: 50 }, (_, at) => `${JSON.stringify(osv(at))}\n`).join(''))
+      await importFrom(platform.store, parent, file, (line) => assert.fail(line))
+    } finally {
+      await remove(folder)
+    }
+    const ids = await Array.fromAsync(advisories.exportAdvisoriesOsv({}), ({ id }) => id)
+    assert.deepEqual(ids.toSorted(), Array.from({ length: 50 }, (_, at) => `GHSA-${at}`).toSorted())
+    let read = 0
+    for await (const _ of advisories.exportAdvisoriesOsv({})) if (++read === 5) break
+    assert.equal(read, 5)
+    const refused = advisories.exportAdvisoriesOsv({ uidp: { childrenOf: 'nowhere' } }).next()
+    await assert.rejects(refused, isError(Code.INVALID_ARGUMENT, 'uidp.children_of'))
+  })
+
+  test('tells what was wrong, and obeys times, signals and tags', async () => {
+    const wrong = groups.createGroup({ parent, group: { name: 'No Capitals' } })
+    await assert.rejects(wrong, isError(Code.INVALID_ARGUMENT, 'name'))
+    const nobody = createClient(GroupsService, { baseUrl: platform.url })
+    await assert.rejects(nobody.getGroup({ uid: parent }), isError(Code.UNAUTHENTICATED))
+    await assert.rejects(groups.getGroup({}), isError(Code.INVALID_ARGUMENT, 'uid'))
+    const signal = AbortSignal.abort(new Error('never'))
+    await assert.rejects(groups.getGroup({ uid: parent }, { signal }), /never/)
+    const { uid } = await groups.createGroup({ parent, group: { name: 'tagged' } })
+    let tag = ''
+    const onHeaders = (headers: Headers) => {
+      tag = headers.get('etag') ?? ''
+    }
+    await groups.getGroup({ uid }, { onHeaders })
+    const headers = { 'if-match': tag }
+    await groups.updateGroup({ group: { uid, name: 'first' } }, { headers })
+    const late = groups.updateGroup({ group: { uid, name: 'second' } }, { headers })
+    await assert.rejects(late, isError(Code.ABORTED))
+  })
+
+  test('gets its tokens by exchange and by refresh', async () => {
+    const identity = await createClient(IdentitiesService, options).createIdentity({
+      parent,
+      identity: { name: 'ci', claimMatch: { issuer: issuer.issuer, subject: 'robot' } },
+    })
+    const [viewer] = await Array.fromAsync(
+      list(createClient(RolesService, options).listRoles, { name: 'viewer' }),
+    )
+    const roleBinding = { identityUid: identity.uid, roleUid: viewer?.uid }
+    await createClient(RoleBindingsService, options).createRoleBinding({ parent, roleBinding })
+    const at = { baseUrl: platform.url }
+    const subject = () => issuer.sign({ aud: platform.config.authUrl })
+    const token = exchanging({ issuer: at, subject, identity: identity.uid })
+    assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
+
+    const { store, keys, config, owner } = platform
+    const tokens = openRefreshTokens({ store, keys, ...config, now: Date.now })
+    const { token: refreshToken } = await tokens.issue(owner.identity, config.baseUrl)
+    const seen: string[] = []
+    const source = refreshing({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })
+    const mine = createClient(GroupsService, { ...at, token: source })
+    await Promise.all(Array.from({ length: 5 }, () => mine.getGroup({ uid: parent })))
+    assert.equal(seen.length, 1)
+  })
+})

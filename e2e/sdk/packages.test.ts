@@ -1,0 +1,342 @@
+// What is published works where it is installed: the server, the client and the SDK, in Node and in a browser.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { allServices } from '../contract/contract.ts'
+import type { Bootstrapped, Program, Served } from '../server/stemmad.ts'
+import { remove, runStemmad, serve } from '../server/stemmad.ts'
+import { newVisitor, noChromium, openChromium } from '../sign-in/chromium.ts'
+import { installPackages, runNpm } from './installed.ts'
+
+const root = join(import.meta.dirname, '../..')
+const { execPath: node } = process
+
+describe('the packages', { timeout: 240_000 }, () => {
+  let folder: string
+  let stemmad: Program
+  before(async () => {
+    folder = await installPackages()
+    stemmad = { node, launcher: join(folder, 'node_modules/@stemma/server/bin/stemmad.mjs') }
+  })
+  after(() => remove(folder))
+
+  const filesOf = (name: string) =>
+    readdir(join(folder, 'node_modules/@stemma', name), { recursive: true, encoding: 'utf8' })
+  const manifestOf = async (name: string) =>
+    JSON.parse(await readFile(join(folder, 'node_modules/@stemma', name, 'package.json'), 'utf8'))
+
+  async function bootstrap(): Promise<Bootstrapped> {
+    const args = ['bootstrap', '--org', 'acme', '--json', '--base-url', 'http://stemma.test']
+    const { stdout, stderr } = await runStemmad(folder, args, {}, undefined, stemmad)
+    assert.match(stdout, /^\{/, stderr)
+    return JSON.parse(stdout)
+  }
+
+  async function withServer(args: string[], use: (server: Served) => Promise<void>): Promise<void> {
+    const server = await serve(folder, ['--drain-delay', '0', ...args], stemmad)
+    try {
+      await use(server)
+    } finally {
+      server.signal('SIGINT')
+      await server.exited
+    }
+  }
+
+  test('hold JavaScript, what goes with it, and nothing of the house', async () => {
+    for (const name of ['api', 'server', 'cli']) {
+      const files = await filesOf(name)
+      const foreign = files.filter((file) =>
+        /(?<!\.d)\.ts$|\.test\.|(^|[\\/])(testing|node_modules|samples)[\\/]/.test(file),
+      )
+      assert.deepEqual(foreign, [], name)
+      for (const expected of ['LICENSE', 'README.md', 'package.json'])
+        assert.ok(files.includes(expected), `${name} ${expected}`)
+      const { private: isPrivate, devDependencies, version } = await manifestOf(name)
+      assert.deepEqual([isPrivate, devDependencies, version], [undefined, undefined, '0.1.0'])
+    }
+    const sources = await readdir(join(root, 'server/store/migrations'))
+    assert.deepEqual(await readdir(join(folder, 'node_modules/@stemma/server/store/migrations')), sources)
+  })
+
+  test('depend on all that they import', async () => {
+    for (const name of ['api', 'server', 'cli']) {
+      const { dependencies } = await manifestOf(name)
+      const modules = (await filesOf(name)).filter((file) => /\.m?js$/.test(file))
+      const texts = modules.map((file) => readFile(join(folder, 'node_modules/@stemma', name, file), 'utf8'))
+      const used = new Set((await Promise.all(texts)).flatMap(packagesIn))
+      assert.ok(used.size > 0)
+      assert.deepEqual(
+        [...used].filter((one) => !Object.hasOwn(dependencies, one)),
+        [],
+        name,
+      )
+    }
+  })
+
+  test('carry the protos of the whole contract', async () => {
+    const sources = await readdir(join(root, 'api/proto'), { recursive: true })
+    assert.deepEqual(
+      await readdir(join(folder, 'node_modules/@stemma/api/proto'), { recursive: true }),
+      sources,
+    )
+  })
+
+  test('start by their names', async () => {
+    for (const program of ['stemmad', 'stemma']) {
+      const { stdout } = await runNpm(['exec', '--offline', '--', program, '--help'], folder)
+      assert.match(stdout, new RegExp(`^${program} `))
+    }
+  })
+
+  test('say so on a Node that is too old', async () => {
+    // The launcher asks for nothing but the version, which can be told otherwise.
+    const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`
+    for (const launcher of [stemmad.launcher, join(folder, 'node_modules/@stemma/cli/bin/stemma.mjs')]) {
+      const { code, stderr } = await runStemmad(
+        folder,
+        ['--version'],
+        { NODE_OPTIONS: `--import "${older}"` },
+        undefined,
+        { node, launcher },
+      )
+      assert.equal(code, 1)
+      assert.equal(stderr, 'Stemma needs Node 24 and this is 22.1.0: install Node 24 or newer\n')
+    }
+    assert.equal((await manifestOf('server')).engines.node, '>=24')
+  })
+
+  test('serve, import on another thread, and answer the SDK', async () => {
+    const { token, organization } = await bootstrap()
+    const record = { schema_version: '1.7.3', id: 'GHSA-1', modified: '2026-02-03T04:05:06Z' }
+    const affected = [{ package: { ecosystem: 'npm', name: 'left-pad' } }]
+    await writeFile(join(folder, 'dump.jsonl'), `${JSON.stringify({ ...record, affected })}\n`)
+    const args = ['import', 'advisories', '--group', organization.uid, 'dump.jsonl']
+    const imported = await runStemmad(folder, args, {}, undefined, stemmad)
+    assert.equal(imported.code, 0, imported.stderr)
+    await withServer([], async ({ url }) => {
+      const program = `
+        import { createClient, list } from '@stemma/api'
+        import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+        import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
+        const options = { baseUrl: ${JSON.stringify(url)}, token: ${JSON.stringify(token)} }
+        const groups = createClient(GroupsService, options)
+        await groups.createGroup({ parent: ${JSON.stringify(organization.uid)}, group: { name: 'team' } })
+        for await (const { name } of list(groups.listGroups, {})) console.log(name)
+        for await (const { id } of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) console.log(id)`
+      await writeFile(join(folder, 'use.js'), program)
+      const { stdout } = await promisify(execFile)(node, ['use.js'], { cwd: folder })
+      assert.deepEqual(stdout.trim().split('\n').sort(), ['GHSA-1', 'acme', 'team'])
+    })
+  })
+
+  test('tell TypeScript what every call takes and gives, as their readme has it', async () => {
+    const readme = await readFile(join(folder, 'node_modules/@stemma/api/README.md'), 'utf8')
+    const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block = '']) => block)
+    const { json = [], messages = [] } = Object.groupBy(blocks, (block) =>
+      block.includes(`'@stemma/api/json'`) ? 'json' : 'messages',
+    )
+    assert.ok(messages.length > 3 && json.length > 0)
+    const compilerOptions = {
+      ...{ strict: true, target: 'es2022', module: 'nodenext', noEmit: true, skipLibCheck: false, types: [] },
+      lib: ['es2022', 'dom', 'dom.asynciterable'],
+    }
+    const programs = {
+      ...{ 'use.ts': typedUse, 'use-json.ts': typedUseOfJson },
+      'readme.ts': [...messages, assumedByReadme].join('\n'),
+      'readme-json.ts': [...json, assumedByReadme].join('\n'),
+    }
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: Object.keys(programs) }),
+    )
+    for (const [file, text] of Object.entries(programs)) await writeFile(join(folder, file), text)
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    await promisify(execFile)(node, [compiler, '-p', '.'], { cwd: folder }).catch(({ stdout }) =>
+      assert.fail(stdout),
+    )
+  })
+
+  describe('in a bundle', () => {
+    /** For browsers, from what is installed. */
+    async function bundle(contents: string) {
+      const { outputFiles, metafile } = await build({
+        stdin: { contents, resolveDir: folder },
+        ...{ bundle: true, minify: true, write: false, metafile: true, logLevel: 'silent' },
+        ...{ format: 'esm', platform: 'browser', target: 'es2022' },
+      })
+      const { contents: bytes, text } = outputFiles[0] as (typeof outputFiles)[0]
+      const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
+      const kilobytes = (count: number) => Math.round(count / 100) / 10
+      const sizeOf = (place: RegExp) => {
+        const found = inputs.filter(([path]) => place.test(path))
+        return kilobytes(found.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0))
+      }
+      return {
+        text,
+        own: sizeOf(/@stemma\/api\/(?!gen\/)/),
+        runtime: sizeOf(/@bufbuild/),
+        minified: kilobytes(bytes.length),
+        zipped: kilobytes(gzipSync(bytes, { level: 9 }).length),
+      }
+    }
+
+    const importOne = (entry: string) => `
+      import { createClient, list } from '${entry}'
+      import { GroupsService } from '${entry}/platform/iam/v2beta1/group'
+      Object.assign(globalThis, { createClient, list, GroupsService })`
+
+    const importAll = (entry: string, files: Set<string>) =>
+      [
+        `export * from '${entry}'`,
+        ...Array.from(
+          files,
+          (file, at) => `import * as s${at} from '${entry}/${file}'; console.log(Object.values(s${at}))`,
+        ),
+      ].join('\n')
+
+    test('the SDK is small, and services that are not used stay out', async (context) => {
+      const services = await allServices()
+      const files = new Set(services.map(({ file }) => file.name))
+      const calls = services.flatMap(({ methods }) => methods).length
+      const measure = async (entry: string) => {
+        const one = await bundle(importOne(entry))
+        const all = await bundle(importAll(entry, files))
+        const say = (what: string, { own, minified, zipped }: typeof one) =>
+          context.diagnostic(
+            `${entry} with ${what}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
+          )
+        say('one service', one)
+        say(`all ${files.size} files of services`, all)
+        assert.ok(one.own < 15)
+        assert.doesNotMatch(one.text, /advisories/i)
+        return { one, all }
+      }
+      const json = await measure('@stemma/api/json')
+      assert.ok(json.one.minified < 15)
+      assert.ok(json.all.minified < 60)
+      assert.equal(json.all.runtime, 0)
+      assert.equal(json.all.text.match(/\bverb:"/g)?.length, calls)
+      const messages = await measure('@stemma/api')
+      assert.ok(messages.one.zipped < 50)
+      assert.ok(messages.all.zipped < 80)
+    })
+
+    test('the SDK lists groups in a browser', { skip: noChromium ?? false }, async () => {
+      const { text } = await bundle(importOne('@stemma/api/json'))
+      const pages = createServer((request, response) => {
+        if (request.url === '/sdk.js') response.setHeader('content-type', 'text/javascript').end(text)
+        else
+          response
+            .setHeader('content-type', 'text/html')
+            .end('<!doctype html><script type=module src=sdk.js></script>')
+      })
+      await once(pages.listen(0, '127.0.0.1'), 'listening')
+      const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
+      const { token } = await bootstrap()
+      const browser = await openChromium()
+      try {
+        await withServer(['--cors-origins', origin], async ({ url: baseUrl }) => {
+          const page = await (await newVisitor(browser, { javaScriptEnabled: true })).newPage()
+          await page.goto(origin)
+          await page.waitForFunction('globalThis.createClient')
+          const ask = (options: object) =>
+            page.evaluate(`(async () => {
+              const groups = createClient(GroupsService, ${JSON.stringify(options)})
+              const names = []
+              for await (const { name } of list(groups.listGroups, { pageSize: 1 })) names.push(name)
+              return names
+            })().catch(({ code, reason, requestId }) => ({ code, reason, requestId: typeof requestId }))`)
+          assert.ok(((await ask({ baseUrl, token })) as string[]).includes('acme'))
+          const refused = { code: 16, reason: 'UNAUTHENTICATED', requestId: 'string' }
+          assert.deepEqual(await ask({ baseUrl }), refused)
+        })
+      } finally {
+        await browser.close()
+        pages.close()
+      }
+    })
+  })
+})
+
+const imported =
+  /^(?:import|export)\b[^'"();=]*\bfrom ['"]([^'"]+)|^import ['"]([^'"]+)|\bimport\(['"]([^'"]+)/gm
+
+/** What is imported that is neither of the package itself nor of Node. */
+function packagesIn(text: string): string[] {
+  const paths = Array.from(text.matchAll(imported), ([, ...found]) => found.find(Boolean) ?? '')
+  const others = paths.filter((path) => !/^(\.|node:)/.test(path))
+  return others.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
+}
+
+const typedUse = `
+import { Code, createClient, list, StemmaError } from '@stemma/api'
+import type { Group } from '@stemma/api/platform/iam/v2beta1/group'
+import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
+
+const options = { baseUrl: 'https://stemma.example.com', token: async () => 'token' }
+const groups = createClient(GroupsService, options)
+
+export async function use(signal: AbortSignal): Promise<Group[]> {
+  const found: Group[] = []
+  for await (const group of list(groups.listGroups, { uidp: { childrenOf: 'a' } }, { signal })) found.push(group)
+  const made: Group = await groups.createGroup({ parent: 'a', group: { name: 'b' } })
+  // @ts-expect-error no such field
+  await groups.createGroup({ parent: 'a', grup: { name: 'b' } })
+  // @ts-expect-error no such call
+  await groups.makeGroup({})
+  // @ts-expect-error no list
+  list(groups.exportAll, {})
+  for await (const document of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) document['id']
+  await groups.getGroup({ uid: made.uid }).catch((error: unknown) => {
+    if (error instanceof StemmaError && error.code === Code.NOT_FOUND) return undefined
+    throw error
+  })
+  return found
+}
+`
+
+const typedUseOfJson = `
+import { Code, createClient, exchanging, list, StemmaError } from '@stemma/api/json'
+import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+
+const issuer = { baseUrl: 'https://stemma.example.com' }
+const options = { ...issuer, token: exchanging({ issuer, identity: 'a', subject: 'token' }) }
+const groups = createClient(GroupsService, options)
+
+export async function use(signal: AbortSignal): Promise<GroupJson[]> {
+  const found: GroupJson[] = []
+  for await (const group of list(groups.listGroups, { uidp: { childrenOf: 'a' } }, { signal })) found.push(group)
+  const made: GroupJson = await groups.createGroup({ parent: 'a', group: { name: 'b' } })
+  // @ts-expect-error no such field
+  await groups.createGroup({ parent: 'a', grup: { name: 'b' } })
+  // @ts-expect-error no such field inside
+  await groups.createGroup({ parent: 'a', group: { nam: 'b' } })
+  // @ts-expect-error no such field in the answer
+  made.nam
+  // @ts-expect-error no such call
+  await groups.makeGroup({})
+  for await (const document of createClient(AdvisoriesService, options).exportAdvisoriesOsv({})) document['id']
+  await groups.getGroup({ uid: made.uid }).catch((error: unknown) => {
+    if (error instanceof StemmaError && error.code === Code.NOT_FOUND) return undefined
+    throw error
+  })
+  return found
+}
+`
+
+const assumedByReadme = `
+declare const process: { env: Record<string, string | undefined> }
+declare function readIdToken(): Promise<string>
+declare function keep(refreshToken: string): void
+`

@@ -1,0 +1,70 @@
+// Clients that people already have, against a server of ours: the published Go SDK as its users call it.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { Door } from '@stemma/server/testing/doors.ts'
+import { grpcDoor } from '@stemma/server/testing/doors.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/platform.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+import { buildGoProgram } from './go-program.ts'
+
+const ada = 'ada@example.com'
+const built = await buildGoProgram()
+if (typeof built === 'string') console.log(`the published Go SDK was not tried: ${built}`)
+const [program, skip] = typeof built === 'string' ? [undefined, built] : [built, false]
+after(() => program?.remove())
+
+onEachStore('the published Go SDK', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let door: Door
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    door = grpcDoor(platform.url)
+  })
+  after(async () => {
+    door.close()
+    await platform.stop()
+    await issuer.close()
+  })
+
+  async function make(method: Parameters<Door['call']>[0], request: JsonObject): Promise<string> {
+    const parent = platform.owner.organization
+    const { body, error } = await door.call(method, { parent, ...request }, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+
+  /** A person who opens what the client tells them to, and ends at the client's own server. */
+  async function openAndSignIn(address: string): Promise<void> {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.submit(await visitor.open(address), { email: ada, password })
+    assert.equal((await fetch(page.url)).status, 200, page.text)
+  }
+
+  test('signs in, and takes everything from its making to its end', { skip }, async () => {
+    assert.ok(program)
+    const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
+    const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
+    const identity = await make(IdentitiesService.method.createIdentity, {
+      identity: { name: 'robot', claimMatch },
+    })
+    await platform.bind(identity, 'owner', group)
+    await addAccount(platform, ada)
+    const args = ['-api', platform.url, '-group', group, '-identity', identity, '-person']
+    const token = await issuer.sign({ aud: platform.config.authUrl })
+    const running = program.start(args, { IDENTITY_TOKEN: token })
+    const [, address = ''] = await running.said(/open a browser to (\S+)\n/)
+    await openAndSignIn(address)
+    const { code, stdout, stderr } = await running.ended
+    assert.equal(code, 0, `${stdout}\n${stderr}`)
+    assert.match(stdout, /^ok {3}organization is gone\n\d{3} steps, all as expected\n$/m)
+  })
+})

@@ -1,0 +1,224 @@
+// The SDK against the real server: lists, streams, errors, tags of versions, and where tokens come from.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Client, ConnectionOptions } from '@stemma/api'
+import { Code, createClient, exchanging, list, refreshing, StemmaError } from '@stemma/api'
+import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+import { IdentitiesService } from '@stemma/api/platform/iam/v2beta1/identity'
+import { RolesService } from '@stemma/api/platform/iam/v2beta1/role'
+import { RoleBindingsService } from '@stemma/api/platform/iam/v2beta1/role_binding'
+import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
+import { openRefreshTokens } from '../../server/auth/refresh.ts'
+import { importFrom } from '../../server/commands/import.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/platform.ts'
+import { remove, temporaryFolder } from '../server/stemmad.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+
+onEachStore('the SDK', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let options: ConnectionOptions
+  let groups: Client<typeof GroupsService>
+  let parent: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    options = { baseUrl: platform.url, token: platform.owner.token }
+    groups = createClient(GroupsService, options)
+    parent = platform.owner.organization
+  })
+  after(async () => {
+    await platform.stop()
+    await issuer.close()
+  })
+
+  async function failure(call: Promise<unknown>): Promise<StemmaError> {
+    const error = await call.then(
+      () => assert.fail('it should have failed'),
+      (thrown: unknown) => thrown,
+    )
+    assert.ok(error instanceof StemmaError, String(error))
+    return error
+  }
+
+  test('makes, reads, changes and deletes, with messages', async () => {
+    const made = await groups.createGroup({ parent, group: { name: 'team', description: 'a team' } })
+    assert.equal(made.$typeName, 'platform.iam.v2beta1.Group')
+    assert.ok(made.createTime && made.createTime.seconds > 0n)
+    assert.deepEqual(await groups.getGroup({ uid: made.uid }), made)
+    // What is empty is not sent unless the mask says that it is meant.
+    const kept = await groups.updateGroup({ group: { uid: made.uid, name: 'crew', description: '' } })
+    assert.deepEqual([kept.name, kept.description], ['crew', 'a team'])
+    const updateMask = { paths: ['description'] }
+    const cleared = await groups.updateGroup({ group: { uid: made.uid, name: 'no' }, updateMask })
+    assert.deepEqual([cleared.name, cleared.description], ['crew', ''])
+    await groups.deleteGroup({ uid: made.uid })
+    assert.equal((await failure(groups.getGroup({ uid: made.uid }))).code, Code.NOT_FOUND)
+  })
+
+  test('walks all pages of a list, and no more than are asked for', async () => {
+    const home = (await groups.createGroup({ parent, group: { name: 'home' } })).uid
+    const names = Array.from({ length: 7 }, (_, at) => `g${at}`)
+    for (const name of names) await groups.createGroup({ parent: home, group: { name } })
+    const request = { uidp: { childrenOf: home }, orderBy: 'name desc', pageSize: 2 }
+    const all = await Array.fromAsync(list(groups.listGroups, request), ({ name }) => name)
+    assert.deepEqual(all, names.toReversed())
+    const late = await Array.fromAsync(list(groups.listGroups, { ...request, skip: 3 }), ({ name }) => name)
+    assert.deepEqual(late, names.toReversed().slice(3))
+
+    let requests = 0
+    const counting: typeof fetch = (...args) => {
+      requests += 1
+      return fetch(...args)
+    }
+    const counted = createClient(GroupsService, { ...options, fetch: counting })
+    for await (const { name } of list(counted.listGroups, request)) if (name === 'g4') break
+    assert.equal(requests, 2)
+  })
+
+  test('tells what was wrong', async () => {
+    const wrong = await failure(groups.createGroup({ parent, group: { name: 'No Capitals' } }))
+    assert.deepEqual([wrong.code, wrong.status, wrong.reason], [3, 400, 'INVALID_ARGUMENT'])
+    assert.match(wrong.message, /^Invalid argument: name/)
+    assert.deepEqual(
+      wrong.fieldViolations.map(({ field }) => field),
+      ['name'],
+    )
+    assert.match(wrong.requestId ?? '', /^[\w-]{8,}$/)
+
+    const full = await groups.createGroup({ parent, group: { name: 'full' } })
+    await groups.createGroup({ parent: full.uid, group: { name: 'inside' } })
+    const inUse = await failure(groups.deleteGroup({ uid: full.uid }))
+    assert.equal(inUse.code, Code.FAILED_PRECONDITION)
+    assert.deepEqual(
+      inUse.preconditions.map(({ type }) => type),
+      ['RESOURCE_NOT_EMPTY'],
+    )
+
+    const nobody = createClient(GroupsService, { baseUrl: platform.url })
+    assert.equal((await failure(nobody.getGroup({ uid: parent }))).code, Code.UNAUTHENTICATED)
+    assert.equal((await failure(groups.getGroup({ uid: 'f'.repeat(40) }))).code, Code.PERMISSION_DENIED)
+    // An empty uid is not the list.
+    assert.deepEqual((await failure(groups.getGroup({}))).fieldViolations[0]?.field, 'uid')
+  })
+
+  test('guards a change by the tag of what was read', async () => {
+    const { uid } = await groups.createGroup({ parent, group: { name: 'tagged' } })
+    let tag = ''
+    const onHeaders = (headers: Headers) => {
+      tag = headers.get('etag') ?? ''
+    }
+    await groups.getGroup({ uid }, { onHeaders })
+    const headers = { 'if-match': tag }
+    await groups.updateGroup({ group: { uid, name: 'first' } }, { headers })
+    const late = await failure(groups.updateGroup({ group: { uid, name: 'second' } }, { headers }))
+    assert.deepEqual([late.code, late.status], [Code.ABORTED, 412])
+  })
+
+  describe('reads a stream', () => {
+    const count = 300
+    const osv = (at: number) => ({
+      ...{
+        schema_version: '1.7.3',
+        id: `GHSA-${at}`,
+        modified: '2026-02-03T04:05:06Z',
+        details: 'ä'.repeat(999),
+      },
+      affected: [{ package: { ecosystem: 'npm', name: `left-pad-${at}` } }],
+    })
+    let folder: string
+    before(async () => {
+      folder = await temporaryFolder()
+      const file = join(folder, 'dump.jsonl')
+      await writeFile(file, Array.from({ length: count }, (_, at) => `${JSON.stringify(osv(at))}\n`).join(''))
+      await importFrom(platform.store, parent, file, (line) => assert.fail(line))
+    })
+    after(() => remove(folder))
+
+    test('to its end, as the documents that they are', async () => {
+      const advisories = createClient(AdvisoriesService, options)
+      const documents = await Array.fromAsync(advisories.exportAdvisoriesOsv({}))
+      assert.equal(documents.length, count)
+      assert.equal(documents[0]?.details, 'ä'.repeat(999))
+    })
+
+    test('and leaves it when it has enough', async () => {
+      const advisories = createClient(AdvisoriesService, options)
+      let read = 0
+      for await (const _ of advisories.exportAdvisoriesOsv({})) if (++read === 5) break
+      assert.equal(read, 5)
+      const refused = advisories.exportAdvisoriesOsv({ uidp: { childrenOf: 'nowhere' } }).next()
+      assert.equal((await failure(refused)).code, Code.INVALID_ARGUMENT)
+    })
+  })
+
+  describe('gets its tokens', () => {
+    test('by exchange of the token of another issuer, once for many calls', async () => {
+      const identities = createClient(IdentitiesService, options)
+      const claimMatch = {
+        iss: { case: 'issuer', value: issuer.issuer },
+        sub: { case: 'subject', value: 'robot' },
+      } as const
+      const identity = await identities.createIdentity({
+        parent,
+        identity: { name: 'ci', relationship: { case: 'claimMatch', value: claimMatch } },
+      })
+      const roles = createClient(RolesService, options)
+      const [viewer] = await Array.fromAsync(list(roles.listRoles, { name: 'viewer' }))
+      const roleBinding = { identityUid: identity.uid, roleUid: viewer?.uid ?? '' }
+      await createClient(RoleBindingsService, options).createRoleBinding({ parent, roleBinding })
+
+      let asked = 0
+      const subject = () => {
+        asked += 1
+        return issuer.sign({ aud: platform.config.authUrl })
+      }
+      const at = { baseUrl: platform.url }
+      const token = exchanging({ issuer: at, subject, identity: identity.uid })
+      const robot = createClient(GroupsService, { baseUrl: platform.url, token })
+      await Promise.all(Array.from({ length: 5 }, () => robot.getGroup({ uid: parent })))
+      await robot.getGroup({ uid: parent })
+      assert.equal(asked, 1)
+
+      const stranger = exchanging({
+        issuer: at,
+        subject: await issuer.sign({ sub: 'x' }),
+        identity: identity.uid,
+      })
+      const strange = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
+      assert.equal((await failure(strange.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
+    })
+
+    test('by a refresh token of the exchange, and hands out the next', async () => {
+      const { store, keys, config, owner } = platform
+      const { authUrl, baseUrl } = config
+      const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now })
+      const { token: refreshToken } = await tokens.issue(owner.identity, baseUrl)
+      await continues({ issuer: { baseUrl: platform.url }, refreshToken })
+    })
+
+    test('by the refresh token of a person who signed in', async () => {
+      await addAccount(platform, 'ada@example.com')
+      const { tokens } = await signIn(platform, 'ada@example.com')
+      const refreshToken = tokens.refresh_token ?? ''
+      await continues({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
+    })
+
+    async function continues(options: Parameters<typeof refreshing>[0]): Promise<void> {
+      const seen: string[] = []
+      const token = refreshing({ ...options, onRefreshToken: (next) => seen.push(next) })
+      const mine = createClient(GroupsService, { baseUrl: platform.url, token })
+      await Promise.all(Array.from({ length: 5 }, () => mine.listGroups({})))
+      assert.equal(seen.length, 1)
+      assert.notEqual(seen[0], options.refreshToken)
+      // The one that was used up ends the sign-in; a client that is told so says it.
+      const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshing(options) })
+      assert.equal((await failure(late.listGroups({}))).code, Code.UNAUTHENTICATED)
+    }
+  })
+})

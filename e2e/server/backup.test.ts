@@ -1,0 +1,179 @@
+// A backup of a store that is in use, restored on either engine.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { create } from '@bufbuild/protobuf'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { readConfig } from '../../server/config.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { groups } from '../../server/resources/iam/groups/table.ts'
+import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Store } from '../../server/store/db.ts'
+import type { Portion } from '../../server/store/snapshot.ts'
+import type { Engine, Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform, temporaryStore } from '../../server/testing/platform.ts'
+import { remove, runStemmad, temporaryFolder } from './stemmad.ts'
+
+onEachStore('a backup', (engine) => {
+  let platform: Platform
+  let folder: string
+  let settings: string[]
+  let key: string
+  before(async () => {
+    platform = await startPlatform(engine)
+    folder = await temporaryFolder()
+    const { dataDir, databaseUrl, secretKey } = platform.config
+    key = secretKey ?? readFileSync(join(dataDir, 'secret.key'), 'utf8').trim()
+    settings = ['--data-dir', dataDir, ...(databaseUrl ? ['--database-url', databaseUrl] : [])]
+    const { organization } = platform.owner
+    await platform.addUser('ada@example.com')
+    for (let at = 0; at < 700; at++) await platform.addIdentity(organization)
+    const record = JSON.stringify({
+      ...{ id: 'GHSA-2222-3333-4444', modified: '2026-02-03T04:05:06Z', aliases: ['CVE-2026-1'] },
+      affected: [{ package: { ecosystem: 'npm', name: 'left-pad' }, versions: ['1.0'] }],
+    })
+    const args = ['import', 'advisories', '--group', organization, '-', ...settings, '--secret-key', key]
+    assert.equal((await runStemmad(folder, args, undefined, record)).code, 0)
+  })
+  after(async () => {
+    await platform.stop()
+    await remove(folder)
+  })
+
+  const run = (...args: string[]) => runStemmad(folder, [...args, '--secret-key', key])
+
+  async function backUp(name: string): Promise<string> {
+    const file = join(folder, name)
+    const { code, stderr } = await run('backup', file, ...settings)
+    assert.equal(code, 0, stderr)
+    return file
+  }
+
+  /** All that is in a store. */
+  async function contentOf(store: Store): Promise<Map<string, string[]>> {
+    const content = new Map<string, string[]>()
+    for await (const { table, rows } of store.snapshot()) {
+      if (table !== 'migrations') content.set(table, [...(content.get(table) ?? []), ...rows.map(textOf)])
+    }
+    return new Map([...content].map(([table, rows]) => [table, rows.sort()]))
+  }
+  const textOf = (row: Portion['rows'][number]) =>
+    JSON.stringify(row.map((value) => (value instanceof Uint8Array ? [...value] : value)))
+
+  async function withEmptyStore(other: Engine, use: (settings: string[]) => Promise<void>): Promise<void> {
+    const place = await temporaryStore(other)
+    try {
+      // The secret is that of the backup.
+      await use(place.settings.slice(0, other === 'sqlite' ? 2 : 4))
+    } finally {
+      await place.remove()
+    }
+  }
+
+  async function contentAfter(place: string[]): Promise<Map<string, string[]>> {
+    const { config } = readConfig({}, [...place, '--secret-key', key])
+    const store = openStore(config)
+    try {
+      await prepareStore(config, store)
+      assert.deepEqual(await checkTally(store, talliedKinds, false), [])
+      return await contentOf(store)
+    } finally {
+      await store.close()
+    }
+  }
+
+  for (const other of ['sqlite', 'postgres'] as const) {
+    test(`is restored on ${other === 'sqlite' ? 'SQLite' : 'PostgreSQL'} as it was`, async (t) => {
+      if (other === 'postgres' && !process.env.STEMMA_TEST_POSTGRES)
+        return t.skip('PostgreSQL is not running')
+      const file = await backUp(`to-${other}`)
+      assert.equal((await stat(file)).mode & 0o777, 0o600)
+      await withEmptyStore(other, async (place) => {
+        const { code, stdout, stderr } = await run('restore', file, ...place)
+        assert.equal(code, 0, stderr)
+        assert.match(stdout, /^Restored [\d,]+ rows\.$/m)
+        assert.deepEqual(await contentAfter(place), await contentOf(platform.store))
+        const again = await run('restore', file, ...place)
+        assert.equal(again.code, 1)
+        assert.match(again.stderr, /the store is not empty/)
+      })
+    })
+  }
+
+  test('is of one moment, while others write', async () => {
+    const { organization } = platform.owner
+    let isOver = false
+    const writing = (async () => {
+      for (let at = 0; !isOver; at++) {
+        const uid = `${organization}/${at.toString(16).padStart(16, '0')}`
+        await platform.store.write(() =>
+          createEntry(groups, create(GroupSchema, { name: `g${at}` }), { uid, now: Date.now() }),
+        )
+      }
+    })()
+    const file = await backUp('busy').finally(() => {
+      isOver = true
+    })
+    await writing
+    await withEmptyStore('sqlite', async (place) => {
+      assert.equal((await run('restore', file, ...place)).code, 0)
+      // The tallies fit the groups that are there.
+      await contentAfter(place)
+    })
+  })
+
+  test('that is broken or not whole is told, and no server starts on what it left', async () => {
+    const file = await backUp('whole')
+    const lines = gunzipSync(await readFile(file))
+      .toString()
+      .split('\n')
+    const broken: [string, Buffer, RegExp][] = [
+      ['short', gzipSync(lines.slice(0, -2).join('\n')), /its end is missing/],
+      ['lost', gzipSync([...lines.slice(0, 40), ...lines.slice(41)].join('\n')), /should have [\d]+ rows/],
+      ['cut', (await readFile(file)).subarray(0, 5000), /unexpected end|broken one/],
+      ['text', Buffer.from('no backup'), /no backup of Stemma/],
+      ['newer', gzipSync(lines.join('\n').replace('0001-tree', '9999-later')), /newer version/],
+    ]
+    for (const [name, bytes, words] of broken) {
+      const path = join(folder, name)
+      await writeFile(path, bytes)
+      await withEmptyStore('sqlite', async (place) => {
+        const { code, stderr } = await run('restore', path, ...place)
+        assert.equal(code, 1, name)
+        assert.match(stderr, words)
+        assert.doesNotMatch(stderr, /\n +at /)
+        if (name !== 'short') return
+        const started = await run('migrate', ...place)
+        assert.equal(started.code, 1)
+        assert.match(started.stderr, /a restore into this store was broken off/)
+      })
+    }
+  })
+
+  test('needs the secret it was made with', async () => {
+    const file = await backUp('secret')
+    await withEmptyStore('sqlite', async (place) => {
+      const without = await runStemmad(folder, ['restore', file, ...place])
+      assert.equal(without.code, 2)
+      assert.match(without.stderr, /put the secret that belongs to the backup/)
+      const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
+      assert.equal(wrong.code, 1)
+      assert.match(wrong.stderr, /cannot be read with this STEMMA_SECRET_KEY/)
+    })
+  })
+
+  test('is never written over another file, and has no name before it is whole', async () => {
+    const file = await backUp('once')
+    const { code, stderr } = await run('backup', file, ...settings)
+    assert.equal(code, 2)
+    assert.match(stderr, /is there already/)
+    const nowhere = await run('backup', join(folder, 'no', 'folder'), ...settings)
+    assert.equal(nowhere.code, 1)
+    assert.match(nowhere.stderr, /no such file/i)
+    assert.equal((await run('backup')).code, 2)
+  })
+})

@@ -1,0 +1,164 @@
+// The real server, killed without warning under load, again and again: whatever it acknowledged is there.
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { readConfig } from '../../server/config.ts'
+import { openStore, talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import { all } from '../../server/store/work.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/platform.ts'
+
+const { createGroup, updateGroup, deleteGroup } = GroupsService.method
+const rounds = 5
+const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
+
+type Owner = { organization: { uid: string }; token: string }
+
+/** What one writer was told, and what it asked for without hearing the answer. */
+type Ledger = {
+  names: Map<string, string>
+  doubt: { does: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
+}
+
+onEachStore('a server that is killed', (engine) => {
+  let settings: string[]
+  let remove: () => Promise<void>
+  let owner: Owner
+  before(async () => {
+    const place = await temporaryStore(engine)
+    remove = place.remove
+    settings = [...place.settings, '--port', '0', '--base-url', 'http://stemma.test', '--log-level', 'silent']
+    const { output } = await run('bootstrap', '--org', 'acme', '--json')
+    owner = JSON.parse(output)
+  })
+  after(() => remove())
+
+  const launch = (args: string[]) =>
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, ...args, ...settings], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+
+  async function run(...args: string[]): Promise<{ output: string; code: number }> {
+    const child = launch(args)
+    const exited = once(child, 'exit')
+    const output = (await child.stdout?.toArray())?.join('') ?? ''
+    const [code] = await exited
+    return { output, code }
+  }
+
+  async function start(): Promise<{ server: ChildProcess; door: Door }> {
+    const server = launch(['serve'])
+    let greeting = ''
+    for await (const chunk of server.stdout ?? []) {
+      greeting += chunk
+      const port = /on 127\.0\.0\.1:(\d+)/.exec(greeting)?.[1]
+      if (port !== undefined) return { server, door: restDoor(`http://127.0.0.1:${port}`) }
+    }
+    throw new Error(`the server did not start: ${greeting}`)
+  }
+
+  test('has kept every write that it acknowledged', async (context) => {
+    const ledgers = Array.from({ length: 12 }, (): Ledger => ({ names: new Map(), doubt: undefined }))
+    for (let round = 0; round < rounds; round++) {
+      const { server, door } = await start()
+      context.after(() => server.kill('SIGKILL'))
+      await settle(ledgers)
+      let answers = 0
+      const moment = ledgers.length + Math.random() * 150
+      const writing = ledgers.map((ledger, at) =>
+        writeUntilItBreaks(door, owner, ledger, `${round}-${at}`, () => {
+          answers++
+        }),
+      )
+      const broken = Promise.all(writing).finally(() => {
+        answers = Number.POSITIVE_INFINITY
+      })
+      broken.catch(() => {})
+      while (answers < moment) await pause(Math.random() * 10)
+      const exited = once(server, 'exit')
+      server.kill('SIGKILL')
+      await Promise.all([exited, broken])
+      if (engine === 'sqlite') assertIntact()
+    }
+    assert.deepEqual(await run('check'), { output: 'All tallies are right.\n', code: 0 })
+    await settle(ledgers)
+  })
+
+  function assertIntact(): void {
+    const db = new DatabaseSync(join(settings[1] ?? '', 'stemma.db'))
+    assert.deepEqual(db.prepare('pragma integrity_check').all().map(Object.values), [['ok']])
+    assert.deepEqual(db.prepare('pragma foreign_key_check').all(), [])
+    db.close()
+  }
+
+  /** Holds what is stored against what was acknowledged, and learns what became of the last requests. */
+  async function settle(ledgers: readonly Ledger[]): Promise<void> {
+    const store = openStore(readConfig({}, settings).config)
+    try {
+      const rows = await store.write(function* () {
+        // A commit that PostgreSQL was given may end after the server that gave it.
+        yield raw('/*pg lock table groups in share mode -- */ select 1')
+        return yield* all(sql`select uid, name from groups where parent = ${owner.organization.uid}`)
+      })
+      const stored = new Map(rows as [string, string][])
+      for (const ledger of ledgers) learn(ledger, stored)
+      const known = new Map(ledgers.flatMap(({ names }) => [...names]))
+      assert.deepEqual(new Map([...stored].sort()), new Map([...known].sort()))
+      assert.deepEqual(await checkTally(store, talliedKinds, false), [])
+    } finally {
+      await store.close()
+    }
+  }
+})
+
+/** A request without an answer was carried out wholly or not at all. */
+function learn(ledger: Ledger, stored: ReadonlyMap<string, string>): void {
+  const { doubt, names } = ledger
+  ledger.doubt = undefined
+  if (!doubt) return
+  const uid = doubt.uid ?? [...stored].find(([, name]) => name === doubt.name)?.[0]
+  if (uid === undefined) return
+  const name = stored.get(uid)
+  if (doubt.does === 'delete' && name === undefined) names.delete(uid)
+  if (doubt.does !== 'delete' && name === doubt.name) names.set(uid, name)
+}
+
+/** Creates, renames and deletes groups until the server is gone. */
+async function writeUntilItBreaks(
+  door: Door,
+  owner: Owner,
+  ledger: Ledger,
+  label: string,
+  onAnswer: () => void,
+): Promise<void> {
+  for (let count = 0; ; count++) {
+    const [uid] = [...ledger.names.keys()].slice(-1 - (count % 3))
+    const does = count % 4 === 1 && uid ? 'update' : count % 4 === 3 && uid ? 'delete' : 'create'
+    const name = `group-${label}-${count}`
+    ledger.doubt = does === 'create' ? { does, name } : { does, name, uid: uid ?? '' }
+    const answer = await ask(door, owner, ledger.doubt).catch(() => undefined)
+    if (!answer) return
+    assert.equal(answer.error, undefined)
+    ledger.doubt = undefined
+    if (does === 'delete') ledger.names.delete(uid ?? '')
+    else ledger.names.set(String(answer.body?.uid), name)
+    onAnswer()
+  }
+}
+
+function ask(door: Door, { organization, token }: Owner, asked: NonNullable<Ledger['doubt']>) {
+  const { does, uid = '', name } = asked
+  if (does === 'create') return door.call(createGroup, { parent: organization.uid, group: { name } }, token)
+  if (does === 'delete') return door.call(deleteGroup, { uid }, token)
+  return door.call(updateGroup, { group: { uid, name }, updateMask: 'name' }, token)
+}

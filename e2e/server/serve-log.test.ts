@@ -1,0 +1,205 @@
+// What the operator can see of the calls: a line for each, figures, and faults with their cause. And what
+// nobody may see in them.
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { App } from '../../server/app.ts'
+import { startApp } from '../../server/app.ts'
+import { mintToken } from '../../server/auth/tokens.ts'
+import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { readConfig } from '../../server/config.ts'
+import { logTo } from '../../server/log.ts'
+import { openStore, prepareStore } from '../../server/storage.ts'
+import type { Store } from '../../server/store/db.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+
+const { createGroup, getGroup, listGroups } = GroupsService.method
+
+onEachStore('logs', (engine) => {
+  let app: App
+  let store: Store
+  let doors: Door[]
+  let url: string
+  let owner: { organization: string; identity: string; token: string }
+  let cleanUp: () => Promise<void>
+  const written: string[] = []
+  const lines = () => written.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line))
+
+  before(async () => {
+    const place = await temporaryStore(engine)
+    const fixed = ['--port', '0', '--base-url', 'http://stemma.test', '--drain-delay', '0']
+    const { config } = readConfig({}, [...place.settings, ...fixed])
+    const sink = new Writable({
+      write(chunk, _, done) {
+        written.push(String(chunk))
+        done()
+      },
+    })
+    app = await startApp(config, logTo(sink, 'info'))
+    store = openStore(config)
+    const { keys } = await prepareStore(config, store)
+    const made = await makeOrganization(store, config, 'acme', undefined)
+    const parties = { issuer: config.authUrl, audience: config.baseUrl }
+    owner = { ...made, token: await mintToken(keys, parties, made.identity, Date.now()) }
+    url = `http://127.0.0.1:${app.port}`
+    doors = [restDoor(url), grpcDoor(url)]
+    cleanUp = async () => {
+      for (const door of doors) door.close()
+      await app.stop(true)
+      await store.close()
+      await place.remove()
+    }
+  })
+  after(() => cleanUp())
+
+  test('each call is one line with who, what, how it went and how long it took', async () => {
+    for (const door of doors) {
+      written.length = 0
+      await door.call(listGroups, {}, owner.token)
+      await door.call(getGroup, { uid: 'x' }, owner.token)
+      await door.call(listGroups, {})
+      const seen = lines()
+      assert.equal(seen.length, 3)
+      const name = 'platform.iam.v2beta1.GroupsService'
+      assert.deepEqual(
+        seen.map(({ method, code, caller }) => [method, code, caller]),
+        [
+          [`${name}.ListGroups`, 'OK', owner.identity],
+          [`${name}.GetGroup`, 'NOT_FOUND', owner.identity],
+          [`${name}.ListGroups`, 'UNAUTHENTICATED', undefined],
+        ],
+      )
+      for (const line of seen) {
+        assert.equal(typeof line.ms, 'number')
+        assert.equal(line.door, door.name.toLowerCase())
+        assert.match(line.requestId, /^[0-9a-f-]{36}$/)
+      }
+    }
+  })
+
+  test('the id that the caller gave is the id in the log', async () => {
+    written.length = 0
+    const headers = { authorization: `Bearer ${owner.token}`, 'x-request-id': 'trace.me-1' }
+    const answer = await fetch(`${url}/iam/v2beta1/groups`, { headers })
+    assert.equal(answer.headers.get('x-request-id'), 'trace.me-1')
+    assert.deepEqual(
+      lines().map(({ requestId }) => requestId),
+      ['trace.me-1'],
+    )
+  })
+
+  test('what meets no method is logged as well', async () => {
+    written.length = 0
+    const answer = await fetch(`${url}/nowhere`)
+    const [line] = lines()
+    assert.equal(line.requestId, answer.headers.get('x-request-id'))
+    assert.match(line.reason, /no such path/)
+  })
+
+  test('figures are kept for each method, door and code', async () => {
+    for (const door of doors) await door.call(getGroup, { uid: owner.organization }, owner.token)
+    const answer = await fetch(`${url}/metrics`)
+    assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/)
+    const text = await answer.text()
+    const name = 'platform.iam.v2beta1.GroupsService'
+    for (const door of ['rest', 'grpc']) {
+      const labels = `method="${name}.GetGroup",door="${door}"`
+      assert.match(text, new RegExp(`^stemma_calls_total\\{${labels},code="OK"\\} [1-9]`, 'm'))
+      assert.match(text, new RegExp(`^stemma_call_seconds_count\\{${labels}\\} [1-9]`, 'm'))
+    }
+    assert.match(text, /code="UNAUTHENTICATED"/)
+  })
+
+  test('no token, header or secret gets into a line or a figure', async () => {
+    written.length = 0
+    const secret = 'hush-hush-hush'
+    const sent = [
+      `Bearer ${owner.token}`,
+      `Bearer ${owner.token}x`,
+      `Bearer ${secret}`,
+      `Basic ${secret}`,
+      secret,
+      `Bearer ${owner.token} ${secret}`,
+    ]
+    for (const authorization of sent) {
+      const headers = { authorization, cookie: secret, 'x-api-key': secret, 'grpc-timeout': '1S' }
+      for (const path of [
+        '/iam/v2beta1/groups',
+        '/nowhere',
+        '/iam/v2beta1/groups/%zz',
+        `/iam/v2beta1/groups?access_token=${secret}`,
+      ])
+        await (await fetch(url + path, { headers })).arrayBuffer()
+      await (
+        await fetch(`${url}/iam/v2beta1/groups`, { method: 'POST', headers, body: `{"name":"${secret}` })
+      ).arrayBuffer()
+      const broken = await rawClient(app.port)
+      broken.send(`GET / HTTP/1.1\r\nAuthorization: ${authorization}\r\n\x01\r\n\r\n`)
+      await broken.answer()
+      broken.close()
+    }
+    for (const door of doors) {
+      await door.call(listGroups, {}, owner.token)
+      await door.call(listGroups, {}, secret)
+    }
+    const [head, payload, signature] = owner.token.split('.') as [string, string, string]
+    const all = written.join('') + (await (await fetch(`${url}/metrics`)).text())
+    assert.ok(lines().length > sent.length)
+    for (const part of [secret, head, payload, signature, 'Bearer ey'])
+      assert.ok(!all.includes(part), `${part} is in ${all.split('\n').find((line) => line.includes(part))}`)
+  })
+
+  test('a fault of ours is logged with its cause and told to nobody', async () => {
+    await store.write(function* () {
+      yield sql`alter table groups rename to lost`
+    })
+    for (const door of doors) {
+      for (const [method, request] of [
+        [getGroup, { uid: owner.organization }],
+        [listGroups, {}],
+        [createGroup, { parent: owner.organization, group: { name: 'x' } }],
+      ] as const) {
+        written.length = 0
+        const { error } = await door.call(method, request, owner.token)
+        assert.equal(error?.code, 13)
+        assert.equal(error?.message, 'Internal: something went wrong on our side')
+        assert.deepEqual(
+          error?.details.map((detail) => Object.keys(detail).sort()),
+          [['@type', 'domain', 'reason']],
+        )
+        const [line] = lines()
+        const errorLevel = 50
+        assert.equal(line.level, errorLevel)
+        assert.equal(line.code, 'INTERNAL')
+        assert.match(line.err.message, /groups/)
+        assert.match(line.err.stack, /\n {4}at /)
+        assert.ok(line.requestId)
+      }
+    }
+    await store.write(function* () {
+      yield sql`alter table lost rename to groups`
+    })
+    for (const door of doors) assert.ok((await door.call(listGroups, {}, owner.token)).body)
+  })
+  test('a fault in writing an answer is logged as well', async () => {
+    const spoil = (shape: string, proto: Uint8Array) =>
+      store.write(function* () {
+        yield sql`update groups set shape = ${shape}, proto = ${proto} where uid = ${owner.organization}`
+      })
+    const [[shape, proto] = []] = await store.query(sql`select shape, proto from groups`)
+    // A row of another shape is rendered from its bytes, which are none.
+    await spoil('of another time', Buffer.from([255]))
+    written.length = 0
+    const { error } = await restDoor(url).call(getGroup, { uid: owner.organization }, owner.token)
+    assert.equal(error?.code, 13)
+    const [line] = lines()
+    assert.equal(line.code, 'INTERNAL')
+    assert.ok(line.err.stack)
+    await spoil(String(shape), proto as Uint8Array)
+  })
+})

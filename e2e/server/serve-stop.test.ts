@@ -1,0 +1,207 @@
+// A server that is told to stop: it says so, finishes what it has begun, and goes.
+import assert from 'node:assert/strict'
+import type { ClientHttp2Session } from 'node:http2'
+import { connect } from 'node:http2'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { create, toBinary } from '@bufbuild/protobuf'
+import { CreateGroupRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { readConfig } from '../../server/config.ts'
+import { openStore } from '../../server/storage.ts'
+import { sql } from '../../server/store/sql.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import type { Bootstrapped, Served } from './stemmad.ts'
+import { bootstrap, pause, remove, serve, statusOf, temporaryFolder, until } from './stemmad.ts'
+
+const service = '/platform.iam.v2beta1.GroupsService'
+const timeout = { timeout: 60_000 }
+
+describe('a server that is told to stop', timeout, () => {
+  let folder: string
+  let owner: Bootstrapped
+  let server: Served
+  before(async () => {
+    folder = await temporaryFolder()
+    owner = await bootstrap(folder)
+  })
+  after(() => remove(folder))
+  afterEach(async () => {
+    server.signal('SIGKILL', true)
+    await server.exited
+  })
+
+  let made = 0
+  const newName = () => `made-${process.hrtime.bigint()}-${made++}`
+  const createRequest = (name: string, requestId = 'none') => {
+    const body = JSON.stringify({ name })
+    return [
+      `POST /iam/v2beta1/groups/${owner.organization.uid} HTTP/1.1`,
+      'Host: stemma.test',
+      `Authorization: Bearer ${owner.token}`,
+      `X-Request-Id: ${requestId}`,
+      `Content-Length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n')
+  }
+
+  async function storedNames(): Promise<Set<unknown>> {
+    const { config } = readConfig({}, ['--data-dir', `${folder}/data`])
+    const store = openStore(config)
+    const rows = await store.query(sql`select name from groups`)
+    await store.close()
+    return new Set(rows.map(([name]) => name))
+  }
+
+  const readiness = () => statusOf(`${server.url}/readyz`).catch(() => 0)
+
+  test('on SIGTERM it finishes all that it was asked, and loses nothing', async () => {
+    server = await serve(folder, ['--drain-delay', '2'])
+    let isStopping = false
+    const acknowledged: string[] = []
+
+    /** As a client that heeds what it is told: a connection that is to be closed is used no more. */
+    async function heed(): Promise<void> {
+      while (!isStopping) {
+        const client = await rawClient(server.port)
+        for (let isOpen = true; isOpen; ) {
+          const name = newName()
+          client.send(createRequest(name))
+          const answer = await client.answer()
+          assert.equal(answer.status, 200)
+          acknowledged.push(name)
+          isOpen = answer.headers.get('connection') !== 'close'
+          if (!isOpen) assert.equal((await client.rest()).length, 0)
+        }
+        client.close()
+      }
+    }
+
+    const answered = new Set<string>()
+    /** As one that does not: it comes again and again until nobody opens. */
+    async function insist(): Promise<void> {
+      for (let isOpen = true; isOpen; ) {
+        const name = newName()
+        try {
+          const client = await rawClient(server.port)
+          client.send(createRequest(name, name))
+          const { status } = await client.answer()
+          client.close()
+          answered.add(name)
+          if (status === 200) acknowledged.push(name)
+        } catch {
+          isOpen = (await readiness()) !== 0
+        }
+      }
+    }
+
+    const late = await rawClient(server.port)
+    const lateRequest = createRequest('late-rest')
+    late.send(lateRequest.slice(0, -5))
+    const session = connect(server.url)
+    const lateCall = startCall(session, owner.token)
+    const load = [heed(), heed(), heed(), insist(), insist()]
+    await pause(300)
+
+    server.signal('SIGTERM')
+    await until(async () => (await readiness()) === 503)
+    isStopping = true
+    assert.equal(await healthOf(session), notServing)
+    assert.equal(await statusOf(`${server.url}/healthz`), 200)
+    await Promise.all(load)
+    await until(async () => (await readiness()) === 0)
+
+    // The port is closed; what was begun before is still heard out.
+    late.send(lateRequest.slice(-5))
+    const answer = await late.answer()
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('connection'), 'close')
+    lateCall.finish(owner.organization.uid, 'late-grpc')
+    assert.equal(await lateCall.status, '0')
+    late.close()
+
+    const { code, stderr } = await server.exited
+    assert.equal(code, 0, stderr)
+    session.destroy()
+    const names = await storedNames()
+    assert.ok(acknowledged.length > 20)
+    for (const name of [...acknowledged, 'late-rest', 'late-grpc'])
+      assert.ok(names.has(name), `${name} is lost`)
+    const accepted = server.log().map(({ requestId }) => String(requestId))
+    for (const name of accepted.filter((id) => id.startsWith('made-')))
+      assert.ok(answered.has(name), `${name} was accepted and not answered`)
+  })
+
+  test('Ctrl-C waits for no load balancer', async () => {
+    server = await serve(folder, ['--drain-delay', '600'])
+    server.signal('SIGINT')
+    assert.equal((await server.exited).code, 0)
+  })
+
+  test('a signal to every process of its group is one wish', async () => {
+    server = await serve(folder, ['--drain-delay', '1'])
+    server.signal('SIGTERM', true)
+    assert.equal((await server.exited).code, 0)
+    assert.ok(server.log().some(({ msg }) => msg === 'stopping'))
+  })
+
+  for (const [first, second] of [
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGTERM', 'SIGINT'],
+  ] as const) {
+    test(`${second} after ${first} ends it at once`, async () => {
+      server = await serve(folder, ['--drain-delay', '600'])
+      server.signal(first)
+      await until(async () => (await readiness()) === 503)
+      // Signals in quick succession count as one.
+      const insisting = setInterval(() => server.signal(second), 100)
+      const { code } = await server.exited
+      clearInterval(insisting)
+      assert.equal(code, 1)
+      assert.ok((await storedNames()).has('acme'))
+    })
+  }
+})
+
+const notServing = 2
+
+function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/grpc.health.v1.Health/Check',
+      'content-type': 'application/grpc',
+    })
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk) => chunks.push(chunk))
+    stream.on('error', reject)
+    stream.on('end', () => resolve(Buffer.concat(chunks).at(-1)))
+    stream.end(Buffer.alloc(5))
+  })
+}
+
+/** A call whose message comes later. */
+function startCall(session: ClientHttp2Session, token: string) {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': `${service}/CreateGroup`,
+    'content-type': 'application/grpc',
+    authorization: `Bearer ${token}`,
+  })
+  stream.resume()
+  const status = new Promise<unknown>((resolve, reject) => {
+    stream.on('trailers', (trailers) => resolve(trailers['grpc-status']))
+    stream.on('error', reject)
+  })
+  return {
+    status,
+    finish(parent: string, name: string) {
+      const message = toBinary(
+        CreateGroupRequestSchema,
+        create(CreateGroupRequestSchema, { parent, group: { name } }),
+      )
+      const head = Buffer.alloc(5)
+      head.writeUInt32BE(message.length, 1)
+      stream.end(Buffer.concat([head, message]))
+    },
+  }
+}

@@ -1,0 +1,147 @@
+// The real program, as an operator runs it: through its launcher, on the Node of the machine.
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A launcher and the Node that it is started with. */
+export type Program = { node: string; launcher: string }
+
+const ours: Program = {
+  // npm tells which Node it runs on; the one that runs the tests may be another.
+  node: process.env.npm_node_execpath ?? process.execPath,
+  launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
+}
+
+export type Ran = { code: number; stdout: string; stderr: string }
+
+export type Served = {
+  port: number
+  url: string
+  greeting: string
+  /** All that it said so far on standard output. */
+  output(): string
+  /** The lines of its log. */
+  log(): Record<string, unknown>[]
+  /** To the launcher, or to the launcher and the server at once. */
+  signal(signal: NodeJS.Signals, isToAll?: boolean): void
+  exited: Promise<Ran>
+}
+
+export const temporaryFolder = () => mkdtemp(join(tmpdir(), 'stemma-serve-'))
+export const remove = (folder: string) => rm(folder, { recursive: true, force: true })
+
+function start(
+  folder: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  stdin: 'ignore' | 'pipe' = 'ignore',
+  { node, launcher }: Program = ours,
+): ChildProcess {
+  return spawn(node, [launcher, ...args], {
+    cwd: folder,
+    // Nothing of what the tests were started with, and a group of its own.
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
+    stdio: [stdin, 'pipe', 'pipe'],
+    detached: true,
+  })
+}
+
+/** `piped` is what it reads on standard input. */
+export async function runStemmad(
+  folder: string,
+  args: string[],
+  env?: NodeJS.ProcessEnv,
+  piped?: string,
+  program?: Program,
+): Promise<Ran> {
+  const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe', program)
+  child.stdin?.end(piped)
+  return watch(child).exited
+}
+
+/** Runs it until something is so, and then no longer, whatever it was doing. */
+export async function runAndKill(
+  folder: string,
+  args: string[],
+  isEnough: () => Promise<boolean>,
+): Promise<void> {
+  const child = start(folder, args)
+  const { exited } = watch(child)
+  let isOver = false
+  void exited.then(() => {
+    isOver = true
+  })
+  while (!isOver && !(await isEnough())) await pause(5)
+  // The launcher and what it has launched.
+  if (!isOver && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  await exited
+}
+
+function watch(child: ChildProcess) {
+  let [stdout, stderr] = ['', '']
+  child.stdout?.on('data', (chunk) => (stdout += chunk))
+  child.stderr?.on('data', (chunk) => (stderr += chunk))
+  const exited = once(child, 'close').then(
+    ([code, signal]): Ran => ({ code: code ?? signal, stdout, stderr }),
+  )
+  return { exited, output: () => stdout }
+}
+
+/** Resolves once it says where it listens. */
+export async function serve(folder: string, args: string[] = [], program?: Program): Promise<Served> {
+  const fixed = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
+  const child = start(folder, [...fixed, ...args], {}, 'ignore', program)
+  const { exited, output } = watch(child)
+  const isUp = new Promise<void>((resolve) => {
+    child.stdout?.on('data', () => {
+      if (output().includes('Ctrl-C')) resolve()
+    })
+  })
+  await Promise.race([isUp, exited.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)))])
+  const port = Number(/on 127\.0\.0\.1:(\d+)/.exec(output())?.[1])
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    greeting: output(),
+    output,
+    log: () =>
+      output()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line)),
+    signal(signal, isToAll = false) {
+      const isRunning = child.exitCode === null && child.signalCode === null
+      if (isRunning && child.pid !== undefined) process.kill(isToAll ? -child.pid : child.pid, signal)
+    },
+    exited,
+  }
+}
+
+export type Bootstrapped = {
+  organization: { uid: string; name: string }
+  identity: { uid: string }
+  token: string
+}
+
+export async function bootstrap(folder: string, ...args: string[]): Promise<Bootstrapped> {
+  const fixed = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test']
+  const { code, stdout, stderr } = await runStemmad(folder, ['bootstrap', ...fixed, ...args])
+  if (code !== 0) throw new Error(stderr)
+  return JSON.parse(stdout)
+}
+
+export const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Asks until the answer is yes; whoever waits too long is ended by the test's own limit. */
+export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await isSo())) await pause(20)
+}
+
+export const statusOf = async (url: string) => {
+  const response = await fetch(url, { headers: { connection: 'close' } })
+  await response.arrayBuffer()
+  return response.status
+}

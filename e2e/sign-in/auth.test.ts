@@ -1,0 +1,72 @@
+// Who one is, and how to be nobody.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import { examples, make } from '../contract/examples.ts'
+
+const { validate, delete: remove } = Auth.method
+const { createGroup, listGroups } = GroupsService.method
+const { createRoleBinding } = RoleBindingsService.method
+const { exchange } = SecurityTokenService.method
+
+type Held = { group: JsonObject; role?: JsonObject & { capabilities: string[] }; capabilities: string[] }
+
+examples('the caller', {
+  async 'is told who they are and what they hold where'(stage) {
+    const { succeed, owner, platform } = stage
+    const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
+    const person = await platform.addUser('person@example.com')
+    const bind = (parent: string, role: string) => ({
+      parent,
+      roleBinding: { identityUid: person.identity, roleUid: builtInRole(role).uid },
+    })
+    await succeed(createRoleBinding, bind(team, 'viewer'))
+    await succeed(createRoleBinding, bind(owner.organization, 'apk.pull'))
+    const me = await succeed(validate, {}, person.token)
+    assert.deepEqual(
+      [me.subject, me.issuer, me.audience],
+      [person.identity, 'http://stemma.test', ['http://stemma.test']],
+    )
+    assert.equal(me.email, 'person@example.com')
+    assert.equal(Date.parse(me.expiry as string) - Date.parse(me.issuedAt as string), 3_600_000)
+    const held = me.capabilities as Held[]
+    assert.deepEqual(
+      held.map(({ group, role }) => [group.id, role?.name]),
+      [
+        [owner.organization, 'apk.pull'],
+        [team, 'viewer'],
+      ],
+    )
+    assert.deepEqual(held[0]?.role?.capabilities, ['groups.list', 'apk.list', 'apk.blobs.get'])
+  },
+
+  async 'with a narrowed token is told what is left'({ succeed, owner }) {
+    const { token } = await succeed(exchange, {
+      identity: owner.identity,
+      cap: ['groups.list', 'roles.list'],
+    })
+    const me = await succeed(validate, {}, token as string)
+    assert.deepEqual(
+      (me.capabilities as Held[]).map(({ group, role, capabilities }) => [group.id, role, capabilities]),
+      [[owner.organization, undefined, ['groups.list', 'roles.list']]],
+    )
+  },
+
+  async 'can leave for good, if they are a person, and nobody else can make them'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const person = await platform.addUser('person@example.com')
+    await platform.bind(person.identity, 'viewer', owner.organization)
+    const other = await platform.addUser('other@example.com')
+    for (const token of [other.token, owner.token])
+      assert.equal((await fail(remove, { id: person.identity }, token)).code, 7)
+    assert.deepEqual(await succeed(remove, { id: person.identity }, person.token), {})
+    assert.equal((await fail(listGroups, {}, person.token)).code, 16)
+    assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  },
+})

@@ -1,0 +1,237 @@
+// Setting up and signing in as people meet them: the real server, the real client, and a real Chromium between them,
+// on a screen of a small phone. Every page that it comes by is held against what makes it usable for everybody.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Client, Running } from '../cli/client.ts'
+import { openClient } from '../cli/client.ts'
+import type { Served } from '../server/stemmad.ts'
+import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
+import { newVisitor, noChromium, openChromium } from './chromium.ts'
+import { freePort, password } from './sign-in.ts'
+
+const email = 'ada@example.com'
+/** Of a client: one that hangs is ended, and its test fails of that. */
+const longestLife = 30_000
+
+describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => {
+  let folder: string
+  let server: Served
+  let url: string
+  let browser: Browser
+  let visitor: BrowserContext
+  let page: Page
+  /** What the browser complained about. */
+  let complaints: string[] = []
+  let client: Client
+  const running = new Set<Running>()
+
+  before(async () => {
+    folder = await temporaryFolder()
+    const port = await freePort()
+    // The name under which newcomers find it; the client listens at another, 127.0.0.1.
+    url = `http://localhost:${port}`
+    client = await openClient()
+    server = await serve(folder, ['--port', String(port), '--base-url', url])
+    browser = await openChromium()
+    visitor = await newVisitor(browser, { viewport: { width: 320, height: 640 } })
+    page = await visitor.newPage()
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`))
+  })
+  after(async () => {
+    await browser?.close()
+    for (const one of running) one.stop()
+    server?.signal('SIGINT')
+    await Promise.all([server?.exited, ...[...running].map(({ ended }) => ended)])
+    await client.remove()
+    await remove(folder)
+  })
+  afterEach(() => {
+    // That an answer was an error is the page's to tell; that is asserted where it is met.
+    const others = complaints.filter((words) => !/the server responded with a status of 4\d\d/.test(words))
+    complaints = []
+    assert.deepEqual(others, [])
+  })
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const isTold = (problem: string) => page.getByRole('alert').filter({ hasText: problem }).waitFor()
+
+  /** That this page is met, and that people can use it who see, hear or type differently. */
+  async function isMet(title: string): Promise<void> {
+    await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+    assert.equal(await page.title(), `${title} · Stemma`)
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en')
+    assert.equal(await page.getByRole('main').count(), 1)
+    assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1)
+    const fields = await page.locator('input:visible').all()
+    for (const field of fields) {
+      const label = page.locator(`label[for="${await field.getAttribute('id')}"]`)
+      assert.notEqual(await label.innerText(), '')
+    }
+    if (fields.length > 0) assert.equal(await page.locator('input:focus').count(), 1)
+    const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+    assert.equal(await page.evaluate(excess), 0, `${title} scrolls sideways`)
+  }
+
+  /** Begins where the page put the focus. */
+  async function typeAndEnter(...fields: string[]): Promise<void> {
+    for (const [at, text] of fields.entries()) {
+      if (at > 0) await page.keyboard.press('Tab')
+      await page.keyboard.type(text)
+    }
+    await page.keyboard.press('Enter')
+  }
+
+  function start(...args: string[]): Running {
+    const one = client.start(['auth', ...args])
+    running.add(one)
+    const limit = setTimeout(one.stop, longestLife)
+    void one.ended.then(() => {
+      clearTimeout(limit)
+      running.delete(one)
+    })
+    return one
+  }
+
+  async function organizationsOfClient(): Promise<string[]> {
+    const { code, stdout, stderr } = await start('token').ended
+    assert.equal(code, 0, stderr)
+    const answer = await fetch(`${url}/iam/v2beta1/groups`, {
+      headers: { authorization: `Bearer ${stdout.trim()}` },
+    })
+    const { groups } = (await answer.json()) as { groups: { name: string }[] }
+    return groups.map(({ name }) => name)
+  }
+
+  /** Starts the client and goes where it says. */
+  async function beginSignIn(): Promise<Running> {
+    const login = start('login', '--no-browser', '--api', url)
+    const [, address = ''] = await login.said(/Open this address to sign in:\s+(http\S+)\n/)
+    await page.goto(address)
+    return login
+  }
+
+  /** The browser ends at the client, which has what it wants. */
+  async function isSignedIn(login: Running): Promise<void> {
+    await page.waitForURL('http://127.0.0.1:*/**')
+    await page.getByText('You are signed in.').waitFor()
+    const { code, stderr } = await login.ended
+    assert.equal(code, 0, stderr)
+  }
+
+  async function cancel(login: Running): Promise<void> {
+    await button('Cancel').click()
+    await page.waitForURL('http://127.0.0.1:*/**')
+    await page.getByText('You are not signed in').waitFor()
+    const { code, stderr } = await login.ended
+    assert.equal(code, 1, stderr)
+    assert.doesNotMatch(stderr, /\n {4}at /)
+  }
+
+  describe('the link of an empty server', () => {
+    const link = () => /\S+\/set-up\?code=\S+/.exec(server.greeting)?.[0] ?? ''
+
+    test('leads to a form that keeps what was typed, but for the password, until all is right', async () => {
+      await page.goto(link())
+      await isMet('Set up this server')
+      await typeAndEnter('acme', email, 'too short')
+      // The browser itself holds it back and says so.
+      assert.equal(await page.locator('input:focus:invalid').getAttribute('name'), 'password')
+      await page.getByLabel('Choose a password').fill('############')
+      await button('Set up').click()
+      await isTold('The password must be harder to guess.')
+      await isMet('Set up this server')
+      assert.equal(await page.getByLabel('Name of the organization').inputValue(), 'acme')
+      assert.equal(await page.getByLabel('Your e-mail address').inputValue(), email)
+      assert.equal(await page.getByLabel('Choose a password').inputValue(), '')
+      await page.getByLabel('Choose a password').fill(password)
+      await button('Set up').click()
+      await isMet('acme is ready')
+      await page.getByText(`npx stemma auth login --api ${url}`).waitFor()
+    })
+
+    test('was used', async () => {
+      await page.goto(link())
+      await isMet('This did not work')
+      await isTold('This link was used before')
+    })
+  })
+
+  describe('the client sends one to sign in', () => {
+    test('with a password, after a wrong one, by the keyboard alone', async () => {
+      const login = await beginSignIn()
+      await isMet('Sign in')
+      await typeAndEnter(email, `not ${password}`)
+      await isTold('The e-mail address or the password is wrong.')
+      await isMet('Sign in')
+      assert.equal(await page.getByLabel('E-mail address').inputValue(), email)
+      await page.getByLabel('Password').focus()
+      await typeAndEnter(password)
+      await isSignedIn(login)
+      assert.deepEqual(await organizationsOfClient(), ['acme'])
+    })
+
+    test('again, which takes one click', async () => {
+      const login = await beginSignIn()
+      await isMet('Continue?')
+      await page.getByText(`You are signed in as ${email}.`).waitFor()
+      assert.equal(await page.locator(':focus').textContent(), 'Continue')
+      await button('Continue').click()
+      await isSignedIn(login)
+    })
+
+    test('and is told where one does not want to', async () => {
+      const login = await beginSignIn()
+      await button('Use another account').click()
+      await isMet('Sign in')
+      await cancel(login)
+      assert.deepEqual(await organizationsOfClient(), ['acme'])
+    })
+  })
+
+  test('a device is signed in by its code', async () => {
+    const login = start('login', '--device', '--api', url)
+    const [address = ''] = await login.said(/http\S+\/device\b/)
+    const [code = ''] = await login.said(/\b[A-Z]{4}-[A-Z]{4}\b/)
+    await page.goto(address)
+    await isMet('Sign in a device')
+    await typeAndEnter('BBBB-BBBB')
+    await isTold('There is no such code.')
+    await isMet('Sign in a device')
+    await typeAndEnter(code.toLowerCase().replace('-', ' '))
+    await isMet('Is this your device?')
+    await page.getByText(code).waitFor()
+    await button('Sign it in').click()
+    await isMet('Continue?')
+    await button('Continue').click()
+    await isMet('Your device is signed in')
+    const { code: exitCode, stderr } = await login.ended
+    assert.equal(exitCode, 0, stderr)
+    assert.deepEqual(await organizationsOfClient(), ['acme'])
+  })
+
+  describe('at the way out', () => {
+    const isAskedFor = async (title: string) => {
+      const login = await beginSignIn()
+      await isMet(title)
+      await cancel(login)
+    }
+
+    test('who stays is still known', async () => {
+      await page.goto(`${url}/oauth/logout`)
+      await isMet('Sign out?')
+      await button('Stay signed in').click()
+      await page.waitForURL('**/oauth/logout/*')
+      await isAskedFor('Continue?')
+    })
+
+    test('who signs out is asked for the password again', async () => {
+      await page.goto(`${url}/oauth/logout`)
+      await button('Sign out').click()
+      await isMet('Signed out')
+      await isAskedFor('Sign in')
+    })
+  })
+})

@@ -1,0 +1,156 @@
+// Sign-in outlives the server it was begun at, and does not mind which of several copies answers.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { createServer, request as send } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import type { App } from '@stemma/server/app.ts'
+import { startApp } from '@stemma/server/app.ts'
+import { rotateKeys } from '@stemma/server/auth/keys.ts'
+import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { mintToken } from '@stemma/server/auth/tokens.ts'
+import { peopleOf } from '@stemma/server/authentication.ts'
+import { readConfig } from '@stemma/server/config.ts'
+import { openLog } from '@stemma/server/log.ts'
+import { openStore, prepareStore } from '@stemma/server/storage.ts'
+import { sql } from '@stemma/server/store/sql.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore, temporaryStore } from '@stemma/server/testing/platform.ts'
+import { decodeProtectedHeader } from 'jose'
+import * as oidc from 'openid-client'
+import { begin, freePort, password, redeem, relyingParty, signIn } from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const ada = 'ada@example.com'
+
+onEachStore('sign-in', (engine) => {
+  let place: Awaited<ReturnType<typeof temporaryStore>>
+  let url: string
+  before(async () => {
+    place = await temporaryStore(engine)
+    url = `http://127.0.0.1:${await freePort()}`
+    const { config } = settings(0)
+    const store = openStore(config)
+    await prepareStore(config, store)
+    const hash = await hashPassword(password)
+    await store.write(function* () {
+      const uid = yield* vouchFor(peopleOf(Date.now), config.authUrl, ada, Date.now())
+      yield* setPassword(uid, hash, Date.now())
+    })
+    await store.close()
+  })
+  after(() => place.remove())
+
+  const settings = (port: number) =>
+    readConfig({}, [...place.settings, '--base-url', url, '--port', String(port), '--drain-delay', '0'])
+
+  const open = (port: number) => startApp(settings(port).config, openLog('silent'))
+
+  test('survives a restart, at every step', async () => {
+    const { port } = new URL(url)
+    let app = await open(Number(port))
+    const restart = async () => {
+      await app.stop(true)
+      app = await open(Number(port))
+    }
+    try {
+      const party = await relyingParty(url)
+      const visitor = new Visitor(url)
+      const begun = await begin(party)
+      const page = await visitor.open(begun.url)
+      await restart()
+      const end = await visitor.submit(page, { email: ada, password })
+      await restart()
+      const tokens = await redeem(party, begun, end)
+      await restart()
+      const again = await visitor.open((await begin(party)).url)
+      assert.equal(again.title, 'Continue?')
+      assert.ok((await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')).access_token)
+    } finally {
+      await app.stop(true)
+    }
+  })
+
+  // The embedded store has one server.
+  if (engine === 'sqlite') return
+  describe('with two copies behind one address', () => {
+    let copies: App[]
+    let balancer: Server
+    before(async () => {
+      copies = await Promise.all([open(0), open(0)])
+      balancer = await startBalancer(
+        copies.map(({ port }) => port),
+        Number(new URL(url).port),
+      )
+    })
+    after(async () => {
+      balancer.closeAllConnections()
+      balancer.close()
+      await Promise.all(copies.map((copy) => copy.stop(true)))
+    })
+
+    test('works whichever of them answers', async () => {
+      for (let count = 0; count < 3; count++) {
+        const { tokens, party, visitor } = await signIn({ url } as Platform, ada)
+        const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+        await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
+        await assert.rejects(oidc.refreshTokenGrant(party, next.refresh_token ?? ''))
+        const begun = await begin(party)
+        const end = await visitor.submitTo(await visitor.open(begun.url), '/continue')
+        assert.ok(await redeem(party, begun, end))
+      }
+    })
+
+    test('redeems a code at one of them', async () => {
+      const party = await relyingParty(url)
+      const visitor = new Visitor(url)
+      const begun = await begin(party)
+      const end = await visitor.submit(await visitor.open(begun.url), { email: ada, password })
+      const attempts = await Promise.allSettled(Array.from({ length: 6 }, () => redeem(party, begun, end)))
+      assert.ok(attempts.filter(({ status }) => status === 'fulfilled').length <= 1)
+    })
+
+    test('signs with the keys that are in use, once they have been changed', async () => {
+      const { config } = settings(0)
+      const store = openStore(config)
+      const { secret, keys } = await prepareStore(config, store)
+      await rotateKeys(store, secret, true)
+      await keys.reload()
+      const { tokens: before } = await signIn({ url } as Platform, ada)
+      const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)
+      const parties = { issuer: config.authUrl, audience: config.baseUrl }
+      const token = await mintToken(keys, parties, row?.[0] as string, Date.now())
+      await store.close()
+      // A key that a copy does not know makes it read them again, as it does each minute.
+      for (const { port } of copies) assert.equal(await whoAmI(`http://127.0.0.1:${port}`, token), 200)
+      for (const { port } of copies) {
+        const { tokens } = await signIn({ url } as Platform, ada)
+        assert.equal(decodeProtectedHeader(tokens.access_token).kid, keys.signing().kid)
+        assert.equal(await whoAmI(`http://127.0.0.1:${port}`, tokens.access_token), 200)
+        assert.equal(await whoAmI(`http://127.0.0.1:${port}`, before.access_token), 401)
+      }
+    })
+  })
+})
+
+async function whoAmI(url: string, token: string): Promise<number> {
+  return (await fetch(`${url}/auth/v1/ok`, { headers: { authorization: `Bearer ${token}` } })).status
+}
+
+/** Sends each request to the next of several servers. */
+async function startBalancer(ports: number[], at: number): Promise<Server> {
+  let turn = 0
+  const server = createServer((request, response) => {
+    const { method, url: path, headers } = request
+    const port = ports[turn++ % ports.length]
+    const onward = send({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(response)
+    })
+    onward.on('error', () => response.writeHead(502).end())
+    request.pipe(onward)
+  })
+  await once(server.listen(at, '127.0.0.1'), 'listening')
+  return server
+}

@@ -1,0 +1,331 @@
+// SPEC sections 4 and 5 on the token exchange, with real issuers over real sockets.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { ForeignIssuer } from './foreign-issuer.ts'
+import { keysPath, startIssuer } from './foreign-issuer.ts'
+
+const { exchange } = SecurityTokenService.method
+const { createIdentity, getIdentity, updateIdentity } = IdentitiesService.method
+const { createRoleBinding } = RoleBindingsService.method
+const { createGroup, getGroup, listGroups } = GroupsService.method
+
+onEachStore('the token exchange', (engine) => {
+  let issuer: ForeignIssuer
+  let platform: Platform
+  let doors: Door[]
+  let identity: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    identity = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'robot' } }, 'viewer')
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await issuer.close()
+  })
+
+  const asOwner = async (method: Parameters<Door['call']>[0], request: JsonObject) => {
+    const [door] = doors as [Door]
+    const { body, error } = await door.call(method, request, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body
+  }
+
+  async function makeIdentity(
+    way: JsonObject,
+    role?: string,
+    group = platform.owner.organization,
+  ): Promise<string> {
+    const made = await asOwner(createIdentity, { parent: group, identity: { name: 'robot', ...way } })
+    const identityUid = made.uid as string
+    if (role) {
+      const roleBinding = { identityUid, roleUid: builtInRole(role).uid }
+      await asOwner(createRoleBinding, { parent: group, roleBinding })
+    }
+    return identityUid
+  }
+
+  const list = async (token: string) =>
+    (await (doors[0] as Door).call(listGroups, {}, token)).body?.totalCount
+
+  test('a workload gets a token for an hour, by query, by form, as JSON and over gRPC', async () => {
+    const bearer = await issuer.sign()
+    const query = new URLSearchParams({ aud: 'http://stemma.test', identity })
+    const headers = { authorization: `Bearer ${bearer}` }
+    const form = { 'content-type': 'application/x-www-form-urlencoded', ...headers }
+    const json = { 'content-type': 'application/json', ...headers }
+    const body = JSON.stringify({ aud: ['http://stemma.test'], identity })
+    const answers = [
+      await fetch(`${platform.url}/sts/exchange`, { method: 'POST', headers: json, body }),
+      await fetch(`${platform.url}/sts/exchange?${query}`, { headers }),
+      await fetch(`${platform.url}/sts/exchange?${query}`, { method: 'POST', headers }),
+      await fetch(`${platform.url}/sts/exchange`, { method: 'POST', headers: form, body: query }),
+    ]
+    const bodies = await Promise.all(answers.map((answer) => answer.json() as Promise<JsonObject>))
+    const overGrpc = await (doors[1] as Door).call(
+      exchange,
+      { identity, aud: ['http://stemma.test'] },
+      bearer,
+    )
+    for (const body of [...bodies, overGrpc.body ?? {}]) {
+      assert.deepEqual(Object.keys(body).sort(), ['expiry', 'token'])
+      const token = body.token as string
+      const { iss, sub, aud, exp = 0, iat = 0, act, jti } = decodeJwt(token)
+      assert.deepEqual([iss, sub, aud], ['http://stemma.test', identity, 'http://stemma.test'])
+      assert.equal(exp - iat, 3600)
+      assert.equal(Date.parse(body.expiry as string), exp * 1000)
+      assert.deepEqual(act, { iss: issuer.issuer, sub: 'robot', aud: 'http://stemma.test' })
+      assert.ok(jti)
+      assert.deepEqual(
+        [decodeProtectedHeader(token).typ, decodeProtectedHeader(token).alg],
+        ['at+jwt', 'ES256'],
+      )
+      assert.equal(await list(token), '1')
+    }
+    for (const answer of answers) assert.equal(answer.headers.get('cache-control'), 'no-store')
+  })
+
+  test('an exchange is a sighting, written at most once a minute and no change of the identity', async () => {
+    let skip = 0
+    const own = await startIssuer()
+    const clocked = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
+      now: () => Date.now() + skip,
+    })
+    const door = restDoor(clocked.url)
+    try {
+      const { organization, token } = clocked.owner
+      const way = { name: 'robot', claimMatch: { issuer: own.issuer, subject: 'robot' } }
+      const made = await door.call(createIdentity, { parent: organization, identity: way }, token)
+      const uid = made.body?.uid as string
+      const assume = async () =>
+        assert.ok((await door.call(exchange, { identity: uid }, await own.sign())).body)
+      const read = async () => (await door.call(getIdentity, { uid }, token)).body ?? {}
+      await assume()
+      assert.deepEqual(await read(), made.body)
+      skip = 121_000
+      await assume()
+      // It is written after the answer.
+      while ((await read()).lastSeenTime === made.body?.lastSeenTime) await pause(10)
+      const { lastSeenTime, ...rest } = await read()
+      const { lastSeenTime: before, ...same } = made.body as JsonObject
+      assert.ok(Date.parse(lastSeenTime as string) >= Date.parse(before as string) + 120_000)
+      assert.deepEqual(rest, same)
+    } finally {
+      door.close()
+      await clocked.stop()
+      await own.close()
+    }
+  })
+
+  test('keys are fetched once, and again when an unknown one signs', async () => {
+    let skip = 0
+    const fresh = await startIssuer('ES256')
+    const own = await startPlatform(engine, ['--trusted-issuers', fresh.issuer], {
+      now: () => Date.now() + skip,
+    })
+    const door = restDoor(own.url)
+    try {
+      const claimMatch = { issuer: fresh.issuer, subject: 'robot' }
+      const request = { parent: own.owner.organization, identity: { name: 'robot', claimMatch } }
+      const uid = (await door.call(createIdentity, request, own.owner.token)).body?.uid as string
+      const attempt = async () =>
+        (await door.call(exchange, { identity: uid }, await fresh.sign())).error?.code ?? 0
+      assert.deepEqual(await Promise.all([attempt(), attempt(), attempt(), attempt()]), [0, 0, 0, 0])
+      assert.equal(fresh.asked.get(keysPath), 1)
+      await fresh.rotate()
+      assert.equal(await attempt(), 16, 'asked a moment ago, it is not asked again')
+      skip = 31_000
+      assert.equal(await attempt(), 0)
+      assert.equal(fresh.asked.get(keysPath), 2)
+    } finally {
+      door.close()
+      await own.stop()
+      await fresh.close()
+    }
+  })
+
+  describe('matches', () => {
+    const attempt = async (uid: string, claims: JsonObject) => {
+      const token = await issuer.sign(claims)
+      const codes = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
+      assert.deepEqual(codes[0]?.error, codes[1]?.error)
+      return codes[0]?.error
+    }
+
+    test('issuer and subject, exactly or by a pattern of the whole', async () => {
+      assert.equal(await attempt(identity, {}), undefined)
+      const patterns = { issuerPattern: 'http://127\\.0\\.0\\.1:\\d+', subjectPattern: 'repo:acme/.+' }
+      const byPattern = await makeIdentity({ claimMatch: patterns })
+      assert.equal(await attempt(byPattern, { sub: 'repo:acme/app' }), undefined)
+      for (const sub of ['repo:acme/', 'xrepo:acme/app', 'repo:evil/app', 'Repo:acme/app'])
+        assert.equal((await attempt(byPattern, { sub }))?.code, 7, sub)
+      for (const sub of ['Robot', 'robot ', 'robo'])
+        assert.equal((await attempt(identity, { sub }))?.code, 7, sub)
+    })
+
+    test('the audience that it names, else one of ours', async () => {
+      for (const aud of ['http://stemma.test', 'stemma.test', ['other', 'stemma.test']])
+        assert.equal(await attempt(identity, { aud }), undefined, String(aud))
+      for (const aud of ['http://stemma.test/', 'https://stemma.test', 'other', ['a', 'b']])
+        assert.match((await attempt(identity, { aud }))?.message ?? '', /invalid "aud"/, String(aud))
+      const claimMatch = { issuer: issuer.issuer, subject: 'robot', audiencePattern: 'sts-.+' }
+      const own = await makeIdentity({ claimMatch })
+      assert.equal(await attempt(own, { aud: 'sts-prod' }), undefined)
+      assert.match((await attempt(own, {}))?.message ?? '', /invalid "aud"/)
+    })
+
+    test('further claims, and tells which does not fit', async () => {
+      const claimMatch = {
+        ...{ issuer: issuer.issuer, subject: 'robot' },
+        ...{ claims: { env: 'prod', run: '7', ok: 'true' }, claimPatterns: { ref: 'refs/heads/.+' } },
+      }
+      const picky = await makeIdentity({ claimMatch })
+      const right = { env: 'prod', run: 7, ok: true, ref: 'refs/heads/main' }
+      assert.equal(await attempt(picky, right), undefined)
+      const wrong: [JsonObject, string][] = [
+        [{ env: 'dev' }, 'env'],
+        [{ env: ['prod'] }, 'env'],
+        [{ ok: 1 }, 'ok'],
+        [{ ref: 'x/refs/heads/main' }, 'ref'],
+      ]
+      for (const [change, claim] of wrong) {
+        const error = await attempt(picky, { ...right, ...change })
+        assert.deepEqual([error?.code, error?.message], [7, `Permission denied: invalid "${claim}"`])
+      }
+    })
+
+    test('and tells nothing else: unknown identity, issuer or subject are answered alike', async () => {
+      const stranger = await startIssuer()
+      const elsewhere = await makeIdentity({ claimMatch: { issuer: 'https://else.test', subject: 'robot' } })
+      const errors = [
+        await attempt(identity, { sub: 'else' }),
+        await attempt(elsewhere, {}),
+        await attempt(`${platform.owner.organization}/${'0'.repeat(16)}`, {}),
+        await attempt('nobody', {}),
+        await attempt('', {}),
+        (await (doors[0] as Door).call(exchange, { identity }, await stranger.sign())).error,
+      ]
+      for (const error of errors) assert.deepEqual(error, errors[0])
+      assert.equal(errors[0]?.code, 7)
+      assert.equal(stranger.asked.size, 0, 'nobody is asked for keys before the identity takes the issuer')
+      await stranger.close()
+    })
+  })
+
+  test('a token can be narrowed to groups and to capabilities, and never widened', async () => {
+    const [door] = doors as [Door]
+    const { organization } = platform.owner
+    const team = (await asOwner(createGroup, { parent: organization, group: { name: 'team' } })).uid as string
+    await asOwner(createGroup, { parent: team, group: { name: 'inner' } })
+    const owner = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'owner' } }, 'owner')
+    const get = async (request: JsonObject) => {
+      const token = await issuer.sign({ sub: 'owner' })
+      return (await door.call(exchange, { identity: owner, ...request }, token)).body?.token as string
+    }
+    const whole = await get({})
+    const inTeam = await get({ scopes: [team] })
+    assert.ok(Number(await list(whole)) >= 3)
+    assert.equal(await list(inTeam), '2')
+    assert.equal((await door.call(getGroup, { uid: organization }, inTeam)).error?.code, 7)
+    const reading = await get({ cap: ['groups.list'] })
+    assert.equal(await list(reading), await list(whole))
+    const create = { parent: team, group: { name: 'x' } }
+    assert.equal((await door.call(createGroup, create, reading)).error?.code, 7)
+    assert.ok((await door.call(createGroup, create, inTeam)).body)
+    assert.equal((await door.call(createGroup, { group: { name: 'org' } }, inTeam)).error?.code, 7)
+    // Exchanged for itself, a token can only lose.
+    const again = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, reading)
+    assert.equal(await list(again.body?.token as string), '0')
+    const same = await door.call(exchange, { identity: owner }, inTeam)
+    assert.equal(await list(same.body?.token as string), await list(inTeam))
+    assert.ok((decodeJwt(same.body?.token as string).exp ?? 0) <= (decodeJwt(inTeam).exp ?? 0))
+    for (const bad of [{ cap: ['groups.fly'] }, { scopes: ['x'] }, { aud: ['https://else.test'] }]) {
+      const token = await issuer.sign({ sub: 'owner' })
+      assert.equal((await door.call(exchange, { identity: owner, ...bad }, token)).error?.code, 3)
+    }
+  })
+
+  test('static keys need no network, until they expire', async () => {
+    const [door] = doors as [Door]
+    const offline = await startIssuer('ES256')
+    const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
+    await offline.close()
+    const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys }
+    const uid = await makeIdentity({ staticKeys })
+    const sign = (claims: JsonObject) => offline.sign({ iss: 'https://offline.test', sub: 'ci', ...claims })
+    assert.ok((await door.call(exchange, { identity: uid }, await sign({}))).body)
+    assert.equal((await door.call(exchange, { identity: uid }, await sign({ sub: 'x' }))).error?.code, 7)
+    await offline.rotate()
+    assert.equal((await door.call(exchange, { identity: uid }, await sign({}))).error?.code, 16)
+  })
+
+  test('an identity that takes our own issuer can be assumed with a platform token', async () => {
+    const [door] = doors as [Door]
+    const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '[0-9a-f]{40}' }
+    const anyUser = await makeIdentity({ claimMatch }, 'viewer')
+    const user = await platform.addIdentity('')
+    const assumed = await door.call(exchange, { identity: anyUser }, user.token)
+    assert.equal(decodeJwt(assumed.body?.token as string).sub, anyUser)
+    assert.ok(Number(await list(assumed.body?.token as string)) > 0)
+    assert.equal((await door.call(exchange, { identity: anyUser }, platform.owner.token)).error?.code, 7)
+    await platform.revoke(user.identity, true)
+    assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
+  })
+
+  test('nobody speaks in our name with keys of their own', async () => {
+    const [door] = doors as [Door]
+    const offline = await startIssuer('ES256')
+    const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
+    await offline.close()
+    for (const name of ['https://offline.test', 'http://stemma.test']) {
+      const uid = await makeIdentity({ staticKeys: { issuer: name, subject: 'ci', issuerKeys } }, 'viewer')
+      for (const sub of ['ci', uid, platform.owner.identity]) {
+        const token = await offline.sign({ iss: 'http://stemma.test', sub })
+        const { error } = await door.call(exchange, { identity: uid }, token)
+        assert.ok(error?.code === 7 || error?.code === 16, `${name} ${sub}`)
+      }
+    }
+  })
+
+  test('a token of ours does not live longer, nor reach further, for being passed on', async () => {
+    const [door] = doors as [Door]
+    const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '.+' }
+    const [a, b] = [await makeIdentity({ claimMatch }), await makeIdentity({ claimMatch })]
+    let token = await platform.tokenOf(platform.owner.identity)
+    const end = decodeJwt(token).exp ?? 0
+    await pause(1100)
+    for (const uid of [a, b, a]) {
+      const { body } = await door.call(exchange, { identity: uid }, token)
+      token = body?.token as string
+      assert.ok((decodeJwt(token).exp ?? 0) <= end)
+    }
+    const aud = ['stemma.test']
+    const narrow = await door.call(exchange, { identity: platform.owner.identity, aud }, platform.owner.token)
+    const wider = { identity: platform.owner.identity, aud: ['http://stemma.test'] }
+    assert.equal((await door.call(exchange, wider, narrow.body?.token as string)).error?.code, 16)
+  })
+
+  test('what an identity takes counts from the moment it was changed', async () => {
+    const [door] = doors as [Door]
+    const uid = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'before' } })
+    const attempt = async (sub: string) =>
+      (await door.call(exchange, { identity: uid }, await issuer.sign({ sub }))).error?.code ?? 0
+    assert.deepEqual([await attempt('before'), await attempt('after')], [0, 7])
+    await asOwner(updateIdentity, { identity: { uid, claimMatch: { subject: 'after' } } })
+    assert.deepEqual([await attempt('before'), await attempt('after')], [7, 0])
+  })
+})

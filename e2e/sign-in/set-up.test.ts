@@ -1,0 +1,285 @@
+// The first minute: a link that sets up an empty server, accounts that the operator adds, and those made by invites.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { startApp } from '@stemma/server/app.ts'
+import { readConfig } from '@stemma/server/config.ts'
+import { openLog } from '@stemma/server/log.ts'
+import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
+import { sql } from '@stemma/server/store/sql.ts'
+import type { Engine, Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore, temporaryStore } from '@stemma/server/testing/platform.ts'
+import type { Configuration } from 'openid-client'
+import { remove, runStemmad, temporaryFolder } from '../server/stemmad.ts'
+import {
+  addAccount,
+  begin,
+  freePort,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignIn,
+} from './sign-in.ts'
+import { Visitor } from './visitor.ts'
+
+const used = /was used before, or has expired/
+
+onEachStore('an empty server', (engine) => {
+  async function startEmpty(engine: Engine) {
+    const place = await temporaryStore(engine)
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const args = [...place.settings, '--port', String(port), '--base-url', url, '--log-level', 'silent']
+    const open = () => startApp(readConfig({}, [...args, '--drain-delay', '0']).config, openLog('silent'))
+    return { url, open, args, remove: place.remove }
+  }
+
+  test('is set up in a browser, by the link that it prints, once', async () => {
+    const { url, open, remove } = await startEmpty(engine)
+    const app = await open()
+    try {
+      const link = app.setUpLink ?? ''
+      assert.ok(link.startsWith(`${url}/set-up?code=`))
+      const visitor = new Visitor(url)
+      const page = await visitor.open(link)
+      assert.equal(page.title, 'Set up this server')
+      const entries = { organization: 'acme', email: 'Ada@Example.com', password }
+      for (const [field, value, words] of [
+        ['organization', 'No Capitals', /^The name of the organization/],
+        ['email', 'nobody', /^The e-mail address/],
+        ['password', 'short', /^The password must have at least 12 characters/],
+        ['password', 'aaaaaaaaaaaaaaaa', /harder to guess/],
+      ] as const) {
+        const answer = await visitor.submit(page, { ...entries, [field]: value })
+        assert.equal(answer.status, 400)
+        assert.match(answer.alert ?? '', words)
+        assert.equal(answer.forms[0]?.fields.password, '', 'a password is never sent back')
+        if (field !== 'email') assert.equal(answer.forms[0]?.fields.email, 'Ada@Example.com')
+      }
+      assert.equal((await visitor.submit(page, { ...entries, code: 'another' })).status, 410)
+      const both = await Promise.all([1, 2].map(() => visitor.submit(page, entries)))
+      assert.deepEqual(both.map(({ status }) => status).sort(), [200, 410])
+      assert.match(both.find(({ status }) => status === 200)?.title ?? '', /acme is ready/)
+      assert.equal((await visitor.open(link)).status, 410)
+
+      const { tokens } = await signIn({ url } as Platform, 'ada@example.com')
+      const groups = await fetch(`${url}/iam/v2beta1/groups`, {
+        headers: { authorization: `Bearer ${tokens.access_token}` },
+      })
+      const { groups: list } = (await groups.json()) as { groups: { name: string }[] }
+      assert.deepEqual(
+        list.map(({ name }) => name),
+        ['acme'],
+      )
+    } finally {
+      await app.stop(true)
+      await remove()
+    }
+  })
+
+  test('cannot be set up any more once there is an organization', async () => {
+    const { url, open, args, remove: removeStore } = await startEmpty(engine)
+    const folder = await temporaryFolder()
+    const app = await open()
+    try {
+      const settings = args.filter((_, at) => !['--port', '--log-level'].includes(args[at - (at % 2)] ?? ''))
+      const ran = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--json', ...settings])
+      assert.equal(ran.code, 0, ran.stderr)
+      const page = await new Visitor(url).open(app.setUpLink ?? '')
+      assert.equal(page.status, 410)
+      assert.match(page.alert ?? '', /set up already/)
+    } finally {
+      await app.stop(true)
+      await removeStore()
+      await remove(folder)
+    }
+    const again = await startEmpty(engine)
+    const first = await again.open()
+    await first.stop(true)
+    const second = await again.open()
+    try {
+      const visitor = new Visitor(again.url)
+      for (const link of [first.setUpLink, second.setUpLink])
+        assert.equal((await visitor.open(link ?? '')).status, 200, 'a restart voids no link')
+    } finally {
+      await second.stop(true)
+      await again.remove()
+    }
+  })
+})
+
+onEachStore('local accounts', (engine) => {
+  let platform: Platform
+  let folder: string
+  let party: Configuration
+  before(async () => {
+    platform = await startSignIn(engine)
+    folder = await temporaryFolder()
+    party = await relyingParty(platform.url)
+  })
+  after(async () => {
+    await platform.stop()
+    await remove(folder)
+  })
+
+  const operate = (...args: string[]) => {
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return runStemmad(folder, [...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
+  }
+
+  const linkIn = (text: string) => /http\S+\/password\?code=[\w-]+/.exec(text)?.[0] ?? ''
+
+  async function choose(link: string, chosen = password) {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open(link)
+    return page.status === 200 ? visitor.submit(page, { password: chosen }) : page
+  }
+
+  const subjectOf = async (email: string) => (await signIn(platform, email)).tokens.claims()?.sub
+
+  test('are added by the operator, who never learns the password', async () => {
+    const { code, stdout, stderr } = await operate('users', 'add', 'Bob@Example.com')
+    assert.equal(code, 0, stderr)
+    const identity = /is ([0-9a-f]{40})/.exec(stdout)?.[1]
+    const link = linkIn(stdout)
+    assert.equal((await choose(link, 'short')).status, 400)
+    assert.equal((await choose(link)).title, 'Your password is set')
+    assert.match((await choose(link)).alert ?? '', used)
+    assert.equal(await subjectOf('bob@example.com'), identity)
+    const again = await operate('users', 'add', 'bob@example.com')
+    assert.equal(again.code, 2)
+    assert.match(again.stderr, /users reset/)
+  })
+
+  test('are reset, which ends every session', async () => {
+    await addAccount(platform, 'cyd@example.com')
+    const { tokens, visitor } = await signIn(platform, 'cyd@example.com')
+    const { stdout } = await operate('users', 'reset', 'cyd@example.com')
+    const first = linkIn(stdout)
+    const { stdout: later } = await operate('users', 'reset', 'cyd@example.com')
+    assert.match((await choose(first)).alert ?? '', used, 'another link was given out since')
+    assert.equal((await choose(linkIn(later), 'an entirely new password')).status, 200)
+    const { refreshTokenGrant } = await import('openid-client')
+    await assert.rejects(refreshTokenGrant(party, tokens.refresh_token ?? ''), { error: 'invalid_grant' })
+    const page = await visitor.open((await begin(party)).url)
+    assert.equal(page.title, 'Sign in')
+    assert.equal((await visitor.submit(page, { email: 'cyd@example.com', password })).status, 401)
+    assert.equal((await operate('users', 'reset', 'nobody@example.com')).code, 2)
+  })
+
+  test('can be added with a password from a file, never from the command line', async () => {
+    const file = join(folder, 'password')
+    await writeFile(file, `${password}\n`)
+    const added = await operate('users', 'add', 'dan@example.com', '--password-file', file)
+    assert.equal(added.code, 0, added.stderr)
+    assert.equal(linkIn(added.stdout), '')
+    assert.ok(await subjectOf('dan@example.com'))
+    await writeFile(file, 'short\n')
+    const weak = await operate('users', 'add', 'eve@example.com', '--password-file', file)
+    assert.deepEqual([weak.code, /at least 12/.test(weak.stderr)], [2, true])
+    assert.equal((await operate('users', 'add', 'not an address')).code, 2)
+    assert.equal((await operate('users', 'remove', 'dan@example.com')).code, 2)
+    assert.equal((await operate('users', 'add', 'fay@example.com', '--password-file', '/nowhere')).code, 2)
+  })
+
+  test('come with an organization that the operator makes', async () => {
+    const made = await operate('bootstrap', '--org', 'beta', '--owner', 'fred@example.com', '--json')
+    const { identity, passwordLink } = JSON.parse(made.stdout)
+    assert.equal((await choose(passwordLink)).status, 200)
+    assert.equal(await subjectOf('fred@example.com'), identity.uid)
+    const again = await operate('bootstrap', '--org', 'gamma', '--owner', 'fred@example.com', '--json')
+    assert.deepEqual(Object.keys(JSON.parse(again.stdout)), ['organization', 'identity', 'token'])
+  })
+
+  describe('by an invite', () => {
+    async function invite(more: Record<string, unknown> = {}): Promise<string> {
+      const answer = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ roleUid: builtInRole('viewer').uid, ttl: '600s', ...more }),
+      })
+      assert.equal(answer.status, 200, await answer.clone().text())
+      return ((await answer.json()) as { code: string }).code
+    }
+
+    async function accept(code: string, email: string, chosen = password) {
+      const visitor = new Visitor(platform.url)
+      const begun = await begin(party, { invite: code })
+      const page = await visitor.open(begun.url)
+      const end = await visitor.submitTo(page, '/account', { email, password: chosen })
+      return { begun, end, visitor }
+    }
+
+    const rolesOf = async (identity: string) => {
+      const rows = await platform.store.query(
+        sql`select parent from role_bindings where identity = ${identity} order by parent`,
+      )
+      return rows.map(([parent]) => parent)
+    }
+
+    test('are made and let in, all or nothing', async () => {
+      const { begun, end } = await accept(await invite({ singleUse: true }), 'gil@example.com')
+      const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
+      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+      assert.equal(await subjectOf('gil@example.com'), identity)
+      const wrong = await accept('no such code', 'hal@example.com')
+      assert.equal(wrong.end.status, 400)
+      assert.match(wrong.end.alert ?? '', /^The code is no invite/)
+      const rows = await platform.store.query(sql`select email from accounts where email = 'hal@example.com'`)
+      assert.deepEqual(rows, [])
+    })
+
+    test('are of the address that the invite names, and of no other', async () => {
+      const code = await invite({ email: 'ivy@example.com' })
+      assert.equal((await accept(code, 'other@example.com')).end.status, 400)
+      const { begun, end } = await accept(code, 'Ivy@example.com')
+      assert.ok(await redeem(party, begun, end))
+    })
+
+    test('claim an address and do not prove it: who is vouched for later gets it', async () => {
+      const { begun, end } = await accept(await invite(), 'boss@example.com', 'the password of a squatter')
+      const squatter = (await redeem(party, begun, end)).claims()
+      assert.equal(squatter?.email, undefined)
+      const made = await operate('bootstrap', '--org', 'boss', '--owner', 'boss@example.com', '--json')
+      const { identity, passwordLink } = JSON.parse(made.stdout)
+      assert.notEqual(identity.uid, squatter?.sub)
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open((await begin(party)).url)
+      const attempt = await visitor.submit(page, {
+        email: 'boss@example.com',
+        password: 'the password of a squatter',
+      })
+      assert.equal(attempt.status, 401)
+      assert.equal((await choose(passwordLink)).status, 200)
+      assert.equal(await subjectOf('boss@example.com'), identity.uid)
+    })
+
+    test('are not made for an address that is taken, nor with a weak password, nor without an invite', async () => {
+      const code = await invite()
+      assert.equal((await accept(code, 'gil@example.com')).end.status, 400)
+      assert.equal((await accept(code, 'jon@example.com', 'short')).end.status, 400)
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open((await begin(party)).url)
+      const action = `${page.forms[0]?.action}/account`
+      const forms = [{ action, method: 'post', fields: {} }]
+      const end = await visitor.submit({ ...page, forms }, { email: 'jon@example.com', password })
+      assert.equal(end.status, 400)
+    })
+
+    test('are accepted by who is there already, with the password or the session', async () => {
+      const identity = await addAccount(platform, 'kay@example.com')
+      const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
+      assert.match(end.url, /code=/)
+      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+      await platform.revoke(identity)
+      const page = await visitor.open(
+        (await begin(party, { invite: await invite({ email: 'kay@example.com' }) })).url,
+      )
+      await visitor.submitTo(page, '/continue')
+      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+    })
+  })
+})

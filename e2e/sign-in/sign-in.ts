@@ -1,0 +1,84 @@
+// A platform where people sign in, reached at the address that it says it has.
+import { createServer } from 'node:net'
+import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
+import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { peopleOf } from '@stemma/server/authentication.ts'
+import type { Engine, Platform } from '@stemma/server/testing/platform.ts'
+import { startPlatform } from '@stemma/server/testing/platform.ts'
+import * as oidc from 'openid-client'
+import type { Page } from './visitor.ts'
+import { Visitor } from './visitor.ts'
+
+export const password = 'correct horse battery staple'
+
+/** A port that nobody listens on just now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+export async function startSignIn(
+  engine: Engine,
+  args: string[] = [],
+  overrides: Parameters<typeof startPlatform>[2] = {},
+): Promise<Platform> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides)
+}
+
+/** Somebody whom the operator has added, and who has chosen a password. */
+export async function addAccount(platform: Platform, email: string): Promise<string> {
+  const hash = await hashPassword(password)
+  return platform.store.write(function* () {
+    const identity = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, email, Date.now())
+    yield* setPassword(identity, hash, Date.now())
+    return identity
+  })
+}
+
+/** What a program on the person's machine knows of its own sign-in. */
+export type Begun = { url: string; verifier: string; state: string; redirectUri: string }
+
+const redirectUri = 'http://127.0.0.1:45678/callback'
+
+export async function relyingParty(url: string): Promise<oidc.Configuration> {
+  return oidc.discovery(new URL(url), 'stemma', {}, oidc.None(), { execute: [oidc.allowInsecureRequests] })
+}
+
+export async function begin(party: oidc.Configuration, more: Record<string, string> = {}): Promise<Begun> {
+  const verifier = oidc.randomPKCECodeVerifier()
+  const state = oidc.randomState()
+  const url = oidc.buildAuthorizationUrl(party, {
+    redirect_uri: redirectUri,
+    scope: 'openid email profile offline_access',
+    prompt: 'consent',
+    state,
+    code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+    ...more,
+  })
+  return { url: url.href, verifier, state, redirectUri }
+}
+
+export const redeem = (party: oidc.Configuration, { verifier, state }: Begun, page: Page) =>
+  oidc.authorizationCodeGrant(party, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state })
+
+/** Signs in with a password, in a browser of its own unless one is given. */
+export async function signIn(
+  platform: Platform,
+  email: string,
+  more: Record<string, string> = {},
+  visitor = new Visitor(platform.url),
+) {
+  const party = await relyingParty(platform.url)
+  const begun = await begin(party, more)
+  const page = await visitor.open(begun.url)
+  const end = await visitor.submit(page, { email, password })
+  return { visitor, party, end, tokens: await redeem(party, begun, end) }
+}

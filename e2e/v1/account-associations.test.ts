@@ -1,0 +1,53 @@
+// Account associations through v1, where they are known by their group.
+import assert from 'node:assert/strict'
+import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
+import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
+import { examples, violations } from '../contract/examples.ts'
+
+const v1 = GroupAccountAssociations.method
+const v2 = AccountAssociationsService.method
+
+const accounts = {
+  ...{ name: 'accounts', description: 'ours' },
+  amazon: { account: '123456789012' },
+  google: { projectId: 'acme', projectNumber: '42' },
+  azure: { tenantId: 'tenant', clientIds: { agent: 'client' } },
+  github: { appInstallations: { 7: { installations: [{ installationId: '9', name: 'acme' }] } } },
+}
+
+examples('account associations of v1', {
+  async 'an association that v1 creates is there in v2'({ succeed, fail, owner }) {
+    const group = owner.organization
+    const chainguard = { serviceBindings: { agent: owner.identity } }
+    const told = await succeed(v1.create, { group, ...accounts, chainguard })
+    assert.deepEqual(told, { group, ...accounts, chainguard })
+    const { uid, createTime, updateTime, ...kept } = await succeed(v2.getAccountAssociation, { uid: group })
+    assert.ok(createTime && updateTime)
+    assert.deepEqual([uid, kept], [group, { ...accounts, chainguard }])
+    assert.deepEqual(await succeed(v1.list, { group }), { items: [told] })
+    assert.deepEqual(await succeed(v1.list, { name: 'accounts' }), { items: [told] })
+    assert.deepEqual(await succeed(v1.list, { name: 'others' }), { items: [] })
+    assert.equal((await fail(v1.create, { group, ...accounts })).code, 6)
+  },
+
+  async 'an update replaces all of it'({ succeed, fail, owner }) {
+    const group = owner.organization
+    await succeed(v1.create, { group, ...accounts })
+    const changed = await succeed(v1.update, { group, name: 'less', amazon: { account: '210987654321' } })
+    const { amazon, google = null, github = null, description } = changed
+    assert.deepEqual([amazon, google, github, description], [{ account: '210987654321' }, null, null, ''])
+    const kept = await succeed(v2.getAccountAssociation, { uid: group })
+    assert.deepEqual([kept.name, kept.google ?? null], ['less', null])
+    const wrong = { group, name: 'less', amazon: { account: '1' } }
+    assert.deepEqual(violations(await fail(v1.update, wrong)), ['amazon.account'])
+    assert.deepEqual(violations(await fail(v1.list, { group: 'acme' })), ['group'])
+  },
+
+  async 'an association that is gone can be deleted again'({ succeed, owner }) {
+    const group = owner.organization
+    await succeed(v1.create, { group, ...accounts })
+    await succeed(v1.delete, { group })
+    assert.deepEqual(await succeed(v1.list, { group }), { items: [] })
+    await succeed(v1.delete, { group })
+  },
+})

@@ -1,0 +1,130 @@
+// Lists of advisories through v1.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, violations } from '../contract/examples.ts'
+
+const { create, list, delete: withdraw } = Advisories.method
+const { listAdvisories } = AdvisoriesService.method
+
+const said = { artifactName: 'nginx', artifactType: 'apk' }
+
+let given = 0
+/** Ids are never given twice, and the service makes the same one of counted bytes. */
+function newId(): string {
+  const letters = '23456789cfghjmpqrvwx'
+  const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
+  given++
+  return `CGA-xxxx-xxxx-${last}`
+}
+
+const makeAdvisory = ({ succeed, owner }: Stage, more: JsonObject = {}) =>
+  succeed(create, { parentId: owner.organization, advisory: { ...said, advisoryId: newId(), ...more } })
+
+async function found({ succeed, owner }: Stage, filter: JsonObject): Promise<unknown[]> {
+  const { items, totalCount } = await succeed(list, { uidp: { childrenOf: owner.organization }, ...filter })
+  const ids = (items as JsonObject[]).map(({ id }) => id)
+  assert.equal(totalCount, String(ids.length))
+  return ids
+}
+
+examples('lists of advisories of v1', {
+  async 'show advisories as they were written, and none that was withdrawn'(stage) {
+    const { succeed, platform } = stage
+    const made = await makeAdvisory(stage, {
+      aliases: ['CVE-2026-1'],
+      events: [{ fixed: { fixedVersion: '1' } }],
+    })
+    const id = made.id as string
+    assert.deepEqual(await succeed(list, { id }), { items: [made], nextPageToken: '', totalCount: '1' })
+    const none = { items: [], nextPageToken: '', totalCount: '0' }
+    const stranger = await platform.addIdentity('')
+    assert.deepEqual(await succeed(list, { id }, stranger.token), none)
+    await succeed(withdraw, { id })
+    assert.deepEqual(await succeed(list, { id }), none)
+  },
+
+  async 'are found by every filter'(stage) {
+    const one = await makeAdvisory(stage, {
+      ...{
+        artifactName: 'one',
+        artifactType: 'npm',
+        artifactArchitecture: 'aarch64',
+        legacyAdvisoryID: 'OLD-1',
+      },
+      ...{
+        componentName: 'zlib',
+        componentType: 'library',
+        componentLocation: '/usr/lib',
+        aliases: ['CVE-1'],
+      },
+      events: [{ fixed: { fixedVersion: '1' }, author: 'ada', reviewer: 'cyd', status: 'APPROVED' }],
+    })
+    await makeAdvisory(stage, { events: [{ detection: { manual: {} }, author: 'bob', status: 'PENDING' }] })
+    const filters: JsonObject[] = [
+      { id: one.id as string },
+      { artifactName: ['one', 'none'] },
+      { artifactType: ['npm'] },
+      { artifactArchitecture: ['aarch64'] },
+      { componentName: ['zlib'] },
+      { componentType: ['library'] },
+      { componentLocation: ['/usr/lib'] },
+      { aliases: ['CVE-1'] },
+      { eventAuthor: ['ada'] },
+      { excludeEventAuthor: ['bob'] },
+      { eventReviewer: ['cyd'] },
+      { eventStatuses: ['APPROVED'] },
+      { eventTypes: ['EVENT_TYPE_FILTER_FIXED'] },
+      { latestEventType: 'EVENT_TYPE_FILTER_FIXED' },
+      { origin: 'one' },
+      { advisoryIds: [one.advisoryId as string] },
+      { legacyAdvisoryIds: ['OLD-1'] },
+    ]
+    for (const filter of filters)
+      assert.deepEqual(await found(stage, filter), [one.id], JSON.stringify(filter))
+    assert.equal((await found(stage, {})).length, 2)
+    assert.deepEqual(await found(stage, { artifactName: ['one'], eventAuthor: ['bob'] }), [])
+  },
+
+  async 'come page by page, in order, with tokens that v2 takes as well'(stage) {
+    const { succeed, owner } = stage
+    const ids: unknown[] = []
+    for (const _ of [1, 2, 3]) ids.push((await makeAdvisory(stage)).id)
+    const back = ids.toReversed()
+    for (const field of ['ID', 'CREATED_AT', 'UPDATED_AT', 'DELETED_AT']) {
+      assert.deepEqual(await found(stage, { orderBy: `${field}_ASC` }), ids, field)
+      assert.deepEqual(await found(stage, { orderBy: `${field}_DESC` }), back, field)
+    }
+    const uidp = { childrenOf: owner.organization }
+    const page = await succeed(list, { uidp, pageSize: '2', orderBy: 'ID_DESC' })
+    assert.deepEqual([(page.items as unknown[]).length, page.totalCount], [2, '3'])
+    const pageToken = page.nextPageToken as string
+    const next = await succeed(list, { uidp, pageSize: '2', orderBy: 'ID_DESC', pageToken })
+    assert.deepEqual(
+      (next.items as JsonObject[]).map(({ id }) => id),
+      [ids[0]],
+    )
+    assert.equal(next.nextPageToken, '')
+    const same = await succeed(listAdvisories, { uidp, pageSize: 2, orderBy: 'uid desc', pageToken })
+    assert.deepEqual(
+      (same.advisories as JsonObject[]).map(({ uid }) => uid),
+      [ids[0]],
+    )
+    assert.equal((await found(stage, { pageSize: '9007199254740993' })).length, 3)
+  },
+
+  async 'tell what is wrong in the names of v1'({ fail, door, owner }) {
+    const wrong = async (filter: JsonObject) => violations(await fail(list, filter))
+    assert.deepEqual(await wrong({ orderBy: 'ALIASES_ASC' }), ['orderBy'])
+    assert.deepEqual(await wrong({ pageSize: '-1' }), ['pageSize'])
+    assert.deepEqual(await wrong({ id: 'nginx' }), ['id'])
+    assert.deepEqual(await wrong({ eventAuthor: Array.from({ length: 101 }, () => 'x') }), ['eventAuthor'])
+    // The doors say it in their own words.
+    for (const [field, value] of Object.entries({ orderBy: 99, eventStatuses: [77], eventTypes: [9] })) {
+      const { error } = await door.call(list, { [field]: value }, owner.token)
+      assert.ok(error && violations(error)[0]?.startsWith(field), error?.message)
+    }
+  },
+})

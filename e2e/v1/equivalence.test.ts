@@ -1,0 +1,223 @@
+// One story, told to two organizations: each call of it goes to one of them by v1 and to the other by v2. Both must
+// answer alike and end alike, and each must look alike in both versions.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { Identities } from '@stemma/api/gen/platform/iam/identity_pb.ts'
+import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
+import { Roles } from '@stemma/api/gen/platform/iam/role_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import fc from 'fast-check'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Answer, Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { Drawn } from '../iam/world.ts'
+import { nth, pick } from '../iam/world.ts'
+
+const internal = 13
+const kinds = ['group', 'role', 'identity', 'binding'] as const
+type Kind = (typeof kinds)[number]
+
+/** Names that are none and roles that allow nothing are part of it. */
+const anyStep = fc.record({
+  kind: fc.constantFrom(...kinds),
+  verb: fc.constantFrom('create', 'create', 'update', 'delete'),
+  isOld: fc.boolean(),
+  door: fc.nat({ max: 1 }),
+  at: nth,
+  by: nth,
+  name: fc.constantFrom('a', 'b', 'c', 'NO'),
+  description: fc.constantFrom('', 'told'),
+  capabilities: fc.subarray(['GROUPS_LIST', 'ROLES_LIST', 'GROUPS_CREATE']),
+})
+type Step = Drawn<typeof anyStep>
+
+/** An organization, with what was made in it, in the order of its making. */
+type Twin = { organization: string; token: string; made: Record<Kind, string[]> }
+
+const methods: Record<Kind, { v1: Record<string, DescMethod>; v2: Record<string, DescMethod> }> = {
+  group: { v1: Groups.method, v2: GroupsService.method },
+  role: { v1: Roles.method, v2: RolesService.method },
+  identity: { v1: Identities.method, v2: IdentitiesService.method },
+  binding: { v1: RoleBindings.method, v2: RoleBindingsService.method },
+}
+const nouns = { group: 'Group', role: 'Role', identity: 'Identity', binding: 'RoleBinding' }
+const fields = { group: 'group', role: 'role', identity: 'identity', binding: 'roleBinding' }
+const collections = { group: 'groups', role: 'roles', identity: 'identities', binding: 'roleBindings' }
+
+const nobody = '0'.repeat(40)
+
+const placesOf = ({ organization, made }: Twin) => [organization, ...made.group]
+const thatOf = (twin: Twin, { kind, at }: Step) =>
+  pick(twin.made[kind], at) ?? `${twin.organization}/${'0'.repeat(16)}`
+
+/** What a step says of its resource, in the words of a version. */
+function saidBy(twin: Twin, step: Step, isOld: boolean): JsonObject {
+  const { name, description, capabilities, by, at } = step
+  const claimMatch = { issuer: 'https://issuer.test', subject: `robot ${by % 3}` }
+  switch (step.kind) {
+    case 'group':
+      return { name, description }
+    case 'identity':
+      return { name, description, claimMatch }
+    case 'role': {
+      const names = capabilities.map((one) =>
+        isOld ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`,
+      )
+      return { name, description, capabilities: names }
+    }
+    case 'binding': {
+      const identity = pick(twin.made.identity, by) ?? nobody
+      const role = pick([builtInRole('viewer').uid, ...twin.made.role], at) ?? ''
+      return isOld ? { identity, role } : { identityUid: identity, roleUid: role }
+    }
+  }
+}
+
+function requestOf(twin: Twin, step: Step, isOld: boolean): { method: DescMethod; request: JsonObject } {
+  const { kind, verb, at } = step
+  const method = methods[kind][isOld ? 'v1' : 'v2'][isOld ? verb : verb + nouns[kind]] as DescMethod
+  const said = saidBy(twin, step, isOld)
+  if (verb === 'create') {
+    const parent = pick(placesOf(twin), at) ?? ''
+    const isNamedId = isOld && (kind === 'role' || kind === 'identity')
+    return { method, request: { [isNamedId ? 'parentId' : 'parent']: parent, [fields[kind]]: said } }
+  }
+  const uid = thatOf(twin, step)
+  if (verb === 'delete') return { method, request: { [isOld ? 'id' : 'uid']: uid } }
+  const request = isOld ? { id: uid, ...said } : { [fields[kind]]: { uid, ...said }, updateMask: '*' }
+  return { method, request }
+}
+
+onEachStore('v1 and v2', (engine) => {
+  let platform: Platform
+  let doors: Door[] = []
+  before(async () => {
+    platform = await startPlatform(engine)
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  async function newTwin(): Promise<Twin> {
+    const { organization, token } = await platform.found('twin')
+    return { organization, token, made: { group: [], role: [], identity: [], binding: [] } }
+  }
+
+  async function take(twin: Twin, step: Step, isOld: boolean): Promise<number> {
+    const { method, request } = requestOf(twin, step, isOld)
+    const { body, error }: Answer = await (doors[step.door] as Door).call(method, request, twin.token)
+    if (body && step.verb === 'create') twin.made[step.kind].push((body.uid ?? body.id) as string)
+    assert.notEqual(error?.code, internal)
+    return error?.code ?? 0
+  }
+
+  async function ask(method: DescMethod | undefined, request: JsonObject, token: string) {
+    const [door] = doors as [Door]
+    const { body, error } = await door.call(method as DescMethod, request, token)
+    assert.ok(body, error?.message)
+    return body
+  }
+
+  /** By pages so small that there are several. */
+  async function listV2({ organization, token }: Twin, kind: Kind): Promise<JsonObject[]> {
+    const all: JsonObject[] = []
+    for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+      const request = { uidp: { descendantsOf: organization }, pageSize: 3, pageToken }
+      const body = await ask(methods[kind].v2[`list${nouns[kind]}s`.replace('ys', 'ies')], request, token)
+      all.push(...(body[collections[kind]] as JsonObject[]))
+      pageToken = body.nextPageToken as string | undefined
+    }
+    return all
+  }
+
+  const listV1 = async ({ organization, token }: Twin, kind: Kind, filter?: JsonObject) => {
+    const body = await ask(methods[kind].v1.list, filter ?? { uidp: { descendantsOf: organization } }, token)
+    return body.items as JsonObject[]
+  }
+
+  /** Each resource of the story without its times, and with uids in the order of their making in place of those of the run. */
+  function plain(twin: Twin, resources: JsonObject[]): string[] {
+    const uids = Object.values(twin.made).flat()
+    const names = uids.map((uid, at): [string, string] => [uid, `#${at}`])
+    const byLength = [...names, [twin.organization, 'here'] as const].sort(([a], [b]) => b.length - a.length)
+    const text = (one: JsonObject) => {
+      const written = JSON.stringify(one, (key, value) => (/Time$|^code$/.test(key) ? undefined : value))
+      return byLength.reduce((so, [uid, name]) => so.replaceAll(`"${uid}"`, `"${name}"`), written)
+    }
+    return resources
+      .filter(({ uid }) => uids.includes(uid as string))
+      .map(text)
+      .sort()
+  }
+
+  async function assertSameViews(twin: Twin): Promise<void> {
+    for (const kind of kinds) {
+      const now = (await listV2(twin, kind)).map(briefs[kind])
+      const old = (await listV1(twin, kind)).map(oldBriefs[kind])
+      assert.deepEqual(old, now, kind)
+      for (const [uid] of now)
+        assert.deepEqual((await listV1(twin, kind, { id: uid as string })).map(oldBriefs[kind])[0]?.[0], uid)
+    }
+  }
+
+  test('leave the same behind, whoever is asked', async () => {
+    const property = fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (story) => {
+      const [one, other] = [await newTwin(), await newTwin()]
+      for (const step of story) {
+        const codes = [await take(one, step, step.isOld), await take(other, step, !step.isOld)]
+        assert.equal(codes[0], codes[1], JSON.stringify(step))
+      }
+      for (const kind of kinds)
+        assert.deepEqual(plain(one, await listV2(one, kind)), plain(other, await listV2(other, kind)))
+      await assertSameViews(one)
+      await assertSameViews(other)
+      assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+    })
+    await fc.assert(property, { numRuns: 15, interruptAfterTimeLimit: 60_000 })
+  })
+})
+
+type Brief = (resource: JsonObject) => unknown[]
+const inside = (value: unknown) => (value ?? {}) as JsonObject
+const dotted = (names: unknown) =>
+  ((names ?? []) as string[]).map((name) => name.replace('CAP_IAM_', '').toLowerCase().replace('_', '.'))
+
+/** What both versions tell of a resource, in one form. */
+const briefs: Record<Kind, Brief> = {
+  group: ({ uid, name, description, verified }) => [uid, name, description, verified],
+  role: ({ uid, name, description, capabilities }) => [uid, name, description, dotted(capabilities)],
+  identity({ uid, name, description, claimMatch, createTime, updateTime }) {
+    const { issuer, subject } = inside(claimMatch)
+    return [uid, name, description, issuer, subject, createTime, updateTime]
+  },
+  binding({ uid, identity, group, role, createTime }) {
+    const { issuer, subject } = inside(identity)
+    const uids = [inside(identity).uid, inside(group).uid, inside(role).uid]
+    return [uid, ...uids, inside(group).name, inside(role).name, issuer, subject, createTime]
+  },
+}
+
+const oldBriefs: Record<Kind, Brief> = {
+  group: ({ id, name, description, verified }) => [id, name, description, verified],
+  role: ({ id, name, description, capabilities }) => [id, name, description, capabilities],
+  identity({ id, name, description, claimMatch, createdAt, updatedAt }) {
+    const { issuer, subject } = inside(claimMatch)
+    return [id, name, description, issuer, subject, createdAt, updatedAt]
+  },
+  binding({ id, identity, group, role, claimMatchIssuer, claimMatchSubject, createdAt }) {
+    const uids = [identity, inside(group).id, inside(role).id]
+    const names = [inside(group).name, inside(role).name]
+    return [id, ...uids, ...names, claimMatchIssuer, claimMatchSubject, createdAt]
+  },
+}

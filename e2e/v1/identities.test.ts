@@ -1,0 +1,142 @@
+// Identities through v1, and how one is found by the issuer and subject of its tokens.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Identities } from '@stemma/api/gen/platform/iam/identity_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { ensurePerson } from '../../server/resources/iam/people.ts'
+import type { Stage } from '../contract/examples.ts'
+import { detail, examples, violations } from '../contract/examples.ts'
+import { jwks } from '../sign-in/key-sets.ts'
+
+const v1 = Identities.method
+const v2 = IdentitiesService.method
+
+const token = { issuer: 'https://issuer.test', subject: 'robot' }
+const robot = { name: 'robot', description: 'builds', claimMatch: token }
+
+const create = (stage: Stage, identity: JsonObject = robot, parentId = stage.owner.organization) =>
+  stage.succeed(v1.create, { parentId, identity })
+const read = ({ succeed }: Stage, id: unknown) => succeed(v2.getIdentity, { uid: id as string })
+
+examples('identities of v1', {
+  async 'an identity that v1 creates is there in v2'(stage) {
+    const { id, createdAt, updatedAt, lastSeen, ...rest } = await create(stage)
+    assert.deepEqual(rest, { ...robot, claimMatch: { ...token, claims: {}, claimPatterns: {} } })
+    const kept = await read(stage, id)
+    assert.deepEqual([kept.createTime, kept.updateTime], [createdAt, updatedAt])
+    assert.equal(kept.lastSeenTime, lastSeen)
+    assert.deepEqual(kept.claimMatch, token)
+  },
+
+  async 'each way of being recognised goes over and comes back'(stage) {
+    const ways: [JsonObject, JsonObject][] = [
+      [{ claimMatch: { issuerPattern: 'https://.+\\.test', subjectPattern: 'a.*', audience: 'b' } }, {}],
+      [{ static: { issuer: token.issuer, subject: 'x', issuerKeys: jwks, audiences: ['me'] } }, {}],
+      [{ servicePrincipal: 'COSIGNED' }, { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }],
+      [{ awsIdentity: { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' } }, {}],
+    ]
+    for (const [way, other] of ways) {
+      const [[name, value]] = Object.entries(way) as [[string, JsonObject]]
+      const { id, ...told } = await create(stage, { name: 'robot', ...way })
+      const kept = await read(stage, id)
+      const inV2 = other[name] ?? kept[name === 'static' ? 'staticKeys' : name]
+      if (typeof value !== 'object') {
+        assert.deepEqual([told[name], kept[name]], [value, inV2])
+        continue
+      }
+      for (const [key, part] of Object.entries(value)) {
+        assert.deepEqual((told[name] as JsonObject)[key], part)
+        assert.deepEqual((inV2 as JsonObject)[key], part)
+      }
+      if (name === 'static')
+        assert.equal((told[name] as JsonObject).expiration, (inV2 as JsonObject).expirationTime)
+    }
+  },
+
+  async 'complaints name the fields of v1'({ fail, owner }) {
+    const refuse = async (identity: JsonObject) =>
+      violations(await fail(v1.create, { parentId: owner.organization, identity }))
+    const keys = { issuer: token.issuer, subject: 'x' }
+    assert.deepEqual(await refuse({ name: 'a', static: keys }), ['static.issuerKeys'])
+    const late = { ...keys, issuerKeys: jwks, expiration: '2199-01-01T00:00:00Z' }
+    assert.deepEqual(await refuse({ name: 'a', static: late }), ['static.expiration'])
+    assert.deepEqual(await refuse({ name: 'a', claimMatch: { issuer: token.issuer } }), [
+      'claimMatch.subject',
+    ])
+    assert.deepEqual(await refuse({ claimMatch: token }), ['name'])
+  },
+
+  async 'an update replaces what v1 knows of, and leaves the rest'(stage) {
+    const { succeed, fail } = stage
+    const { id } = await create(stage)
+    await succeed(v2.updateIdentity, { identity: { uid: id as string, company: 'acme' } })
+    const aws = { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' }
+    const changed = await succeed(v1.update, { id: id as string, name: 'cloud', awsIdentity: aws })
+    assert.deepEqual([changed.description, changed.awsIdentity, changed.claimMatch], ['', aws, undefined])
+    const kept = await read(stage, id)
+    assert.deepEqual([kept.description, kept.awsIdentity, kept.company], ['', aws, 'acme'])
+    assert.equal((await fail(v1.update, { id: id as string, name: 'cloud' })).code, 3)
+  },
+
+  async 'an identity is listed by its id, and not after it is deleted'(stage) {
+    const { succeed, fail, owner } = stage
+    const { id, ...rest } = await create(stage)
+    assert.deepEqual(await succeed(v1.list, { id: id as string }), { items: [{ id, ...rest }] })
+    const { createRoleBinding, deleteRoleBinding } = RoleBindingsService.method
+    const roleBinding = { identityUid: id as string, roleUid: builtInRole('viewer').uid }
+    const { uid } = await succeed(createRoleBinding, { parent: owner.organization, roleBinding })
+    const error = await fail(v1.delete, { id: id as string })
+    assert.deepEqual([error.code, detail(error, 'PreconditionFailure')], [9, undefined])
+    await succeed(deleteRoleBinding, { uid: uid as string })
+    await succeed(v1.delete, { id: id as string })
+    assert.deepEqual(await succeed(v1.list, { id: id as string }), { items: [] })
+  },
+
+  async 'a token leads to the identity that the caller may see'(stage) {
+    const { succeed, fail, platform } = stage
+    assert.equal((await fail(v1.lookup, token)).code, 5)
+    const { id } = await create(stage)
+    assert.equal((await succeed(v1.lookup, token)).id, id)
+    assert.equal((await fail(v1.lookup, { ...token, subject: 'robo' })).code, 5)
+    assert.equal((await fail(v1.lookup, { ...token, issuer: `${token.issuer}/` })).code, 5)
+    assert.deepEqual(violations(await fail(v1.lookup, { issuer: token.issuer })), ['subject'])
+    const stranger = await platform.found('other')
+    const hidden = await fail(v1.lookup, token, stranger.token)
+    const missing = await fail(v1.lookup, { ...token, subject: 'nobody' }, stranger.token)
+    assert.deepEqual(hidden, missing)
+    assert.equal(hidden.code, 5)
+    // Others may know somebody by the same token.
+    const { id: theirs } = await succeed(
+      v1.create,
+      { parentId: stranger.organization, identity: robot },
+      stranger.token,
+    )
+    assert.equal((await succeed(v1.lookup, token, stranger.token)).id, theirs)
+    assert.equal((await succeed(v1.lookup, token)).id, id)
+    // Whoever is bound to nothing sees themselves.
+    assert.equal((await succeed(v1.lookup, token, await platform.tokenOf(id as string))).id, id)
+    await succeed(v1.update, { id: id as string, ...robot, claimMatch: { ...token, subject: 'moved' } })
+    assert.equal((await fail(v1.lookup, token)).code, 5)
+    assert.equal((await succeed(v1.lookup, { ...token, subject: 'moved' })).id, id)
+  },
+
+  async 'people find themselves by their own token, and nobody else does'({ succeed, fail, platform }) {
+    const setting = { now: Date.now, random: () => Buffer.alloc(0) }
+    const person = { issuer: 'https://people.test', subject: 'ada', name: 'ada' }
+    const uid = await platform.store.write(() => ensurePerson(setting, person))
+    const { issuer, subject } = person
+    assert.equal((await succeed(v1.lookup, { issuer, subject }, await platform.tokenOf(uid))).id, uid)
+    assert.equal((await fail(v1.lookup, { issuer, subject })).code, 5)
+  },
+
+  async 'keys and patterns: what is exact is found'(stage) {
+    const { succeed, fail } = stage
+    const keys = { issuer: token.issuer, subject: 'signed', issuerKeys: jwks }
+    const { id } = await create(stage, { name: 'keys', static: keys })
+    assert.equal((await succeed(v1.lookup, { issuer: token.issuer, subject: 'signed' })).id, id)
+    await create(stage, { name: 'any', claimMatch: { issuer: token.issuer, subjectPattern: 'any.*' } })
+    assert.equal((await fail(v1.lookup, { issuer: token.issuer, subject: 'any.*' })).code, 5)
+  },
+})

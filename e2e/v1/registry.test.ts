@@ -1,0 +1,199 @@
+// Repos and tags through v1, and what v2 then tells of them.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { talliedKinds } from '../../server/storage.ts'
+import { checkTally } from '../../server/store/check.ts'
+import type { Stage } from '../contract/examples.ts'
+import { examples, make, violations } from '../contract/examples.ts'
+
+const v1 = Registry.method
+const v2 = { ...ReposService.method, ...TagsService.method }
+
+const digest = (character: string) => `sha256:${character.repeat(64)}`
+const itemsOf = (list: JsonObject) => list.items as JsonObject[]
+const namesIn = (list: JsonObject) => itemsOf(list).map(({ name }) => name)
+
+const full = {
+  name: 'nginx',
+  catalogTier: 'FIPS',
+  bundles: ['base', 'fips'],
+  readme: '# nginx',
+  aliases: ['docker.io/library/nginx:latest'],
+  activeTags: ['latest'],
+  description: 'serves pages',
+}
+const empty = {
+  catalogTier: 'UNKNOWN',
+  bundles: [],
+  readme: '',
+  aliases: [],
+  activeTags: [],
+  description: '',
+}
+
+const makeRepo = ({ succeed, owner }: Stage, repo: JsonObject = full) =>
+  succeed(v1.createRepo, { parentId: owner.organization, repo })
+
+examples('repos of v1', {
+  async 'are those of v2, with their readmes'(stage) {
+    const { succeed, owner } = stage
+    const { id, createTime, ...rest } = await makeRepo(stage)
+    const uid = id as string
+    assert.deepEqual(rest, full)
+    assert.ok(uid.startsWith(`${owner.organization}/`))
+    const { catalogTier, description } = await succeed(v2.getRepo, { uid })
+    assert.deepEqual([catalogTier, description], ['CATALOG_TIER_FIPS', 'serves pages'])
+    assert.deepEqual(await succeed(v2.getRepoReadme, { uid }), { uid, content: '# nginx' })
+    assert.deepEqual(await succeed(v1.listRepos, { id: uid }), { items: [{ id, createTime, ...full }] })
+    assert.deepEqual(await succeed(v1.deleteRepo, { id: uid }), {})
+    assert.deepEqual(await succeed(v1.listRepos, { id: uid }), { items: [] })
+    assert.deepEqual(await checkTally(stage.platform.store, talliedKinds, false), [])
+  },
+
+  async 'every tier of v1 is the tier of that name in v2'(stage) {
+    for (const tier of ['APPLICATION', 'BASE', 'FIPS', 'AI', 'DEVTOOLS', 'COMMERCIAL']) {
+      const name = tier.toLowerCase()
+      const { id, catalogTier } = await makeRepo(stage, { name, catalogTier: tier })
+      assert.equal(catalogTier, tier)
+      const repo = await stage.succeed(v2.getRepo, { uid: id as string })
+      assert.equal(repo.catalogTier, `CATALOG_TIER_${tier}`)
+    }
+    for (const catalogTier of [1, 3, 10]) {
+      const repo = { name: 'odd', catalogTier }
+      const request = { parentId: stage.owner.organization, repo }
+      // The doors say it in their own words.
+      const { error } = await stage.door.call(v1.createRepo, request, stage.owner.token)
+      assert.match(error?.message ?? '', /^Invalid argument: catalog_?[tT]ier: must be one of/)
+    }
+  },
+
+  async 'an update replaces all of it'(stage) {
+    const { succeed, fail } = stage
+    const { id, createTime } = await makeRepo(stage)
+    const update = { id: id as string, name: 'renamed' }
+    assert.deepEqual(await succeed(v1.updateRepo, update), { ...update, createTime, ...empty })
+    assert.equal((await succeed(v2.getRepoReadme, { uid: id as string })).content, '')
+    assert.deepEqual(violations(await fail(v1.updateRepo, { id: id as string })), ['name'])
+    const harmful = { ...update, readme: '<script>alert(1)</script>' }
+    assert.deepEqual(violations(await fail(v1.updateRepo, harmful)), ['readme'])
+    assert.equal((await fail(v1.updateRepo, { ...update, id: `${id}/${'0'.repeat(16)}` })).code, 5)
+  },
+
+  async 'a repo that is there changes in what is given, unless that is prevented'(stage) {
+    const { succeed, fail, owner } = stage
+    const parentId = owner.organization
+    const made = await makeRepo(stage)
+    assert.deepEqual(await makeRepo(stage, { name: 'nginx' }), made)
+    const again = { name: 'nginx', description: 'serves more', readme: '# more' }
+    assert.deepEqual(await makeRepo(stage, again), { ...made, ...again })
+    assert.deepEqual(itemsOf(await succeed(v1.listRepos, { name: 'nginx' })), [{ ...made, ...again }])
+    const prevented = await fail(v1.createRepo, { parentId, repo: { name: 'nginx' }, preventExisting: true })
+    assert.equal(prevented.code, 6)
+    const harmful = { name: 'nginx', readme: '<script>alert(1)</script>' }
+    assert.deepEqual(violations(await fail(v1.createRepo, { parentId, repo: harmful })), ['readme'])
+  },
+
+  async 'whoever may only create changes nothing that is there'(stage) {
+    const { owner, platform, fail, succeed } = stage
+    const made = await makeRepo(stage)
+    const request = { parentId: owner.organization, repo: { name: 'nginx', description: 'mine' } }
+    const creator = await platform.addRole(owner.organization, ['CAP_REPO_CREATE'])
+    assert.equal((await fail(v1.createRepo, request, creator.token)).code, 6)
+    const seeing = await platform.addRole(owner.organization, ['CAP_REPO_CREATE', 'CAP_REPO_LIST'])
+    assert.equal((await fail(v1.createRepo, request, seeing.token)).code, 7)
+    assert.deepEqual(await succeed(v1.listRepos, { name: 'nginx' }), { items: [made] })
+  },
+
+  async 'a harmful readme leaves nothing behind'({ succeed, fail, owner }) {
+    const repo = { name: 'bad', readme: '<script>alert(1)</script>' }
+    const error = await fail(v1.createRepo, { parentId: owner.organization, repo })
+    assert.deepEqual(violations(error), ['readme'])
+    assert.deepEqual(await succeed(v1.listRepos, { name: 'bad' }), { items: [] })
+  },
+
+  async 'lists hold every match, and none for who sees none'(stage) {
+    const { succeed, owner, platform } = stage
+    for (let count = 0; count < 203; count++)
+      await make(stage, v2.createRepo, { parent: owner.organization, repo: { name: `r${count}` } })
+    const uidp = { childrenOf: owner.organization }
+    assert.equal(itemsOf(await succeed(v1.listRepos, { uidp })).length, 203)
+    assert.deepEqual(namesIn(await succeed(v1.listRepos, { uidp, name: 'r7' })), ['r7'])
+    const stranger = await platform.addIdentity('')
+    assert.deepEqual(await succeed(v1.listRepos, { uidp }, stranger.token), { items: [] })
+  },
+})
+
+examples('tags of v1', {
+  async 'are those of v2'(stage) {
+    const { succeed, fail } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const tag = { name: 'latest', digest: digest('a'), deprecated: false, bundles: ['base'] }
+    const { id, lastUpdated, ...rest } = await succeed(v1.createTag, { repoId, tag })
+    assert.deepEqual(rest, tag)
+    assert.equal((await succeed(v2.getTag, { uid: id as string })).updateTime, lastUpdated)
+    const moved = await succeed(v1.createTag, { repoId, tag: { ...tag, digest: digest('b') } })
+    assert.deepEqual([moved.id, moved.digest], [id, digest('b')])
+    assert.deepEqual(await succeed(v1.listTags, { id: id as string }), { items: [moved] })
+    assert.deepEqual(await succeed(v1.deleteTag, { id: id as string }), {})
+    assert.deepEqual(await succeed(v1.listTags, { id: id as string }), { items: [] })
+    assert.equal((await fail(v1.deleteTag, { id: id as string })).code, 5)
+    assert.deepEqual(violations(await fail(v1.createTag, { repoId, tag: { name: 'x' } })), ['digest'])
+    assert.deepEqual(violations(await fail(v1.createTag, { tag })), ['repoId'])
+  },
+
+  async 'an update replaces all of it, and is remembered'(stage) {
+    const { succeed, fail } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const tag = { name: 'latest', digest: digest('a'), deprecated: true, bundles: ['base'] }
+    const id = (await succeed(v1.createTag, { repoId, tag })).id as string
+    const update = { id, name: 'newest', digest: digest('b') }
+    const { lastUpdated, ...updated } = await succeed(v1.updateTag, update)
+    assert.deepEqual(updated, { ...update, deprecated: false, bundles: [] })
+    const history = itemsOf(await succeed(v1.listTagHistory, { parentId: id }))
+    assert.deepEqual(
+      history.map((one) => one.digest),
+      [digest('b'), digest('a')],
+    )
+    assert.equal(history[0]?.updateTimestamp, lastUpdated)
+    const kept = await succeed(v1.updateTag, { id, name: 'newest', bundles: ['fips'] })
+    assert.deepEqual([kept.digest, kept.bundles], [digest('b'), ['fips']])
+    assert.deepEqual(violations(await fail(v1.updateTag, { id, digest: digest('b') })), ['name'])
+    await succeed(v1.createTag, { repoId, tag })
+    assert.equal((await fail(v1.updateTag, { ...update, name: 'latest' })).code, 6)
+  },
+
+  async 'name no image where clients know of none, if they are there'(stage) {
+    const { succeed, fail, owner, platform } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const request = { repoId, tag: { name: 'latest', bundles: ['base'] } }
+    assert.deepEqual(violations(await fail(v1.createTag, request)), ['digest'])
+    const tag = { name: 'latest', digest: digest('a') }
+    const { id } = await succeed(v1.createTag, { repoId, tag })
+    const again = await succeed(v1.createTag, request)
+    assert.deepEqual([again.id, again.digest, again.bundles], [id, digest('a'), ['base']])
+    const creator = await platform.addRole(owner.organization, ['CAP_TAG_CREATE', 'CAP_TAG_LIST'])
+    assert.equal((await fail(v1.createTag, request, creator.token)).code, 7)
+    const stranger = await platform.addIdentity('')
+    assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
+  },
+
+  async 'are all listed, unless a sort is excluded'(stage) {
+    const { succeed } = stage
+    const repoId = (await makeRepo(stage)).id as string
+    const names = ['1.2', '1.2-20260131', '1.2-r3', 'sha256-abc']
+    for (const name of names) await succeed(v1.createTag, { repoId, tag: { name, digest: digest('a') } })
+    const listed = async (filter: JsonObject) =>
+      namesIn(await succeed(v1.listTags, { uidp: { childrenOf: repoId }, ...filter })).sort()
+    assert.deepEqual(await listed({}), names)
+    assert.deepEqual(await listed({ excludeDates: true }), ['1.2', '1.2-r3', 'sha256-abc'])
+    assert.deepEqual(await listed({ excludeEpochs: true }), ['1.2', '1.2-20260131', 'sha256-abc'])
+    assert.deepEqual(await listed({ excludeReferrers: true }), ['1.2', '1.2-20260131', '1.2-r3'])
+    const none = { excludeReferrers: true, excludeDates: true, excludeEpochs: true }
+    assert.deepEqual(await listed(none), ['1.2'])
+    assert.deepEqual(await listed({ digest: digest('b') }), [])
+    assert.deepEqual(await listed({ updatedSince: '2999-01-01T00:00:00Z' }), [])
+  },
+})

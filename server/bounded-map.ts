@@ -1,0 +1,62 @@
+/**
+ * A map that forgets its oldest entry when it is full. Each cache is created by the component that owns it, so its
+ * lifetime and size are visible there.
+ */
+export class BoundedMap<K, V> {
+  readonly #entries = new Map<K, V>()
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries.get(key)
+  }
+
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
+
+  /** Adds an entry, or replaces one and makes it the newest. */
+  set(key: K, value: V): void {
+    this.#entries.delete(key)
+    if (this.#entries.size >= this.#limit) {
+      for (const oldest of this.#entries.keys()) {
+        this.#entries.delete(oldest)
+        break
+      }
+    }
+    this.#entries.set(key, value)
+  }
+
+  delete(key: K): boolean {
+    return this.#entries.delete(key)
+  }
+
+  clear(): void {
+    this.#entries.clear()
+  }
+
+  /** The value of a key, made and kept if it is not there. */
+  getOrMake(key: K, make: () => V): V {
+    let value = this.#entries.get(key)
+    if (value === undefined) {
+      value = make()
+      this.set(key, value)
+    }
+    return value
+  }
+
+  entries(): IterableIterator<[K, V]> {
+    return this.#entries.entries()
+  }
+
+  values(): IterableIterator<V> {
+    return this.#entries.values()
+  }
+}

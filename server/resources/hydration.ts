@@ -1,0 +1,63 @@
+// Resources that show parts of other resources. A role binding shows its identity, group and role; an invite shows
+// its role. The row of an identity, group or role keeps that field ready, as JSON and as bytes, and SQL joins the
+// fields to the row that shows them, so nothing is decoded.
+import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
+import { toBinary } from '@bufbuild/protobuf'
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { Sql } from '../store/sql.ts'
+import { join, raw, sql } from '../store/sql.ts'
+import type { Form, Table } from '../store/table.ts'
+import { writeJson } from '../wire/json-writer.ts'
+
+type MessageField = DescField & { fieldKind: 'message' }
+
+/** A field with its key, as it stands in the JSON of the other resource: `"identity":{…}`. */
+export function fieldAsJson(field: MessageField, value: Message): string {
+  return `${JSON.stringify(field.jsonName)}:${writeJson(field.message, value)}`
+}
+
+/** A field with its tag, as it stands in the bytes of the other resource. */
+export function fieldAsBytes(field: MessageField, value: Message): Uint8Array {
+  const writer = new BinaryWriter().tag(field.number, WireType.LengthDelimited)
+  return writer.bytes(toBinary(field.message, value)).finish()
+}
+
+export function messageField(desc: DescMessage, name: string): MessageField {
+  const field = desc.fields.find((candidate) => candidate.name === name)
+  if (field?.fieldKind !== 'message') throw new Error(`${desc.typeName} has no message field ${name}`)
+  return field
+}
+
+/** A field that is joined from the row of another kind. */
+export type JoinedField = {
+  from: { table: Pick<Table, 'name'>; shape: string }
+  /** The column that holds the uid of the other row. */
+  by: string
+  /** The columns of the other row that hold the field. */
+  json: string
+  bytes: string
+  /** Whether the other row may have been deleted; the field is left out then. */
+  isOptional?: boolean
+}
+
+/** The SQL that renders rows of the table `name` with their joined fields. */
+export function hydrated(name: string, fields: readonly JoinedField[]): (form: Form) => Sql {
+  return (form) => {
+    if (form.kind === 'bytes') {
+      const parts = fields.map((field) => joinField(name, field, raw(`coalesce(${field.bytes}, '')`)))
+      return sql`cast(${join([raw(`${name}.proto`), ...parts], ' || ')} as blob)`
+    }
+    const parts = fields.map((field) =>
+      joinField(name, field, raw(`case when shape = '${field.from.shape}' then ',' || ${field.json} end`)),
+    )
+    const own = `substr(${name}.json, 1, length(${name}.json) - 1)`
+    const isCurrent = `${name}.shape = '${form.shape}'`
+    return sql`${join([raw(`case when ${isCurrent} then ${own} end`), ...parts], ' || ')} || '}'`
+  }
+}
+
+function joinField(name: string, { from, by, isOptional }: JoinedField, part: Sql): Sql {
+  const row = sql`from ${raw(from.table.name)} l where l.uid = ${raw(`${name}.${by}`)}`
+  if (!isOptional) return sql`(select ${part} ${row})`
+  return sql`case when exists (select 1 ${row}) then (select ${part} ${row}) else ${raw("''")} end`
+}

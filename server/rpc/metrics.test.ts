@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Series } from './metrics.ts'
+import { makeSeries, observe, openRegistry } from './metrics.ts'
+
+describe('the figures of calls', () => {
+  test('are written as Prometheus reads them, as they are at the moment they are asked for', async () => {
+    const all: Series[] = []
+    const registry = openRegistry(all)
+    const series = makeSeries({ method: 'Groups.Get', door: 'rest' })
+    all.push(series)
+    observe(series, 'OK', 0.0005)
+    observe(series, 'OK', 0.002)
+    observe(series, 'NOT_FOUND', 60)
+    const text = await registry.metrics()
+    const lines = text.split('\n')
+    assert.ok(lines.includes('# TYPE stemma_calls_total counter'))
+    assert.ok(lines.includes('# TYPE stemma_call_seconds histogram'))
+    assert.ok(lines.includes('stemma_calls_total{method="Groups.Get",door="rest",code="OK"} 2'))
+    assert.ok(lines.includes('stemma_calls_total{method="Groups.Get",door="rest",code="NOT_FOUND"} 1'))
+    const bucket = (le: string) => `stemma_call_seconds_bucket{le="${le}",method="Groups.Get",door="rest"}`
+    assert.ok(lines.includes(`${bucket('0.0005')} 1`), text)
+    assert.ok(lines.includes(`${bucket('0.0025')} 2`))
+    assert.ok(lines.includes(`${bucket('10')} 2`))
+    assert.ok(lines.includes(`${bucket('+Inf')} 3`))
+    assert.ok(lines.includes('stemma_call_seconds_sum{method="Groups.Get",door="rest"} 60.0025'))
+    assert.ok(lines.includes('stemma_call_seconds_count{method="Groups.Get",door="rest"} 3'))
+  })
+})

@@ -1,0 +1,32 @@
+// The types that doors and corridor share.
+import type { Message } from '@bufbuild/protobuf'
+import type { MaybePromise } from './maybe-promise.ts'
+import type { Reply } from './reply.ts'
+
+/** Everything a door knows of a call before it reads the request. */
+export type Envelope = {
+  door: 'rest' | 'grpc'
+  requestId: string
+  authorization: string | undefined
+  /** The client's address, taken from a trusted proxy's header where there is one. */
+  address: string
+  /** How long the caller waits, in milliseconds. */
+  timeout: number
+  /** The `If-Match` header (RFC 9110). */
+  ifMatch: string | undefined
+}
+
+/** Answers one call. It authenticates the caller before it calls `readRequest`. */
+export type Corridor<Endpoint> = (
+  endpoint: Endpoint,
+  envelope: Envelope,
+  readRequest: () => MaybePromise<Message>,
+) => MaybePromise<Reply>
+
+/**
+ * Answers a call whose response is a stream, one reply each time the door asks for the next. The door ends the
+ * generator with `return` when the client has read enough, and with `throw` when the connection fails.
+ */
+export type StreamCorridor<Endpoint> = (
+  ...call: Parameters<Corridor<Endpoint>>
+) => AsyncGenerator<Reply, void, void>

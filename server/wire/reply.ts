@@ -1,0 +1,22 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { toBinary } from '@bufbuild/protobuf'
+import { writeJson } from './json-writer.ts'
+
+/** JSON with its length in bytes, which is expensive to count for a long text. */
+export type Json = { text: string; size: number }
+
+export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(text) })
+
+/** A response that each door asks for in its own form: REST for JSON, gRPC for protobuf bytes. */
+export type Reply = {
+  json(): Json
+  bytes(): Uint8Array
+  /** The entity tag, if the response is a resource. */
+  etag?: string
+}
+
+/** A response built for the call, as opposed to one read from a row. */
+export const messageReply = <D extends DescMessage>(desc: D, message: MessageShape<D>): Reply => ({
+  json: () => asJson(writeJson(desc, message)),
+  bytes: () => toBinary(desc, message),
+})
