@@ -2,7 +2,7 @@
 // is part of the figure.
 
 import { mintToken } from '../../server/auth/tokens.ts'
-import { readConfig } from '../../server/config.ts'
+import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { measure } from '../load/load.ts'
 import type { Process, Server } from '../load/processes.ts'

@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { openStore, talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'

@@ -1,5 +1,6 @@
 // What stemmad can do, and what it says when asked.
-import { ConfigError, settings } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
+import { settings } from '../config/settings.ts'
 import { backup } from './backup.ts'
 import { bootstrap } from './bootstrap.ts'
 import { check } from './check.ts'

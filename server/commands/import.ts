@@ -1,7 +1,7 @@
 // Imports what others publish. It can be broken off at any time: begun again, it passes over what is there.
 import { setTimeout } from 'node:timers/promises'
 import { isUid } from '../aip/uid.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import type { Outcome } from '../resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, prepareImport } from '../resources/vulnerabilities/advisories/import-batch.ts'
 import { openSegments } from '../resources/vulnerabilities/advisories/postings.ts'

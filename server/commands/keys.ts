@@ -1,5 +1,5 @@
 import { rotateKeys } from '../auth/keys.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'

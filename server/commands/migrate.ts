@@ -1,4 +1,4 @@
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 

@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
-import type { Config } from '../config.ts'
-import { readConfig } from '../config.ts'
+import type { Config } from '../config/config.ts'
+import { readConfig } from '../config/config.ts'
 import { openLog } from '../log.ts'
 import type { Command } from './command.ts'
 

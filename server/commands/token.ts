@@ -1,6 +1,6 @@
 import { isUid } from '../aip/uid.ts'
 import { mintToken } from '../auth/tokens.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import { sql } from '../store/sql.ts'
 import type { Command } from './command.ts'

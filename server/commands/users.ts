@@ -12,7 +12,7 @@ import {
 import { hashPassword, passwordFault } from '../auth/login/passwords.ts'
 import { openStates } from '../auth/login/states.ts'
 import { peopleOf } from '../authentication.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'

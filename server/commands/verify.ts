@@ -4,7 +4,7 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { OrgKind } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isUid, parentOf } from '../aip/uid.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { entryOf, factsOf, messageOf } from '../resources/kind.ts'
 import { openStore, prepareStore } from '../storage.ts'

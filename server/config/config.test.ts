@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { ConfigError, readConfig, settings } from './config.ts'
-import { certFile, keyFile } from './testing/tls.ts'
+import { certFile, keyFile } from '../testing/tls.ts'
+import { ConfigError, readConfig } from './config.ts'
+import { settings } from './settings.ts'
 
 const read = (env: Record<string, string>, ...args: string[]) => readConfig(env, args).config
 
-/** What is wrong with these settings, line by line. */
+/** The faults that the settings are rejected with, one per line of the message. */
 function faultsOf(env: Record<string, string>, ...args: string[]): string[] {
   try {
     read(env, ...args)
@@ -22,18 +23,18 @@ function faultsOf(env: Record<string, string>, ...args: string[]): string[] {
   return []
 }
 
-function assertRefused(variable: string, text: string, complaint: RegExp): void {
+function assertRejected(variable: string, text: string, pattern: RegExp): void {
   const [fault = '', ...others] = faultsOf({ [variable]: text })
   assert.deepEqual(others, [], text)
   assert.ok(fault.startsWith(`${variable} (--`), fault)
-  assert.match(fault, complaint, text)
+  assert.match(fault, pattern, text)
 }
 
 const secret = 'correct horse battery staple and some more'
 const database = 'postgres://stemma:hunter2@db.test:5432/stemma'
 
 describe('settings', () => {
-  test('that are not set are as documented', () => {
+  test('have the documented defaults', () => {
     assert.deepEqual(read({}), {
       port: 8080,
       hosts: ['127.0.0.1', '::1'],
@@ -56,7 +57,7 @@ describe('settings', () => {
     })
   })
 
-  test('come from the environment', () => {
+  test('are read from the environment', () => {
     const config = read({
       PORT: '9000',
       HOST: '0.0.0.0',
@@ -97,7 +98,7 @@ describe('settings', () => {
     })
   })
 
-  test('come from flags, which win over the environment, and the last of which wins', () => {
+  test('are read from flags, which win over the environment; the last flag wins', () => {
     assert.equal(read({ PORT: '9000' }, '--port', '9001').port, 9001)
     assert.equal(read({}, '--port=1', '--port=2').port, 2)
     assert.equal(read({ STEMMA_LOG_LEVEL: 'debug' }, '--log-level=error').logLevel, 'error')
@@ -108,16 +109,16 @@ describe('settings', () => {
     assert.equal(read({ PORT: 'nonsense' }, '--port', '1').port, 1)
   })
 
-  test('that are empty in the environment are not set', () => {
+  test('count as not set if their variable is empty', () => {
     assert.equal(read({ PORT: '', HOST: '', STEMMA_LOG_LEVEL: '' }).port, 8080)
   })
 
-  test('that switch something off by being empty can be empty in the environment as well', () => {
+  test('may be empty if an empty value turns something off', () => {
     assert.deepEqual(read({ STEMMA_VENDOR_PREFIXES: '' }).vendorPrefixes, [])
     assert.deepEqual(read({}, '--vendor-prefixes=').vendorPrefixes, [])
   })
 
-  test('each have a variable, a flag and words about them', () => {
+  test('have a variable, a unique flag and a description each', () => {
     for (const { variable, flag, about } of Object.values(settings)) {
       assert.match(variable, /^(STEMMA_[A-Z_]+|PORT|HOST|DATABASE_URL)$/)
       assert.match(flag, /^[a-z]+(-[a-z]+)*$/)
@@ -128,8 +129,8 @@ describe('settings', () => {
   })
 })
 
-describe('faults', () => {
-  test('are all told in one message', () => {
+describe('faults in the settings', () => {
+  test('are all reported in one message', () => {
     const env = {
       PORT: 'http',
       HOST: 'a b',
@@ -151,12 +152,12 @@ describe('faults', () => {
       )
   })
 
-  test('of one flag do not hide or invent others', () => {
+  test('in one flag neither hide nor cause other faults', () => {
     const faults = faultsOf({ DATABASE_URL: database }, '--secret-key', secret, '--bogus')
     assert.deepEqual(faults, ['there is no flag --bogus'])
   })
 
-  test('of flags are those a shell makes', () => {
+  test('include missing values and unknown flags', () => {
     assert.deepEqual(faultsOf({}, '--port'), ['--port needs a value'])
     assert.deepEqual(faultsOf({}, '--port', '--host=::1'), ['--port needs a value'])
     assert.deepEqual(faultsOf({}, '-p', '80'), ['there is no flag -p'])
@@ -185,7 +186,7 @@ describe('faults', () => {
     }
   })
 
-  test('never repeat a secret, whatever it is', () => {
+  test('never repeat any secret', () => {
     const password = fc.stringMatching(/^[A-Za-z0-9]{8,20}$/)
     fc.assert(
       fc.property(password, (word) => {
@@ -200,30 +201,30 @@ describe('faults', () => {
     )
   })
 
-  test('show what else was wrong, quoted and shortened', () => {
-    assertRefused('PORT', 'http\n', /not "http\\n"$/)
-    assertRefused('STEMMA_LOG_LEVEL', 'x'.repeat(10_000), /^.{1,300}$/)
+  test('quote and shorten the wrong value', () => {
+    assertRejected('PORT', 'http\n', /not "http\\n"$/)
+    assertRejected('STEMMA_LOG_LEVEL', 'x'.repeat(10_000), /^.{1,300}$/)
   })
 })
 
-describe('each setting', () => {
-  test('takes a port from 0 to 65535', () => {
+describe('the values of settings', () => {
+  test('PORT is a number from 0 to 65535', () => {
     for (const text of ['0', '65535']) assert.equal(read({ PORT: text }).port, Number(text))
     for (const text of ['-1', '65536', '80.5', '1e3', '0x50', ' 80', '80 ', '９', '99999999999']) {
-      assertRefused('PORT', text, /must be a whole number from 0 to 65535/)
+      assertRejected('PORT', text, /must be a whole number from 0 to 65535/)
     }
   })
 
-  test('takes localhost for both loopback addresses, and any other host for itself', () => {
+  test('HOST localhost means both loopback addresses; any other host is used as it is', () => {
     assert.deepEqual(read({ HOST: 'localhost' }).hosts, ['127.0.0.1', '::1'])
     for (const host of ['127.0.0.1', '::', '::1', 'api.example.com'])
       assert.deepEqual(read({ HOST: host }).hosts, [host])
     for (const host of ['a b', '127.0.0.1,::1', 'http://x', 'x/y', 'x\n', 'x'.repeat(254)]) {
-      assertRefused('HOST', host, /must be a host name or an address/)
+      assertRejected('HOST', host, /must be a host name or an address/)
     }
   })
 
-  test('warns of tokens that nobody elsewhere can use, where others are let in without a base URL', () => {
+  test('a reachable HOST without a base URL yields a warning about the audience of tokens', () => {
     for (const host of ['0.0.0.0', '::', '10.0.0.7', 'api.example.com']) {
       const [warning = '', ...others] = read({ HOST: host, PORT: '9000' }).warnings
       assert.deepEqual(others, [])
@@ -235,7 +236,7 @@ describe('each setting', () => {
       assert.deepEqual(read({ HOST: host }).warnings, [])
   })
 
-  test('takes a base URL as clients write it', () => {
+  test('STEMMA_BASE_URL and STEMMA_AUTH_URL are http or https URLs without query, user or final slash', () => {
     for (const url of [
       'http://localhost:8080',
       'https://api.example.com',
@@ -265,39 +266,39 @@ describe('each setting', () => {
       'javascript:1',
     ]) {
       for (const variable of ['STEMMA_BASE_URL', 'STEMMA_AUTH_URL'])
-        assertRefused(variable, url, /must be an http or https URL/)
+        assertRejected(variable, url, /must be an http or https URL/)
     }
   })
 
-  test('has the base URL for the issuer, and the port in the base URL, unless told otherwise', () => {
+  test('the base URL defaults to localhost with the port, and the auth URL to the base URL', () => {
     assert.equal(read({ PORT: '9000' }).baseUrl, 'http://localhost:9000')
     assert.equal(read({ STEMMA_BASE_URL: 'https://a.test' }).authUrl, 'https://a.test')
   })
 
-  test('takes a PostgreSQL URL together with a secret', () => {
+  test('DATABASE_URL is a postgres:// URL and requires a secret key', () => {
     for (const url of ['postgres://h/d', 'postgresql://u:p@h:5432/d?sslmode=require']) {
       assert.equal(read({ DATABASE_URL: url, STEMMA_SECRET_KEY: secret }).databaseUrl, url)
     }
     for (const url of ['mysql://h', 'h', 'postgres:h', 'http://h'])
-      assertRefused('DATABASE_URL', url, /must be a postgres:\/\/ URL$/)
+      assertRejected('DATABASE_URL', url, /must be a postgres:\/\/ URL$/)
     assert.match(
       faultsOf({ DATABASE_URL: database })[0] ?? '',
       /^STEMMA_SECRET_KEY \(--secret-key\) is required/,
     )
   })
 
-  test('takes a secret of 32 characters or more', () => {
+  test('STEMMA_SECRET_KEY has at least 32 characters', () => {
     assert.equal(read({ STEMMA_SECRET_KEY: 'x'.repeat(32) }).secretKey, 'x'.repeat(32))
-    assertRefused('STEMMA_SECRET_KEY', 'x'.repeat(31), /must be at least 32 characters long$/)
+    assertRejected('STEMMA_SECRET_KEY', 'x'.repeat(31), /must be at least 32 characters long$/)
     assert.equal(faultsOf({ DATABASE_URL: database, STEMMA_SECRET_KEY: 'x' }).length, 1)
   })
 
-  test('takes words from its list', () => {
-    assertRefused('STEMMA_ORG_CREATION', 'everybody', /must be one of people, nobody, not "everybody"$/)
-    assertRefused('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
+  test('STEMMA_ORG_CREATION and STEMMA_LOG_LEVEL accept only listed words', () => {
+    assertRejected('STEMMA_ORG_CREATION', 'everybody', /must be one of people, nobody, not "everybody"$/)
+    assertRejected('STEMMA_LOG_LEVEL', 'constructor', /must be one of trace, /)
   })
 
-  test('takes addresses and networks of proxies', () => {
+  test('STEMMA_TRUSTED_PROXIES are addresses or networks', () => {
     for (const network of [
       'proxy.test',
       '10.0.0.0/33',
@@ -307,10 +308,10 @@ describe('each setting', () => {
       '*',
       '10.0.0.1:80',
     ])
-      assertRefused('STEMMA_TRUSTED_PROXIES', `10.0.0.0/8,${network}`, /must be addresses or networks/)
+      assertRejected('STEMMA_TRUSTED_PROXIES', `10.0.0.0/8,${network}`, /must be addresses or networks/)
   })
 
-  test('takes packages to stand before our names, each with its dot', () => {
+  test('STEMMA_VENDOR_PREFIXES are at most ten packages that end in a dot', () => {
     for (const prefix of [
       'chainguard',
       '.',
@@ -324,21 +325,21 @@ describe('each setting', () => {
       'é.',
       'a.'.repeat(6),
     ])
-      assertRefused('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be packages that end in a dot/)
+      assertRejected('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be packages that end in a dot/)
     const many = Array.from({ length: 11 }, (_, at) => `p${at}.`).join()
-    assertRefused('STEMMA_VENDOR_PREFIXES', many, /must be at most 10, not 11/)
+    assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10, not 11/)
   })
 
-  test('takes origins as browsers send them', () => {
+  test('STEMMA_CORS_ORIGINS are origins as browsers send them', () => {
     for (const origin of ['*', 'null', 'https://a.test/', 'https://a.test/x', 'a.test', 'HTTPS://A.TEST']) {
-      assertRefused('STEMMA_CORS_ORIGINS', `https://ok.test,${origin}`, /must be origins such as/)
+      assertRejected('STEMMA_CORS_ORIGINS', `https://ok.test,${origin}`, /must be origins such as/)
     }
   })
 
-  test('takes a domain for errors, connections and seconds within reason, and a folder that has a name', () => {
-    assertRefused('STEMMA_ERROR_DOMAIN', 'Iam.Example', /must be a domain name/)
-    assertRefused('STEMMA_DATABASE_CONNECTIONS', '0', /from 1 to 1000/)
-    assertRefused('STEMMA_DRAIN_DELAY', '601', /from 0 to 600/)
+  test('error domain, connections, drain delay and data folder are checked', () => {
+    assertRejected('STEMMA_ERROR_DOMAIN', 'Iam.Example', /must be a domain name/)
+    assertRejected('STEMMA_DATABASE_CONNECTIONS', '0', /from 1 to 1000/)
+    assertRejected('STEMMA_DRAIN_DELAY', '601', /from 0 to 600/)
     assert.match(faultsOf({}, '--data-dir=')[0] ?? '', /^STEMMA_DATA_DIR \(--data-dir\) must be a folder/)
   })
 })
@@ -348,19 +349,19 @@ describe('TLS', () => {
   after(() => rmSync(folder, { recursive: true }))
   const [cert, key] = [certFile, keyFile]
 
-  test('is on when certificate and key are set, and makes the base URL https', () => {
+  test('is on if certificate and key are set, and makes the default base URL https', () => {
     const config = read({ STEMMA_TLS_CERT: cert, STEMMA_TLS_KEY: key })
     assert.match(config.tls?.cert ?? '', /BEGIN CERTIFICATE/)
     assert.equal(config.baseUrl, 'https://localhost:8080')
   })
 
-  test('needs both', () => {
+  test('requires both files', () => {
     for (const env of [{ STEMMA_TLS_CERT: cert }, { STEMMA_TLS_KEY: key }]) {
       assert.deepEqual(faultsOf(env), ['STEMMA_TLS_CERT and STEMMA_TLS_KEY must be set together'])
     }
   })
 
-  test('needs files that can be read and hold what they should, of which nothing is shown', () => {
+  test('requires readable PEM files that belong together, and never shows their content', () => {
     const garbage = join(folder, 'garbage.pem')
     writeFileSync(garbage, 'private words')
     const pairs = [
@@ -378,8 +379,8 @@ describe('TLS', () => {
   })
 })
 
-describe('a command', () => {
-  test('has its own flags and words beside the settings', () => {
+describe('flags of a command', () => {
+  test('are read besides the settings, with the remaining arguments', () => {
     const own = { org: { type: 'string' }, json: { type: 'boolean' } } as const
     const { config, flags, rest } = readConfig(
       {},
@@ -392,7 +393,7 @@ describe('a command', () => {
     assert.deepEqual(rest, ['more', '--x'])
   })
 
-  test('does not have the flags of others, nor values for its switches', () => {
+  test('are unknown to other commands, and switches take no value', () => {
     assert.throws(() => readConfig({}, ['--json']), /there is no flag --json/)
     assert.throws(
       () => readConfig({}, ['--json=yes'], { json: { type: 'boolean' } }),

@@ -1,0 +1,116 @@
+// Makes sense of the settings. All faults are reported in one error.
+import type { Flags, FlagTypes } from './env.ts'
+import { readSettings } from './env.ts'
+import type { Reader } from './readers.ts'
+import {
+  hosts,
+  integer,
+  issuers,
+  matching,
+  networks,
+  oneOf,
+  origins,
+  packagePrefixes,
+  postgresUrl,
+  secret,
+  url,
+} from './readers.ts'
+import type { SettingKey } from './settings.ts'
+import { settings } from './settings.ts'
+import type { Tls } from './tls.ts'
+import { readTls } from './tls.ts'
+
+export type Config = {
+  port: number
+  hosts: string[]
+  baseUrl: string
+  authUrl: string
+  dataDir: string
+  databaseUrl: string | undefined
+  databaseConnections: number
+  errorDomain: string
+  secretKey: string | undefined
+  organizationCreation: 'people' | 'nobody'
+  /** Issuers that are trusted although they are not public https. */
+  trustedIssuers: string[]
+  corsOrigins: string[]
+  /** Addresses and networks whose X-Forwarded-For is trusted. */
+  trustedProxies: string[]
+  /** Prefixes that clients may put before the names of our gRPC services. */
+  vendorPrefixes: string[]
+  tls: Tls | undefined
+  logLevel: string
+  /** How long a stopping server still accepts calls, so that load balancers can take it out; in milliseconds. */
+  drainDelay: number
+  /** Settings that work but are probably mistakes. */
+  warnings: string[]
+}
+
+export class ConfigError extends Error {
+  constructor(faults: string[]) {
+    super(`Stemma cannot start with these settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** `rest` contains the arguments that are neither settings nor flags of the command. */
+export function readConfig(
+  env: NodeJS.ProcessEnv,
+  args: string[],
+  ownFlags: FlagTypes = {},
+): { config: Config; flags: Flags; rest: string[] } {
+  const { texts, flags, positionals, faults } = readSettings(env, args, ownFlags)
+  const config = makeConfig(texts, faults)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { config, flags, rest: positionals }
+}
+
+function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config {
+  /** After a fault the value is `placeholder`, and the remaining settings are read for further faults. */
+  const read = <T>(key: SettingKey, reader: Reader<T>, placeholder: T): T => {
+    try {
+      return reader(texts[key])
+    } catch (error) {
+      faults.push(`${settings[key].variable} (--${settings[key].flag}) ${(error as Error).message}`)
+      return placeholder
+    }
+  }
+  const port = read('port', integer(0, 65535), 8080)
+  const tls = readTls(texts.tlsCert, texts.tlsKey, faults)
+  const baseUrl = read('baseUrl', url, '') || `${tls ? 'https' : 'http'}://localhost:${port}`
+  const listenHosts = read('host', hosts, [])
+  const databaseUrl = read('databaseUrl', postgresUrl, undefined)
+  if (databaseUrl && texts.secretKey === '') faults.push(secretKeyRequired)
+  return {
+    port,
+    hosts: listenHosts,
+    baseUrl,
+    authUrl: read('authUrl', url, '') || baseUrl,
+    dataDir: read('dataDir', matching(/^[^\0]+$/, 'must be a folder'), ''),
+    databaseUrl,
+    databaseConnections: read('databaseConnections', integer(1, 1000), 10),
+    errorDomain: read('errorDomain', matching(/^[a-z0-9.-]{1,253}$/, 'must be a domain name'), ''),
+    secretKey: read('secretKey', secret, undefined),
+    organizationCreation: read('organizationCreation', oneOf('people', 'nobody'), 'people'),
+    trustedIssuers: read('trustedIssuers', issuers, []),
+    corsOrigins: read('corsOrigins', origins, []),
+    trustedProxies: read('trustedProxies', networks, []),
+    vendorPrefixes: read('vendorPrefixes', packagePrefixes, []),
+    tls,
+    logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
+    drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
+    warnings: texts.baseUrl === '' ? warnOfLocalAudience(listenHosts, baseUrl) : [],
+  }
+}
+
+const secretKeyRequired =
+  'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy'
+
+/** A server that listens to other machines has clients there, and tokens are bound to the base URL they call. */
+function warnOfLocalAudience(listenHosts: string[], baseUrl: string): string[] {
+  const reachable = listenHosts.filter((host) => !/^(127\.|::1$|localhost$)/i.test(host))
+  return reachable.map(
+    (host) =>
+      `HOST is ${host} but STEMMA_BASE_URL is not set: tokens are for the audience ${baseUrl}, so clients on other machines cannot use them; set it to the address they call`,
+  )
+}

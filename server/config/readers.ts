@@ -1,0 +1,113 @@
+// Each reader turns the text of a setting into its value. It throws an error that says what would be right, to be
+// read after the name of the setting.
+import { isIP } from 'node:net'
+
+export type Reader<T> = (text: string) => T
+
+export function integer(min: number, max: number): Reader<number> {
+  return (text) => {
+    const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (!(number >= min && number <= max))
+      throw new Error(`must be a whole number from ${min} to ${max}, not ${quote(text)}`)
+    return number
+  }
+}
+
+export function oneOf<T extends string>(...words: T[]): Reader<T> {
+  return (text) => {
+    const word = words.find((candidate) => candidate === text)
+    if (word === undefined) throw new Error(`must be one of ${words.join(', ')}, not ${quote(text)}`)
+    return word
+  }
+}
+
+export function matching(pattern: RegExp, rule: string): Reader<string> {
+  return (text) => {
+    if (!pattern.test(text)) throw new Error(`${rule}, not ${quote(text)}`)
+    return text
+  }
+}
+
+const quote = (text: string) => JSON.stringify(text.slice(0, 100))
+
+export function url(text: string): string {
+  if (text === '') return ''
+  const parsed = URL.canParse(text) ? new URL(text) : undefined
+  const isPlain = /^https?:\/\/[!-~]+$/.test(text) && !/["\\<>?#]|\/$/.test(text)
+  if (!parsed || !isPlain || parsed.username !== '' || parsed.password !== '') {
+    // The text before an @ may be a password.
+    const shown = quote(text.replace(/\/\/.*@/s, '//…@'))
+    throw new Error(`must be an http or https URL without user, query, fragment or final slash, not ${shown}`)
+  }
+  return text
+}
+
+export function postgresUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  // The text may contain a password, so the message does not repeat it.
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) throw new Error('must be a postgres:// URL')
+  return text
+}
+
+export function secret(text: string): string | undefined {
+  if (text === '') return undefined
+  if (text.length < 32) throw new Error('must be at least 32 characters long')
+  return text
+}
+
+export function hosts(text: string): string[] {
+  if (text === 'localhost') return ['127.0.0.1', '::1']
+  if (!/^[A-Za-z0-9.:-]{1,253}$/.test(text))
+    throw new Error(`must be a host name or an address, not ${quote(text)}`)
+  return [text]
+}
+
+const listOf = (text: string) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)
+
+/** Compared with the `iss` of tokens as it is, so a final slash matters. */
+export function issuers(text: string): string[] {
+  const list = listOf(text)
+  for (const issuer of list) {
+    if (!/^https?:\/\/[!-~]+$/.test(issuer) || !URL.canParse(issuer))
+      throw new Error(`must be http or https URLs, not ${quote(issuer)}`)
+  }
+  return list
+}
+
+export function origins(text: string): string[] {
+  const list = listOf(text)
+  for (const origin of list) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new Error(`must be origins such as https://console.example.com, not ${quote(origin)}`)
+    }
+  }
+  return list
+}
+
+export function networks(text: string): string[] {
+  const list = listOf(text)
+  for (const network of list) {
+    const [address = '', bits = '0', ...extra] = network.split('/')
+    const maxBits = { 4: 32, 6: 128 }[isIP(address)]
+    if (maxBits === undefined || extra.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > maxBits)
+      throw new Error(`must be addresses or networks such as 10.0.0.0/8, not ${quote(network)}`)
+  }
+  return list
+}
+
+/** Every service is registered under each prefix, so the number is limited. */
+const maxPrefixes = 10
+
+export function packagePrefixes(text: string): string[] {
+  const list = [...new Set(listOf(text))]
+  for (const prefix of list) {
+    if (!/^(?:[a-z][a-z0-9_]{0,62}\.){1,5}$/.test(prefix))
+      throw new Error(`must be packages that end in a dot, such as example., not ${quote(prefix)}`)
+  }
+  if (list.length > maxPrefixes) throw new Error(`must be at most ${maxPrefixes}, not ${list.length}`)
+  return list
+}

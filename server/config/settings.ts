@@ -1,0 +1,67 @@
+// The settings of stemmad. Each is an environment variable and a flag of every command; `npm run generate` writes
+// them to docs/configuration.md.
+
+export type Setting = {
+  variable: string
+  flag: string
+  about: string
+  /** The text that applies if the setting is not set. */
+  fallback: string
+  /** An empty variable is a value of its own instead of "not set". */
+  mayBeEmpty: boolean
+}
+
+const setting = (variable: string, fallback: string, about: string, mayBeEmpty = false): Setting => ({
+  variable,
+  flag: variable
+    .replace(/^STEMMA_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-'),
+  about,
+  fallback,
+  mayBeEmpty,
+})
+
+export const settings = {
+  port: setting('PORT', '8080', 'the port that serves everything'),
+  host: setting('HOST', 'localhost', 'the address to listen on; localhost means 127.0.0.1 and ::1'),
+  baseUrl: setting('STEMMA_BASE_URL', '', 'how clients reach the API; the audience of access tokens'),
+  authUrl: setting('STEMMA_AUTH_URL', '', 'how clients reach the token issuer; the base URL unless set'),
+  dataDir: setting('STEMMA_DATA_DIR', './data', 'the folder of the embedded store'),
+  databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
+  databaseConnections: setting(
+    'STEMMA_DATABASE_CONNECTIONS',
+    '10',
+    'the maximum number of connections to PostgreSQL',
+  ),
+  errorDomain: setting('STEMMA_ERROR_DOMAIN', 'iam.stemma.dev', 'the domain in the ErrorInfo of errors'),
+  secretKey: setting('STEMMA_SECRET_KEY', '', 'encrypts keys and secrets at rest; required with PostgreSQL'),
+  organizationCreation: setting(
+    'STEMMA_ORG_CREATION',
+    'people',
+    'who may create organizations: people or nobody',
+  ),
+  trustedIssuers: setting(
+    'STEMMA_TRUSTED_ISSUERS',
+    '',
+    'token issuers to trust although they are not public https, separated by commas',
+  ),
+  corsOrigins: setting('STEMMA_CORS_ORIGINS', '', 'web origins that may call, separated by commas'),
+  trustedProxies: setting(
+    'STEMMA_TRUSTED_PROXIES',
+    '',
+    'addresses or networks whose X-Forwarded-For is trusted, separated by commas',
+  ),
+  vendorPrefixes: setting(
+    'STEMMA_VENDOR_PREFIXES',
+    'chainguard.',
+    'prefixes that clients may put before our gRPC names, separated by commas; empty for none',
+    true,
+  ),
+  tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
+  tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),
+  logLevel: setting('STEMMA_LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
+  drainDelay: setting('STEMMA_DRAIN_DELAY', '5', 'seconds that a stopping server still accepts calls'),
+} as const
+
+export type SettingKey = keyof typeof settings
