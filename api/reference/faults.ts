@@ -1,4 +1,4 @@
-// What can go wrong with a call, as the reference tells it (AIP-193, SPEC section 7).
+// The errors of calls, as the reference documents them (AIP-193; docs/specification.md, Errors).
 import type { JsonObject } from '@bufbuild/protobuf'
 import { groupUid } from './examples.ts'
 import type { Operation } from './operations.ts'

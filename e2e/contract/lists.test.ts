@@ -1,4 +1,4 @@
-// SPEC section 4 on lists: paging, ordering, skipping, filters, totals; and section 8 on their limits.
+// docs/specification.md, Lists: paging, ordering, skipping, filters, totals and limits.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'

@@ -1,4 +1,4 @@
-// SPEC section 4 on partial updates, as groups show them.
+// docs/specification.md, Partial updates, tested with groups.
 import assert from 'node:assert/strict'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { Stage } from './examples.ts'

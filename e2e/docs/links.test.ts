@@ -1,11 +1,14 @@
-// Every link between our pages leads somewhere.
+// Every reference from one of our pages or comments leads to something that exists: links between pages, and sections
+// of the specification that comments in the source name.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
+import { listFiles } from '../../scripts/imports.ts'
 
 const root = join(import.meta.dirname, '../..')
-const pages = globSync('{*.md,docs/**/*.md}', { cwd: root })
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+const pages = globSync('{*.md,{api,cli,server}/*.md,docs/**/*.md}', { cwd: root })
 
 const withoutCode = (text: string) =>
   text.replace(/^ *(`{3,})[\s\S]*?^ *\1 *$/gm, '').replace(/`[^`\n]*`/g, '')
@@ -21,16 +24,41 @@ function anchorsOf(file: string): Set<string> {
   return new Set([...headings, ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)])
 }
 
-for (const page of pages) {
-  test(`the links of ${page}`, () => {
-    const text = withoutCode(readFileSync(join(root, page), 'utf8'))
-    for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^[a-z]+:/.test(target)) continue
-      const [path = '', anchor] = target.split('#')
-      const file = path === '' ? join(root, page) : join(root, dirname(page), path)
-      assert.ok(existsSync(file), `${page} links to ${target}, which is not there`)
-      if (anchor !== undefined && statSync(file).isFile())
-        assert.ok(anchorsOf(file).has(anchor), `${page} links to ${target}, which has no such heading`)
-    }
+describe('links', () => {
+  for (const page of pages) {
+    test(`of ${page} lead to files and headings that exist`, () => {
+      for (const [, target = ''] of withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue
+        const [path = '', anchor] = target.split('#')
+        const file = path === '' ? join(root, page) : join(root, dirname(page), path)
+        assert.ok(existsSync(file), `${page} links to ${target}, which does not exist`)
+        if (anchor !== undefined && statSync(file).isFile())
+          assert.ok(anchorsOf(file).has(anchor), `${page} links to ${target}, which has no such heading`)
+      }
+    })
+  }
+})
+
+describe('references to the specification', () => {
+  const specification = 'docs/specification.md'
+  const sections = [...read(specification).matchAll(/^## (.+)$/gm)].map(([, title = '']) => title)
+  const protos = globSync('api/proto/platform/**/*.proto', { cwd: root })
+  // This file contains the pattern itself.
+  const sources = [...listFiles(root), ...protos, ...pages].filter((file) => !file.endsWith('links.test.ts'))
+
+  test('name a section that exists', () => {
+    const wrong = sources.flatMap((file) =>
+      [...read(file).matchAll(/docs\/specification\.md,\s+(?:\/\/ |\* )?([^\n]*)/g)]
+        .filter(([, text = '']) => !sections.some((title) => text.startsWith(title)))
+        .map(([, text]) => `${file}: ${text}`),
+    )
+    assert.deepEqual(wrong, [])
   })
-}
+
+  test('are to the page in this repository', () => {
+    assert.deepEqual(
+      sources.filter((file) => /\bSPEC\b/.test(read(file))),
+      [],
+    )
+  })
+})

@@ -1,4 +1,4 @@
-// SPEC sections 1, 2 and 4 on groups.
+// docs/specification.md, Groups.
 import assert from 'node:assert/strict'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { detail, examples, violations } from '../contract/examples.ts'

@@ -1,4 +1,4 @@
-// SPEC sections 2 and 4 on role bindings, and what may be bound by whom.
+// docs/specification.md, Roles and bindings.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'

@@ -1,5 +1,5 @@
-// What callers see: every list and every Get of a random world, against the rules as the specification puts
-// them, worked out here by looking at each row in turn.
+// docs/specification.md, Roles and bindings: every list and every Get of a random world returns exactly the rows that
+// the rules allow. The expected rows are computed here, one row at a time.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'

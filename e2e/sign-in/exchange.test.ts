@@ -1,4 +1,4 @@
-// SPEC sections 4 and 5 on the token exchange, with real issuers over real sockets.
+// docs/specification.md, Token exchange: with real issuers over real sockets.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'

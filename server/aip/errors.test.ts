@@ -41,7 +41,7 @@ describe('a code', () => {
     })
   })
 
-  test('has the prefix that the specification shows, or one like it', () => {
+  test('has a prefix for messages', () => {
     assert.equal(codePrefix(Code.INVALID_ARGUMENT), 'Invalid argument')
     assert.equal(codePrefix(Code.FAILED_PRECONDITION), 'Precondition failed')
     for (const { number } of published.slice(1)) assert.match(codePrefix(number), /^[A-Z][a-z ]+$/)
@@ -94,7 +94,7 @@ describe('a status', () => {
     }
   })
 
-  test('of a wrong field names the field as SPEC section 7 does', () => {
+  test('of a wrong field names the field', () => {
     assert.deepEqual(statusOf(invalidField('name', 'must match "^x$"'), domain), {
       code: 3,
       message: 'Invalid argument: name: must match "^x$"',
@@ -122,7 +122,7 @@ describe('a status', () => {
     assert.equal(statusOf(error, domain).message, 'Invalid argument: claim_match.issuer: is required')
   })
 
-  test('of a group that is not empty is as SPEC section 7 shows it', () => {
+  test('of a group that is not empty has a RESOURCE_NOT_EMPTY violation', () => {
     const error = failedPrecondition('RESOURCE_NOT_EMPTY', 'cannot delete group with child repos')
     assert.equal(error.http, 400)
     assert.deepEqual(statusOf(error, domain), {

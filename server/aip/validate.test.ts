@@ -23,7 +23,7 @@ const listFaults = (json: JsonObject) =>
 const namePattern = '"^[a-z0-9 ._-]{1,}$"'
 
 describe('the name of a group', () => {
-  test('is as the specification wants it', () => {
+  test('contains only lower-case letters, digits, spaces, dots, underscores and dashes', () => {
     for (const name of ['a', 'team-a', 'a b', '0._-', ' ', 'a'.repeat(255)])
       assert.deepEqual(groupFaults({ name }), [])
     for (const name of ['A', 'é', 'a/b', 'a\n', '\na', 'a\tb', '😀', 'a\u007f', 'a\u00a0b']) {
@@ -41,7 +41,7 @@ describe('the name of a group', () => {
     assert.deepEqual(groupFaults({ name: '' }), missing)
   })
 
-  test('matches exactly what the pattern of the specification matches', () => {
+  test('is valid exactly if it matches the pattern', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 20 }), (name) => {
         assert.equal(groupFaults({ name }).length === 0, /^[a-z0-9 ._-]{1,}$/.test(name))

@@ -33,7 +33,7 @@ export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 
   return rowReply(kind, whole as Rendered, updateTime as number)
 }
 
-/** SPEC section 4: an empty body, and over gRPC an empty message. */
+/** An empty body, and over gRPC an empty message (docs/specification.md, Resources). */
 export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
 
 /** A list response: its first field holds the resources, as their rows keep them. */

@@ -153,7 +153,7 @@ function scalarWriter(type: ScalarType): Write {
   }
 }
 
-/** Always three digits: the service keeps milliseconds (SPEC section 2). */
+/** Always three digits: the service keeps milliseconds (docs/specification.md, Identifiers and times). */
 const writeTimestamp = ({ seconds, nanos }: Timestamp) =>
   `"${new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6)).toISOString()}"`
 

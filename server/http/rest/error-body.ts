@@ -1,4 +1,4 @@
-// The error body of SPEC section 7.
+// The error body (docs/specification.md, Errors).
 import type { StatusError } from '../../aip/errors.ts'
 import { statusOf } from '../../aip/errors.ts'
 import { toCamel } from '../../aip/field-path.ts'
