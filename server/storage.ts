@@ -1,11 +1,13 @@
 // The store that the settings name, with every kind that lies in it.
+import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRing } from './auth/keys.ts'
 import { openKeyRing } from './auth/keys.ts'
 import type { Config } from './config/config.ts'
 import type { Secret } from './crypto/secret.ts'
-import { makeSecret, secretFile } from './crypto/secret.ts'
+import { makeSecret } from './crypto/secret.ts'
+import { readSecretFile } from './crypto/secret-file.ts'
 import type { Log } from './log.ts'
 import { subscriptions } from './resources/events/subscriptions/table.ts'
 import { accountAssociations } from './resources/iam/account-associations/table.ts'
@@ -67,6 +69,6 @@ export async function prepareStore(
   for (const kind of kinds) await rerenderRows(store, kind)
   await reindexAdvisories(store)
   await seedRoles(store)
-  const secret = makeSecret(config.secretKey ?? secretFile(config.dataDir))
+  const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, randomBytes), randomBytes)
   return { keys: await openKeyRing(store, secret), secret, applied }
 }

@@ -1,7 +1,8 @@
 // AWS bearers: a signed request to AWS that asks "who am I?", which only AWS can answer. Everything about it is
 // checked here; then it is sent on as it is, and what AWS says of its caller is believed.
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { fits } from '../claims/pattern.ts'
+import type { Patterns } from '../claims/pattern.ts'
+import { matches } from '../claims/pattern.ts'
 
 export type AwsRequest = { path: string; headers: [string, string][] }
 export type AwsCaller = { account: string; arn: string; userId: string }
@@ -67,8 +68,13 @@ function timeOf(stamp: string): number {
 }
 
 export function isAwsIdentity(
+  patterns: Patterns,
   { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
   caller: AwsCaller,
 ): boolean {
-  return awsAccount === caller.account && fits(awsArn, caller.arn) && fits(awsUserId, caller.userId)
+  return (
+    awsAccount === caller.account &&
+    matches(patterns, awsArn, caller.arn) &&
+    matches(patterns, awsUserId, caller.userId)
+  )
 }

@@ -9,6 +9,8 @@ import { createLocalJWKSet } from 'jose'
 import { Code } from '../aip/code.ts'
 import { invalidField, StatusError } from '../aip/errors.ts'
 import { isUid, userUid } from '../aip/uid.ts'
+import { acceptsIssuer, mismatchedClaim } from '../claims/match.ts'
+import { openPatterns } from '../claims/pattern.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Narrowing } from '../wire/caller.ts'
@@ -27,7 +29,6 @@ import type { KeyRing } from './keys.ts'
 import { combine } from './narrowing.ts'
 import { OutboundError } from './outbound.ts'
 import type { VerifyOwn } from './own-token.ts'
-import { strangeClaim, takesIssuer } from './recognise.ts'
 import { givenAudiences, mintToken, narrowingOf, tokenLifetime } from './tokens.ts'
 
 export type ExchangeOptions = {
@@ -65,6 +66,7 @@ const refused = (cause: string, text = 'no identity can be assumed with this tok
 export function openExchange(options: ExchangeOptions): Exchange {
   const { store, keys, verifyOwn, issuerKeys, authUrl, baseUrl, now, onSeen, askAws } = options
   const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
+  const patterns = openPatterns()
   const audiencesGiven = givenAudiences(baseUrl, authUrl)
 
   async function load(uid: string): Promise<Identity> {
@@ -93,10 +95,10 @@ export function openExchange(options: ExchangeOptions): Exchange {
     const identity = await load(asked.identity || bearerUid)
     // With a token of one's own, one may always have another that can do less.
     const isSelf = isOwn && unverified.sub === identity.uid
-    if (!isSelf && !takesIssuer(identity, unverified.iss))
+    if (!isSelf && !acceptsIssuer(patterns, identity, unverified.iss))
       throw refused(`${identity.uid} does not take tokens of ${unverified.iss.slice(0, 200)}`)
     const claims = await verify(bearer, identity, unverified)
-    const strange = isSelf ? undefined : strangeClaim(identity, claims, ownAudiences)
+    const strange = isSelf ? undefined : mismatchedClaim(patterns, identity, claims, ownAudiences)
     if (strange === 'iss' || strange === 'sub') throw refused(`${identity.uid} does not take this ${strange}`)
     if (strange !== undefined)
       throw refused(`${identity.uid} does not take this ${strange}`, `invalid ${JSON.stringify(strange)}`)
@@ -120,7 +122,8 @@ export function openExchange(options: ExchangeOptions): Exchange {
     const caller = await askAws(request).catch((cause: unknown) => {
       throw explain(cause)
     })
-    if (!isAwsIdentity(identity.relationship.value, caller)) throw refused(`${caller.arn} is somebody else`)
+    if (!isAwsIdentity(patterns, identity.relationship.value, caller))
+      throw refused(`${caller.arn} is somebody else`)
     return {
       ...{ identity: identity.uid, email: undefined, narrowing: {} },
       act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },

@@ -2,7 +2,7 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import { StatusError, unauthenticated } from '../aip/errors.ts'
-import { hasTwins } from '../claims/duplicate-members.ts'
+import { hasDuplicateMembers } from '../claims/duplicate-members.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 
 export type Claims = JWTPayload & { iss: string; sub: string; aud: string | string[] }
@@ -45,7 +45,7 @@ function readPart(part: string): Record<string, unknown> | undefined {
     const value = JSON.parse(text)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
     // Two readers of such a token would each believe another claim.
-    return isObject && !hasTwins(text) ? value : undefined
+    return isObject && !hasDuplicateMembers(text) ? value : undefined
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { createLocalJWKSet } from 'jose'
 import type { IssuerRule } from '../claims/issuer.ts'
-import { isSpecial, issuerFault } from '../claims/issuer.ts'
+import { issuerFault, isTrustedIssuer } from '../claims/issuer.ts'
 import type { Outbound } from './outbound.ts'
 import { OutboundError } from './outbound.ts'
 
@@ -80,7 +80,7 @@ const newEntry = (): Known => ({
 })
 
 async function fetchKeys(outbound: Outbound, issuer: string, rule: IssuerRule): Promise<JWTVerifyGetKey> {
-  const isTrusted = isSpecial(issuer, rule)
+  const isTrusted = isTrustedIssuer(issuer, rule)
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const document = asObject(await outbound(address, isTrusted), address)
   if (document.issuer !== issuer) throw new OutboundError(`${address} is of another issuer`)

@@ -2,7 +2,7 @@
 // its successor was, and ends all that came from the same sign-in.
 import { randomBytes } from 'node:crypto'
 import { invalidField, unauthenticated } from '../aip/errors.ts'
-import { digestOf, isSame } from '../crypto/digest.ts'
+import { digestOf, equalInConstantTime } from '../crypto/digest.ts'
 import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
@@ -118,7 +118,7 @@ function* findRow({ id, secret }: Content): Work<Found | string> {
   if (!row) return 'its family was ended'
   const [identity, audience, digest, ...rest] = row as [string, string, string, number, number, number | null]
   const [expires, isUsed, signedOut] = rest
-  if (!isSame(digest, digestOf(secret))) return 'its secret is another'
+  if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is another'
   return { family, identity, audience, expires, isUsed: isUsed !== 0, signedOut: signedOut ?? 0 }
 }
 

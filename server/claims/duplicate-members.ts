@@ -1,8 +1,8 @@
-// Finds members that come twice in a JSON object. Parsers keep the last and say nothing, so two readers of one
-// token may each see another claim.
-
-/** Whether any object in this JSON, which is known to be well formed, has two members of the same name. */
-export function hasTwins(json: string): boolean {
+/**
+ * Whether any object in this JSON has two members of the same name. JSON parsers keep the last one silently, so two
+ * readers of one token could see different claims. The JSON must be well-formed.
+ */
+export function hasDuplicateMembers(json: string): boolean {
   const open: (Set<string> | undefined)[] = []
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/g)) {
     if (token === '{') open.push(new Set())

@@ -5,17 +5,17 @@ import { issuerFault, issuerRuleOf } from './issuer.ts'
 const rule = (baseUrl: string, trustedIssuers: string[] = []) =>
   issuerRuleOf({ baseUrl, authUrl: 'https://auth.example.com', trustedIssuers })
 
-describe('an issuer', () => {
-  const abroad = rule('https://api.example.com')
+describe('issuers', () => {
+  const remote = rule('https://api.example.com')
 
-  test('is an https URL, as tokens spell it', () => {
+  test('are https URLs', () => {
     for (const issuer of [
       'https://a.test',
       'https://a.test/',
       'https://a.test:8443/realms/x',
       'https://[::1]/x',
     ])
-      assert.equal(issuerFault(issuer, abroad), undefined, issuer)
+      assert.equal(issuerFault(issuer, remote), undefined, issuer)
     const bad = [
       '',
       'a.test',
@@ -32,13 +32,13 @@ describe('an issuer', () => {
       'https://a.test#x',
       'https://ä.test',
     ])
-      assert.ok(issuerFault(issuer, abroad), issuer)
+      assert.ok(issuerFault(issuer, remote), issuer)
   })
 
-  test('may be http on this machine, as long as the server is only reached there', () => {
+  test('may use http on loopback addresses only while the base URL is loopback too', () => {
     const local = ['http://localhost:5556', 'http://127.0.0.1:1', 'http://127.9.9.9/x', 'http://[::1]:80/dex']
     for (const issuer of local) {
-      assert.ok(issuerFault(issuer, abroad), issuer)
+      assert.ok(issuerFault(issuer, remote), issuer)
       for (const base of ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:1'])
         assert.equal(issuerFault(issuer, rule(base)), undefined, issuer)
     }
@@ -51,7 +51,7 @@ describe('an issuer', () => {
       assert.ok(issuerFault(issuer, rule('http://localhost:8080')), issuer)
   })
 
-  test('may be whatever the operator trusts, letter by letter', () => {
+  test('that the operator trusts are accepted if they are spelled exactly alike', () => {
     const trusting = rule('https://api.example.com', ['http://dex.internal:5556/dex'])
     assert.equal(issuerFault('http://dex.internal:5556/dex', trusting), undefined)
     for (const issuer of [

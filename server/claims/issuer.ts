@@ -1,7 +1,7 @@
-// Which issuers of tokens may be named at all.
+// Which token issuers an identity or an identity provider may name.
 
 export type IssuerRule = {
-  /** Whether http is allowed on this very machine: only while the server itself is reached there. */
+  /** Whether http issuers on this machine are allowed: only while the server's own base URL is loopback. */
   isLoopbackAllowed: boolean
   /** Issuers that the operator trusts although they are not public https. */
   trusted: readonly string[]
@@ -9,12 +9,12 @@ export type IssuerRule = {
 
 type IssuerSettings = { baseUrl: string; authUrl: string; trustedIssuers: readonly string[] }
 
-/** We are an issuer ourselves, wherever we are. */
+/** Our own issuer is trusted wherever it is served. */
 export function issuerRuleOf({ baseUrl, authUrl, trustedIssuers }: IssuerSettings): IssuerRule {
   return { isLoopbackAllowed: isLoopback(new URL(baseUrl)), trusted: [...trustedIssuers, authUrl] }
 }
 
-/** What is wrong with an issuer. It is compared with tokens byte by byte, so its spelling is left alone. */
+/** Describes what is wrong with an issuer. Tokens must spell it byte by byte alike, so it is never normalized. */
 export function issuerFault(issuer: string, { isLoopbackAllowed, trusted }: IssuerRule): string | undefined {
   if (trusted.includes(issuer)) return undefined
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined
@@ -25,11 +25,10 @@ export function issuerFault(issuer: string, { isLoopbackAllowed, trusted }: Issu
   return 'must be an https URL; the operator of this server can allow others with STEMMA_TRUSTED_ISSUERS'
 }
 
-/** Whether an issuer is one that may lie anywhere: on this machine, or where the operator trusts it. */
-export function isSpecial(issuer: string, { isLoopbackAllowed, trusted }: IssuerRule): boolean {
+/** Whether requests to an issuer may go to private addresses and use http. */
+export function isTrustedIssuer(issuer: string, { isLoopbackAllowed, trusted }: IssuerRule): boolean {
   return trusted.includes(issuer) || (isLoopbackAllowed && isLoopback(new URL(issuer)))
 }
 
-/** Whether an address leads to this very machine. */
 export const isLoopback = ({ hostname }: URL) =>
   hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { issuerPatternFault, matchesPattern, patternFault } from './pattern.ts'
+import { issuerPatternFault, matchesPattern, openPatterns, patternFault } from './pattern.ts'
 
-describe('a pattern', () => {
-  test('is what RE2 takes', () => {
+describe('claim patterns', () => {
+  test('are RE2 expressions', () => {
     const ci = 'repo:acme/.*:ref:refs/heads/(main|v[0-9]+)'
     for (const pattern of ['.+', ci, '(?i)abc', '\\pL+', '(?P<name>x)'])
       assert.equal(patternFault(pattern), undefined, pattern)
   })
 
-  test('is told what is wrong with it', () => {
+  test('that are invalid are refused with a reason', () => {
     for (const pattern of ['(', ')', '[a', 'a**', '(?=x)', '(?<!x)y', '(a)\\1'])
       assert.match(patternFault(pattern) ?? '', /^must be an RE2 regular expression: /, pattern)
     for (const pattern of ['', '.*', 'a?', '(x|)', '^$'])
       assert.match(patternFault(pattern) ?? '', /empty string/, pattern)
   })
 
-  test('is not so large that it takes long to compile or to match', () => {
+  test('have a limited size, so that compiling and matching stay fast', () => {
     const many = [
       'x{1001}',
       '((a{99}){99}){99}',
@@ -25,20 +25,20 @@ describe('a pattern', () => {
       `(?:${'a?'.repeat(245)}a){190}b`,
     ]
     for (const pattern of [...many, '[\\pL\\pN]{1000}'.repeat(30)])
-      assert.match(patternFault(pattern) ?? '', /^must not stand for more than/, pattern)
+      assert.match(patternFault(pattern) ?? '', /^must have at most/, pattern)
     for (const pattern of ['\\{5000\\}', 'a\\{5000}', '[0-9a-f]{40}', '(a{10}){5}', '.{200}'])
       assert.equal(patternFault(pattern), undefined, pattern)
-    assert.equal(matchesPattern('a+', 'a'.repeat(1025)), false)
+    assert.equal(matchesPattern(openPatterns(), 'a+', 'a'.repeat(1025)), false)
   })
 
-  test('that would take long elsewhere is read at once', () => {
+  test('that backtrack in other engines are accepted', () => {
     const nested = `${'('.repeat(340)}a${')'.repeat(340)}`
     const optional = `${'(a?)'.repeat(100)}${'a'.repeat(100)}`
     for (const pattern of ['(a+)+$', '(a|aa)+$', optional, nested])
       assert.equal(patternFault(pattern), undefined, pattern)
   })
 
-  test('of issuers says whose they are', () => {
+  test('of issuers must not match any issuer', () => {
     for (const pattern of ['.+', 'https://.+', 'https?://[^/]+', 'https://[a-z.]+/?', '(', '.*'])
       assert.ok(issuerPatternFault(pattern), pattern)
     const clusters = 'https://oidc\\.eks\\.[a-z0-9-]+\\.amazonaws\\.com/id/.+'

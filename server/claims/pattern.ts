@@ -1,48 +1,57 @@
-// Patterns of claims: RE2 expressions, which take linear time whatever they are given, and which a claim has
-// to match from its first character to its last.
+// Claim patterns: RE2 expressions, which match in linear time, anchored at both ends of the claim.
 import { RE2JS, RE2JSSyntaxException } from 're2js'
+import { BoundedMap } from '../bounded-map.ts'
 
-/** What is wrong with a pattern. */
+/** Compiling time grows with the expanded length, and compiling blocks the event loop. */
+const maxExpandedLength = 1000
+/** Matching time grows with the pattern and the text, so both are bounded. */
+const maxTextLength = 1024
+const compiledLimit = 1000
+
+/** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
-  if (sizeOf(pattern) > largestPattern)
-    return `must not stand for more than ${largestPattern} characters with its repeats written out`
-  const compiled = compile(pattern)
+  if (expandedLength(pattern) > maxExpandedLength)
+    return `must have at most ${maxExpandedLength} characters with its repeats written out`
+  const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
-  // A claim that is empty says nothing, and should match nothing.
-  return compiled.matches('') ? 'must not match the empty string; .+ is anything but that' : undefined
+  return compiled.matches('') ? 'must not match the empty string; use .+ to match any other' : undefined
 }
 
-/** Nobody's, by RFC 6761. */
-const nobodys = ['https://nobody.invalid', 'https://nobody.invalid/']
+/** Issuers that cannot exist: RFC 6761 reserves the domain. */
+const impossibleIssuers = ['https://nobody.invalid', 'https://nobody.invalid/']
 
-/** Keys are fetched from whatever issuer matches; this catches the careless, who mean any. */
+/**
+ * As `patternFault`. Keys are fetched from every issuer that matches, so a pattern that matches an impossible issuer
+ * is refused: it was probably written to match any.
+ */
 export function issuerPatternFault(pattern: string): string | undefined {
   const fault = patternFault(pattern)
   if (fault) return fault
   const compiled = RE2JS.compile(pattern)
-  const isForAll = nobodys.some((issuer) => compiled.matches(issuer))
-  return isForAll ? 'must say whose issuers it means, such as https://.+\\.example\\.com' : undefined
+  const matchesAny = impossibleIssuers.some((issuer) => compiled.matches(issuer))
+  return matchesAny
+    ? 'must match the issuers of one owner only, such as https://.+\\.example\\.com'
+    : undefined
 }
 
-/** A repeated part is compiled as often as it is repeated, and while that takes nobody else is served. */
-const largestPattern = 1000
 const repeat = /\\.|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
-/** At most how large a pattern is once its repeats are written out. */
-export function sizeOf(pattern: string): number {
-  let plain = pattern.length
-  let grouped = 1
-  for (const [, isGroup, least, most] of pattern.matchAll(repeat)) {
+/** An upper bound of the length of a pattern with its repeats written out. */
+export function expandedLength(pattern: string): number {
+  let length = pattern.length
+  let factor = 1
+  for (const [, group, least, most] of pattern.matchAll(repeat)) {
     if (least === undefined) continue
     const times = Math.max(Number(least), Number(most ?? 0))
-    // What is inside a group is repeated with it, whatever that is.
-    if (isGroup) grouped *= Math.max(1, times)
-    else plain += times
+    // A repeated group may contain any part of the pattern, so it multiplies the whole.
+    if (group) factor *= Math.max(1, times)
+    else length += times
   }
-  return plain * grouped
+  return length * factor
 }
 
-function compile(pattern: string): RE2JS | string {
+/** The compiled pattern, or a description of its syntax error. */
+function tryCompile(pattern: string): RE2JS | string {
   try {
     return RE2JS.compile(pattern)
   } catch (error) {
@@ -51,26 +60,19 @@ function compile(pattern: string): RE2JS | string {
   }
 }
 
-const kept = new Map<string, RE2JS>()
-const mostKept = 1000
+/** Compiled patterns, each compiled once since many tokens are matched against the same one. */
+export type Patterns = BoundedMap<string, RE2JS>
 
-/** The time to match grows with pattern and text, so both are bounded. */
-const longestText = 1024
+export const openPatterns = (): Patterns => new BoundedMap(compiledLimit)
 
-/** Whether a text matches a pattern whole. Patterns are kept compiled, since tokens come often. */
-export function matchesPattern(pattern: string, text: string): boolean {
-  if (text.length > longestText) return false
-  let compiled = kept.get(pattern)
-  if (!compiled) {
-    compiled = RE2JS.compile(pattern)
-    if (kept.size >= mostKept) kept.delete(kept.keys().next().value as string) // not empty
-    kept.set(pattern, compiled)
-  }
-  return compiled.matches(text)
+/** Whether the whole text matches a pattern without faults. */
+export function matchesPattern(patterns: Patterns, pattern: string, text: string): boolean {
+  if (text.length > maxTextLength) return false
+  return patterns.getOrMake(pattern, () => RE2JS.compile(pattern)).matches(text)
 }
 
-/** One of two: a value as it is, or a pattern, told apart by the name of the field that holds it. */
+/** A oneof of an exact value and a pattern; the name of the set field ends in `Pattern` for the latter. */
 export type Rule = { case: string | undefined; value?: string | undefined }
 
-export const fits = ({ case: field, value = '' }: Rule, text: string): boolean =>
-  field?.endsWith('Pattern') ? matchesPattern(value, text) : value === text
+export const matches = (patterns: Patterns, { case: field, value = '' }: Rule, text: string): boolean =>
+  field?.endsWith('Pattern') ? matchesPattern(patterns, value, text) : value === text

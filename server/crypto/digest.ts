@@ -1,8 +1,8 @@
-// What is kept of a secret in its place, and how two of them are compared.
+// Digests, which are stored in place of secrets, and their comparison.
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 export const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-/** Takes as long for what is wrong as for what is right. */
-export const isSame = (a: string, b: string) =>
+/** Compares in a time that does not depend on where the texts differ. */
+export const equalInConstantTime = (a: string, b: string) =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))

@@ -3,7 +3,7 @@ export type RandomBytes = (size: number) => Buffer
 
 const poolSize = 4096
 
-/** Asks for much at a time, since each asking costs more than the bytes. No byte is given twice. */
+/** Draws random bytes in blocks, since a call costs more than the bytes. No byte is returned twice. */
 export function pooled(random: RandomBytes): RandomBytes {
   let pool: Buffer = Buffer.alloc(0)
   let used = 0

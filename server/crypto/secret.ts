@@ -1,30 +1,30 @@
-// The server's own secret: everything that is kept encrypted is wrapped with keys made from it.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// The server's secret: everything that is stored encrypted is encrypted with a key derived from it.
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import type { RandomBytes } from './random.ts'
 
 const nonceSize = 12
 const tagSize = 16
 
+/** `purpose` is authenticated with the ciphertext, so a value cannot be used for another purpose. */
 export type Secret = {
   wrap(purpose: string, plain: Uint8Array): Uint8Array
   unwrap(purpose: string, wrapped: Uint8Array): Buffer
-  /** A secret of its own for a purpose, always the same. */
+  /** The key for a purpose, always the same. */
   derive(purpose: string): Buffer
 }
 
-/** A text, sealed and opened as a text. */
+/** Encrypts a text into a text that fits into a URL. */
 export const sealText = (secret: Secret, purpose: string, plain: string): string =>
   Buffer.from(secret.wrap(purpose, Buffer.from(plain))).toString('base64url')
 
 export const openText = (secret: Secret, purpose: string, sealed: string): string =>
   secret.unwrap(purpose, Buffer.from(sealed, 'base64url')).toString()
 
-export function makeSecret(text: string): Secret {
+export function makeSecret(text: string, random: RandomBytes): Secret {
   const key = Buffer.from(hkdfSync('sha256', text, '', 'stemma keys at rest', 32))
   return {
     wrap(purpose, plain) {
-      const nonce = randomBytes(nonceSize)
+      const nonce = random(nonceSize)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(purpose))
       const sealed = Buffer.concat([cipher.update(plain), cipher.final()])
       return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
@@ -39,21 +39,4 @@ export function makeSecret(text: string): Secret {
     },
     derive: (purpose) => Buffer.from(hkdfSync('sha256', text, '', `stemma ${purpose}`, 32)),
   }
-}
-
-/** The embedded store's secret lies beside it, made on first use and readable by its owner alone. */
-export function secretFile(folder: string): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const file = join(folder, 'secret.key')
-  const draft = join(folder, `.secret.${process.pid}.${randomBytes(4).toString('hex')}`)
-  writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true })
-  try {
-    // Linking fails if the file is there already, so that two first starts agree on one secret.
-    linkSync(draft, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    unlinkSync(draft)
-  }
-  return readFileSync(file, 'utf8').trim()
 }

@@ -7,7 +7,7 @@ import { Code } from '../../aip/code.ts'
 import { invalidField, StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import { isLoopback } from '../../claims/issuer.ts'
-import { digestOf, isSame } from '../../crypto/digest.ts'
+import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
 import { html } from '../../pages/html.ts'
@@ -177,7 +177,11 @@ export function openPublished(options: PublishedOptions) {
   function askedOf(state: string, browser: string | undefined): Asked {
     try {
       const asked = JSON.parse(openText(secret, purpose, state)) as Asked
-      if (browser !== undefined && isSame(asked.browser, digestOf(browser)) && asked.expires > now())
+      if (
+        browser !== undefined &&
+        equalInConstantTime(asked.browser, digestOf(browser)) &&
+        asked.expires > now()
+      )
         return asked
     } catch {
       throw expired()

@@ -5,7 +5,7 @@ import { Code } from '../../aip/code.ts'
 import { invalidField, StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import type { IssuerRule } from '../../claims/issuer.ts'
-import { isSpecial, issuerFault } from '../../claims/issuer.ts'
+import { issuerFault, isTrustedIssuer } from '../../claims/issuer.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
 import type { Store } from '../../store/db.ts'
@@ -110,7 +110,7 @@ export function openUpstream({ store, secret, reach, rule, authUrl, now }: Upstr
     const { issuer, clientId } = configuration
     const fault = issuerFault(issuer, rule)
     if (fault) throw new Error(`the issuer ${fault}`)
-    const isTrusted = isSpecial(issuer, rule)
+    const isTrusted = isTrustedIssuer(issuer, rule)
     const made = await oidc.discovery(new URL(issuer), clientId, {}, authenticationOf(sealedSecret), {
       [oidc.customFetch]: guardedFetch(issuer, isTrusted),
       timeout: patience,

@@ -2,7 +2,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
-import { digestOf, isSame } from '../../../crypto/digest.ts'
+import { digestOf, equalInConstantTime } from '../../../crypto/digest.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
@@ -38,7 +38,7 @@ function* findInvite({ now }: Setting, code: string, address: string | undefined
   if (!row) throw unusable()
   const [uid, proto, digest] = row as [string, Uint8Array, string]
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
-  if (!isSame(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now())
+  if (!equalInConstantTime(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now())
     throw unusable()
   if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
   return { uid, roleUid, singleUse }

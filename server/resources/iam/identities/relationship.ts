@@ -12,7 +12,7 @@ import type { FieldViolation } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
-import { issuerPatternFault, patternFault, sizeOf } from '../../../claims/pattern.ts'
+import { expandedLength, issuerPatternFault, patternFault } from '../../../claims/pattern.ts'
 import { keySetFault } from './key-set.ts'
 
 const mostFaults = 20
@@ -85,7 +85,7 @@ function checkClaims(
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
   const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
-  if (patterns.reduce((sum, pattern = '') => sum + sizeOf(pattern), 0) > largestTogether)
+  if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > largestTogether)
     check(
       'claim_patterns',
       `must not stand for more than ${largestTogether} characters together, repeats written out`,

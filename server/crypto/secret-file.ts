@@ -1,0 +1,20 @@
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { RandomBytes } from './random.ts'
+
+/** Reads the secret of the embedded store from its folder. Creates it on first use, readable by its owner only. */
+export function readSecretFile(folder: string, random: RandomBytes): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, 'secret.key')
+  const draft = join(folder, `.secret.${process.pid}.${random(4).toString('hex')}`)
+  writeFileSync(draft, `${random(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  try {
+    // Linking fails if the file exists, so two processes that start together agree on one secret.
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+  return readFileSync(file, 'utf8').trim()
+}
