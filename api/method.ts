@@ -1,11 +1,11 @@
 // What the contract says about a call: its http rules, the access it needs and where its scope lies.
 import type { DescField, DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf'
-import { getOption, hasOption } from '@bufbuild/protobuf'
+import { create, getOption, hasOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'
 import type { Access } from './gen/platform/common/access_pb.ts'
 import { access, scope } from './gen/platform/common/access_pb.ts'
 import type { FieldRules } from './gen/platform/common/rules_pb.ts'
-import { rules } from './gen/platform/common/rules_pb.ts'
+import { FieldRulesSchema, rules } from './gen/platform/common/rules_pb.ts'
 import type { HttpBinding } from './http-binding.ts'
 import { bindingsOf } from './http-binding.ts'
 
@@ -45,7 +45,7 @@ export function describeMethod(desc: DescMethod): Method {
 }
 
 function scopePath(message: DescMessage): DescField[] {
-  const field = message.fields.find((candidate) => getOption(candidate, scope))
+  const field = message.fields.find(isScope)
   if (!field) return []
   return field.fieldKind === 'message' ? [field, ...scopePath(field.message)] : [field]
 }
@@ -59,18 +59,22 @@ export function scopeOf(method: Method, request: Message): string {
   return (value as string | undefined) ?? '' // a scope field is a string, proven by the descriptor tests
 }
 
-/** What the contract says of a field. Options are decoded anew each time they are read, so they are kept. */
 type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
 
+/** Reading an option takes 30 µs, present or not, so each is read once and only where it is present. */
 const facts = new WeakMap<DescField, FieldFacts>()
+const noFacts: FieldFacts = { rules: create(FieldRulesSchema), behaviours: new Set(), isScope: false }
 
 function factsOf(field: DescField): FieldFacts {
+  if (!field.proto.options) return noFacts
   let known = facts.get(field)
   if (!known) {
     known = {
-      rules: getOption(field, rules),
-      behaviours: new Set(getOption(field, field_behavior)),
-      isScope: getOption(field, scope),
+      rules: hasOption(field, rules) ? getOption(field, rules) : noFacts.rules,
+      behaviours: hasOption(field, field_behavior)
+        ? new Set(getOption(field, field_behavior))
+        : noFacts.behaviours,
+      isScope: hasOption(field, scope) && getOption(field, scope),
     }
     facts.set(field, known)
   }

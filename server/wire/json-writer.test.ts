@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { DescMessage, JsonObject, MessageInitShape } from '@bufbuild/protobuf'
 import { create, fromJsonString, toJson } from '@bufbuild/protobuf'
 import { DurationSchema, FieldMaskSchema, TimestampSchema, timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { FieldBehavior } from '@stemma/api/gen/google/api/field_behavior_pb.ts'
 import {
   GroupSchema,
   ListGroupsResponseSchema,
@@ -252,6 +253,24 @@ describe('a shape', () => {
     ]
     const shapes = [base.M, ...others].map((M) => shape({ ...base, M }))
     assert.equal(new Set(shapes).size, shapes.length)
+  })
+
+  test('changes with a field that is only sent, and with the oneof of a field', () => {
+    const others = [
+      { ...base.M, name: { type: 'string', behaviour: FieldBehavior.INPUT_ONLY } },
+      { ...base.M, name: { type: 'string', oneof: 'choice' } },
+    ]
+    const shapes = [base.M, ...others].map((M) => shape({ ...base, M }))
+    assert.equal(new Set(shapes).size, shapes.length)
+  })
+
+  test('stays the same when options change that the writer does not read', () => {
+    const rules = { maxLength: 3, pattern: '^a', hint: 'must begin with a' }
+    const others = [
+      { ...base.M, name: { type: 'string', rules } },
+      { ...base.M, name: { type: 'string', behaviour: FieldBehavior.REQUIRED } },
+    ]
+    for (const M of others) assert.equal(shape({ ...base, M }), shape(base))
   })
 
   test('changes with a message inside, however deep, and with an enum', () => {

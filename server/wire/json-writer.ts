@@ -3,13 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
-import { ScalarType, toBinary } from '@bufbuild/protobuf'
+import { ScalarType } from '@bufbuild/protobuf'
 import type { Duration, Timestamp } from '@bufbuild/protobuf/wkt'
-import {
-  DescriptorProtoSchema,
-  EnumDescriptorProtoSchema,
-  hasCustomJsonRepresentation,
-} from '@bufbuild/protobuf/wkt'
+import { hasCustomJsonRepresentation } from '@bufbuild/protobuf/wkt'
 import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
@@ -20,9 +16,12 @@ export function writeJson(desc: DescMessage, message: Message): string {
   return writerOf(desc)(message)
 }
 
-/** Stamps stored JSON, so that a row written under another shape of the contract is rendered again. */
+/**
+ * A fingerprint of what the writer reads of a message. Stored JSON carries it, so that a row that was rendered under
+ * another one is rendered again. Other options, such as hints and examples, leave it and the stored rows alone.
+ */
 export function shapeOf(...descs: DescMessage[]): string {
-  const hash = createHash('sha256').update('writer 2')
+  const hash = createHash('sha256').update('writer 3')
   const seen = new Set<DescMessage | DescEnum>()
   for (const desc of descs) addShape(desc)
   return hash.digest('hex').slice(0, 12)
@@ -30,16 +29,24 @@ export function shapeOf(...descs: DescMessage[]): string {
   function addShape(type: DescMessage | DescEnum) {
     if (seen.has(type)) return
     seen.add(type)
+    hash.update(`\n${type.typeName}`)
     if (type.kind === 'enum') {
-      hash.update(toBinary(EnumDescriptorProtoSchema, type.proto))
+      for (const { name, number } of type.values) hash.update(` ${name}=${number}`)
       return
     }
-    hash.update(toBinary(DescriptorProtoSchema, type.proto))
+    for (const field of type.fields) hash.update(fieldShape(field))
     for (const field of type.fields) {
       if (field.message) addShape(field.message)
       if (field.enum) addShape(field.enum)
     }
   }
+}
+
+function fieldShape(field: DescField): string {
+  const { number, jsonName, fieldKind, scalar, message, enum: values, oneof } = field
+  const type = message?.typeName ?? values?.typeName ?? scalar
+  const presence = [isOptional(field), isInputOnly(field), rulesOf(field).omitEmpty]
+  return ` ${[number, jsonName, fieldKind, type, oneof?.name, ...presence].join(':')}`
 }
 
 function writerOf(desc: DescMessage): (message: Message) => string {
