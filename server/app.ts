@@ -27,6 +27,7 @@ import { openCorridor } from './rpc/corridor.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { endpointsOf } from './services.ts'
+import { settingsOf } from './settings.ts'
 import { openStore, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -61,9 +62,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { now = Date.now, random = pooled(randomBytes), drainTimeout = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store)
   const pages = openPageSeals(keys.page, now, random)
-  const deps = { store: withStatusErrors(store), pages, now, random }
+  const settings = settingsOf(config, secret)
+  const deps = { store: withStatusErrors(store), pages, now, random, settings }
   const authentication = openAuthentication(config, deps.store, keys, secret, log, overrides)
-  const endpoints = endpointsOf(deps, config, secret, authentication)
+  const endpoints = endpointsOf({
+    ...deps,
+    sts: authentication.sts,
+    registration: authentication.registration,
+  })
   const { report, registry } = openReport(log)
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
   const corridor = openCorridor(authenticate, report)

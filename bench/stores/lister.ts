@@ -6,9 +6,10 @@ import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform
 import { describeMethod } from '@stemma/api/method.ts'
 import { openPageSeals } from '../../server/aip/page-token.ts'
 import { readConfig } from '../../server/config/config.ts'
-import { groupsService } from '../../server/resources/iam/groups/groups.ts'
+import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
+import { settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Huge } from './huge.ts'
 
@@ -23,14 +24,15 @@ export type Lister = {
 export async function openLister({ settings, identity }: Huge): Promise<Lister> {
   const { config } = readConfig({}, settings)
   const store = openStore(config)
-  const { keys } = await prepareStore(config, store)
+  const { keys, secret } = await prepareStore(config, store)
   const deps = {
     store: withStatusErrors(store),
     pages: openPageSeals(keys.page, Date.now, randomBytes),
     now: Date.now,
     random: randomBytes,
+    settings: settingsOf(config, secret),
   }
-  const { listGroups } = groupsService(deps, config)
+  const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }
   const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
   const corridor = openCorridor(

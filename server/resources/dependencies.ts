@@ -1,11 +1,33 @@
+import type { JsonObject } from '@bufbuild/protobuf'
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PageSeals } from '../aip/page-token.ts'
+import type { IssuerRule } from '../claims/issuer.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Store } from '../store/db.ts'
 
-/** What every resource is given. */
+/** Passed to the methods of every resource. */
 export type Dependencies = {
   store: Store
   pages: PageSeals
   now(): number
   random: RandomBytes
+  settings: Settings
 }
+
+export type Settings = {
+  /** Who may create organizations over the API. */
+  organizationCreation: 'people' | 'nobody'
+  issuerRule: IssuerRule
+  /** Encrypts the client secret of an identity provider. */
+  sealSecret(plain: string): string
+  advisoryFormats: AdvisoryFormats
+}
+
+/** Converts advisories to the formats of other tools. */
+export type AdvisoryFormats = {
+  osv(advisory: Advisory, source: AdvisorySource | undefined): JsonObject
+  openVex(advisory: Advisory): JsonObject
+}
+
+/** The record that an advisory was imported from, and the time when its import last changed the advisory. */
+export type AdvisorySource = { format: string; record: string; importTime: number }

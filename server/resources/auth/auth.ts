@@ -27,7 +27,7 @@ import { emptyReply } from '../reply.ts'
 
 const mostTold = 1000
 
-export function authService({ store }: Dependencies) {
+export function authMethods({ store }: Dependencies) {
   return {
     validate: (call: Call) =>
       store.read(function* () {

@@ -8,10 +8,10 @@ import type {
 import {
   IdentityProvider_OIDC_CorrelationRule as CorrelationRule,
   IdentityProvider_OIDC_CorrelationRuleSchema as CorrelationRuleSchema,
+  IdentityProvidersService,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
-import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -22,16 +22,14 @@ import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
 import { identityProviders } from './table.ts'
 
-/** Encrypts what must be kept and never shown. */
-export type Seal = (plain: string) => string
-
-export function identityProvidersService(deps: Dependencies, rule: IssuerRule, seal: Seal) {
-  const { store } = deps
-  const sealed = (secret: string) => (secret === '' ? '' : seal(secret))
+function identityProvidersMethods(deps: Dependencies) {
+  const { store, settings } = deps
+  const sealed = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
 
   function* requireUsable(
     grants: Grants,
@@ -42,7 +40,7 @@ export function identityProvidersService(deps: Dependencies, rule: IssuerRule, s
     yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
     const oidc = oidcOf(provider)
     if (!oidc) throw invalidField('oidc', 'is required')
-    const fault = issuerFault(oidc.issuer, rule)
+    const fault = issuerFault(oidc.issuer, settings.issuerRule)
     if (fault) throw invalidField('oidc.issuer', fault)
     if (!hasSecret && !oidc.pkceEnabled)
       throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true')
@@ -93,6 +91,12 @@ export function identityProvidersService(deps: Dependencies, rule: IssuerRule, s
     deleteIdentityProvider: (call: Call) => deleteResource(deps, identityProviders, call),
   }
 }
+
+export const identityProvidersResource = defineResource({
+  kind: identityProviders,
+  service: IdentityProvidersService,
+  methods: identityProvidersMethods,
+})
 
 const oidcOf = ({ configuration }: IdentityProvider) =>
   configuration.case === 'oidc' ? configuration.value : undefined

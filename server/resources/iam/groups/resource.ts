@@ -11,6 +11,7 @@ import type {
 import {
   CheckEligibilityResponseSchema,
   GroupSchema,
+  GroupsService,
   LookupGroupResponseSchema,
   RequestGroupAccessResponseSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -40,6 +41,7 @@ import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { accountAssociations } from '../account-associations/table.ts'
 import { groupAccessRequests } from '../group-access-requests/table.ts'
@@ -50,14 +52,12 @@ import { groups } from './table.ts'
 
 const deepest = 32
 
-export type GroupSettings = { organizationCreation: 'people' | 'nobody' }
-
-export function groupsService(deps: Dependencies, { organizationCreation }: GroupSettings) {
-  const { store, now, random } = deps
+function groupsMethods(deps: Dependencies) {
+  const { store, now, random, settings } = deps
 
   function* createOrganization(call: Call<CreateGroupRequest>): Work<Reply> {
     const { identity, narrowing } = call.demand.caller
-    if (organizationCreation === 'nobody' || narrowing)
+    if (settings.organizationCreation === 'nobody' || narrowing)
       throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
     yield* requireFounder(identity)
     const uid = newRootUid(random)
@@ -151,6 +151,12 @@ export function groupsService(deps: Dependencies, { organizationCreation }: Grou
       }, call.deadline),
   }
 }
+
+export const groupsResource = defineResource({
+  kind: groups,
+  service: GroupsService,
+  methods: groupsMethods,
+})
 
 const draft = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, resourceIn(groups, call))
 

@@ -7,6 +7,7 @@ import type {
   ListAdvisoriesRequest,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import {
+  AdvisoriesService,
   AdvisorySchema,
   EventTypeFilterSchema,
   ReviewStateSchema,
@@ -21,27 +22,20 @@ import { all, first } from '../../../store/work.ts'
 import { recover } from '../../../wire/maybe-promise.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { asJson } from '../../../wire/reply.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { AdvisorySource, Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import type { Listing } from '../../list.ts'
 import { listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { streamResources } from '../../stream.ts'
+import { reindexAdvisories } from './reindex.ts'
 import { search } from './search.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
 import { numberOf } from './terms.ts'
 
-/** How advisories are written for others to read. */
-export type Writers = {
-  osv(advisory: Advisory, source: Source | undefined): JsonObject
-  openVex(advisory: Advisory): JsonObject
-}
-
-/** The record that an advisory was imported from, and when it was changed by that. */
-export type Source = { format: string; record: string; importTime: number }
-
-export function advisoriesService(deps: Dependencies, writers: Writers) {
-  const { store } = deps
+function advisoriesMethods(deps: Dependencies) {
+  const { store, settings } = deps
 
   /** Whoever knows it reads it, withdrawn or not. */
   function* readAdvisory(call: Call): Work<Advisory> {
@@ -55,25 +49,27 @@ export function advisoriesService(deps: Dependencies, writers: Writers) {
   }
 
   /** Of those that were imported, by their uids. */
-  function* readSources(some: readonly Advisory[]): Work<Map<string, Source>> {
+  function* readSources(some: readonly Advisory[]): Work<Map<string, AdvisorySource>> {
     const numbers = among(some.map(({ uid }) => numberOf(uid)))
     const rows = yield* all(sql`select advisory, format, record, update_time from advisory_sources
       where number in ${numbers}`)
     return new Map(
       rows.map(([uid, format, record, importTime]) => [
         uid as string,
-        { format, record, importTime } as Source,
+        { format, record, importTime } as AdvisorySource,
       ]),
     )
   }
 
   function* writeOsv(some: readonly Advisory[]): Work<Reply[]> {
     const sources = yield* readSources(some)
-    return some.map((advisory) => documentReply(() => writers.osv(advisory, sources.get(advisory.uid))))
+    return some.map((advisory) =>
+      documentReply(() => settings.advisoryFormats.osv(advisory, sources.get(advisory.uid))),
+    )
   }
 
   function* writeOpenVex(some: readonly Advisory[]): Work<Reply[]> {
-    return some.map((advisory) => documentReply(() => writers.openVex(advisory)))
+    return some.map((advisory) => documentReply(() => settings.advisoryFormats.openVex(advisory)))
   }
 
   const readAs = (call: Call, write: Write) =>
@@ -106,6 +102,13 @@ export function advisoriesService(deps: Dependencies, writers: Writers) {
       listResources(deps, advisories, call, searching(call)),
   }
 }
+
+export const advisoriesResource = defineResource({
+  kind: advisories,
+  service: AdvisoriesService,
+  methods: advisoriesMethods,
+  onStart: reindexAdvisories,
+})
 
 type Write = (some: readonly Advisory[]) => Work<Reply[]>
 

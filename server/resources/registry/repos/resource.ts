@@ -13,6 +13,7 @@ import {
   CatalogTierSchema,
   RepoReadmeSchema,
   RepoSchema,
+  ReposService,
 } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
 import { etagOf, requireMatch } from '../../../aip/etag.ts'
@@ -32,6 +33,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { tags } from '../tags/table.ts'
 import { readmeFault } from './readme.ts'
@@ -42,7 +44,7 @@ type Repo = MessageShape<typeof RepoSchema>
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
 /** `readme` is what a repo says of itself once it is written; without it, it goes on saying what it did. */
-export function reposService(deps: Dependencies, readme?: string) {
+export function reposMethods(deps: Dependencies, readme?: string) {
   const { store, now } = deps
 
   /** Reading a text costs, so it is read for those alone who may write it. */
@@ -116,6 +118,12 @@ export function reposService(deps: Dependencies, readme?: string) {
     },
   }
 }
+
+export const reposResource = defineResource({
+  kind: repos,
+  service: ReposService,
+  methods: reposMethods,
+})
 
 /** What has no value is not shown. */
 function settle(repo: Repo): void {

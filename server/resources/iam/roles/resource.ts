@@ -6,6 +6,7 @@ import type {
   RoleSchema,
   UpdateRoleRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, permissionDenied } from '../../../aip/errors.ts'
 import { isUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
@@ -23,8 +24,10 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, points } from '../../list.ts'
 import { readReply } from '../../reply.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireHeld } from '../delegation.ts'
+import { seedRoles } from './built-in.ts'
 import { roles } from './table.ts'
 
 type Role = MessageShape<typeof RoleSchema>
@@ -32,7 +35,7 @@ type Role = MessageShape<typeof RoleSchema>
 const builtIns = points(builtInRoles.map(({ uid }) => uid))
 const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringify(name)} already`
 
-export function rolesService(deps: Dependencies) {
+function rolesMethods(deps: Dependencies) {
   const { store } = deps
 
   /** Whoever may list roles anywhere may read those that are for everyone. */
@@ -84,6 +87,13 @@ export function rolesService(deps: Dependencies) {
       }),
   }
 }
+
+export const rolesResource = defineResource({
+  kind: roles,
+  service: RolesService,
+  methods: rolesMethods,
+  onStart: seedRoles,
+})
 
 /** Whoever acts on a binding of the role has finished before the role changes, and acts on the new one after. */
 const lockBindings = (role: string) =>

@@ -1,4 +1,5 @@
 // Subscriptions: where the events of a group are to be sent.
+import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { createResource } from '../../create.ts'
@@ -7,15 +8,12 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import type { ListRequest } from '../../list.ts'
 import { listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { sinkFault } from './sink.ts'
 import { subscriptions } from './table.ts'
 
-export type SinkRule = {
-  /** Whether http is allowed on this very machine. */
-  isLoopbackAllowed: boolean
-}
-
-export function subscriptionsService(deps: Dependencies, { isLoopbackAllowed }: SinkRule) {
+function subscriptionsMethods(deps: Dependencies) {
+  const { isLoopbackAllowed } = deps.settings.issuerRule
   return {
     getSubscription: (call: Call) => getResource(deps.store, subscriptions, call),
 
@@ -32,3 +30,9 @@ export function subscriptionsService(deps: Dependencies, { isLoopbackAllowed }: 
     deleteSubscription: (call: Call) => deleteResource(deps, subscriptions, call),
   }
 }
+
+export const subscriptionsResource = defineResource({
+  kind: subscriptions,
+  service: SubscriptionsService,
+  methods: subscriptionsMethods,
+})

@@ -10,6 +10,7 @@ import type {
   UpdateIdentityRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import {
+  IdentitiesService,
   IdentitySchema,
   LookupIdentityResponseSchema,
   RelationshipType,
@@ -17,7 +18,6 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
-import type { IssuerRule } from '../../../claims/issuer.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
@@ -30,17 +30,18 @@ import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources, points } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireAllGrantsOf } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { relationshipFaults, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 
-export function identitiesService(deps: Dependencies, rule: IssuerRule) {
-  const { store } = deps
+function identitiesMethods(deps: Dependencies) {
+  const { store, settings } = deps
 
   function requireRecognisable(identity: Identity, time: number): void {
-    const [fault, ...others] = relationshipFaults(identity, rule, time)
+    const [fault, ...others] = relationshipFaults(identity, settings.issuerRule, time)
     if (fault) throw invalidArgument(fault, ...others)
   }
 
@@ -100,6 +101,12 @@ export function identitiesService(deps: Dependencies, rule: IssuerRule) {
       }),
   }
 }
+
+export const identitiesResource = defineResource({
+  kind: identities,
+  service: IdentitiesService,
+  methods: identitiesMethods,
+})
 
 /** Bindings in other organizations, which nobody here may see, do not keep an identity from being deleted. */
 function* removeElsewhere(uid: string): Work<void> {

@@ -7,7 +7,7 @@ import type {
   ListTagsRequest,
   UpdateTagRequest,
 } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
@@ -25,13 +25,14 @@ import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { sorts, sortsWithin } from './sort.ts'
 import { tags } from './table.ts'
 
 type Tag = MessageShape<typeof TagSchema>
 
-export function tagsService(deps: Dependencies) {
+function tagsMethods(deps: Dependencies) {
   const { store, now, random } = deps
 
   /** Nobody moves a tag past another who does so at the same time. */
@@ -85,6 +86,12 @@ export function tagsService(deps: Dependencies) {
     deleteTag: (call: Call) => deleteResource(deps, tags, call),
   }
 }
+
+export const tagsResource = defineResource({
+  kind: tags,
+  service: TagsService,
+  methods: tagsMethods,
+})
 
 const noteMove = (tag: string, time: number, digest: string): Sql =>
   sql`insert into tag_history (tag, update_time, digest) values (${tag}, ${time}, ${digest})`

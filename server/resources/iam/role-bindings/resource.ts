@@ -10,6 +10,7 @@ import type {
 import {
   BatchCreateRoleBindingsResponseSchema,
   RoleBindingSchema,
+  RoleBindingsService,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
@@ -27,13 +28,14 @@ import { getResource } from '../../get.ts'
 import { formOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { listReply } from '../../reply.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireBindable, requireDelegable } from '../delegation.ts'
 import { roleBindings } from './table.ts'
 
 const conflict = () => 'the identity has this role in this group already'
 
-export function roleBindingsService(deps: Dependencies) {
+function roleBindingsMethods(deps: Dependencies) {
   const { store, now, random } = deps
 
   return {
@@ -88,6 +90,12 @@ export function roleBindingsService(deps: Dependencies) {
     deleteRoleBinding: (call: Call) => deleteResource(deps, roleBindings, call, { isIdempotent: true }),
   }
 }
+
+export const roleBindingsResource = defineResource({
+  kind: roleBindings,
+  service: RoleBindingsService,
+  methods: roleBindingsMethods,
+})
 
 /** `prefix` leads to the binding in the request. */
 function* requireAllowed(grants: Grants, group: string, binding: RoleBinding, prefix = ''): Work<void> {

@@ -9,6 +9,7 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import {
   AccountAssociationSchema,
+  AccountAssociationsService,
   AccountProviderType,
   CheckAccountAssociationResponseSchema,
   CheckStatus,
@@ -28,11 +29,12 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireBindable } from '../delegation.ts'
 import { accountAssociations } from './table.ts'
 
-export function accountAssociationsService(deps: Dependencies) {
+function accountAssociationsMethods(deps: Dependencies) {
   const { store } = deps
   return {
     getAccountAssociation: (call: Call) => getResource(store, accountAssociations, call),
@@ -71,6 +73,12 @@ export function accountAssociationsService(deps: Dependencies) {
       }),
   }
 }
+
+export const accountAssociationsResource = defineResource({
+  kind: accountAssociations,
+  service: AccountAssociationsService,
+  methods: accountAssociationsMethods,
+})
 
 /** Services of the platform act as identities, which must be such as could be bound there. */
 function* requireIdentities(grants: Grants, group: string, { chainguard }: AccountAssociation): Work<void> {

@@ -8,7 +8,10 @@ import type {
   ListGroupInvitesRequest,
   UpdateGroupInviteRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
-import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
+import {
+  GroupInviteSchema,
+  GroupInvitesService,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
 import { digestOf } from '../../../crypto/digest.ts'
@@ -21,6 +24,7 @@ import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
+import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireDelegable } from '../delegation.ts'
 import { makeCode } from './code.ts'
@@ -29,7 +33,7 @@ import { groupInvites } from './table.ts'
 const shortest = 1000
 const longest = 365 * 24 * 60 * 60 * 1000
 
-export function groupInvitesService(deps: Dependencies) {
+function groupInvitesMethods(deps: Dependencies) {
   const { store, random } = deps
 
   function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
@@ -74,6 +78,12 @@ export function groupInvitesService(deps: Dependencies) {
     deleteGroupInvite: (call: Call) => deleteResource(deps, groupInvites, call, { isIdempotent: true }),
   }
 }
+
+export const groupInvitesResource = defineResource({
+  kind: groupInvites,
+  service: GroupInvitesService,
+  methods: groupInvitesMethods,
+})
 
 /** All as the resource tells them, but for the digest. */
 function columnsOf(invite: GroupInvite, digest: string) {

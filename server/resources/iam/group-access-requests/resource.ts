@@ -4,7 +4,10 @@ import type {
   ApproveGroupAccessRequestRequest,
   ListGroupAccessRequestsRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
-import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import {
+  GroupAccessRequestSchema,
+  GroupAccessRequestsService,
+} from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
@@ -18,11 +21,12 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
+import { defineResource } from '../../resource.ts'
 import { requireDelegable } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
 
-export function groupAccessRequestsService(deps: Dependencies) {
+function groupAccessRequestsMethods(deps: Dependencies) {
   const { store, now, random } = deps
   return {
     getGroupAccessRequest: (call: Call) => getResource(store, groupAccessRequests, call),
@@ -51,3 +55,9 @@ export function groupAccessRequestsService(deps: Dependencies) {
       deleteResource(deps, groupAccessRequests, call, { isIdempotent: true }),
   }
 }
+
+export const groupAccessRequestsResource = defineResource({
+  kind: groupAccessRequests,
+  service: GroupAccessRequestsService,
+  methods: groupAccessRequestsMethods,
+})
