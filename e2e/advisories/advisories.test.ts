@@ -143,7 +143,7 @@ examples('advisories', {
     const { succeed, fail, platform } = stage
     const uid = await write(stage, { artifactName: 'secret-thing', aliases: ['CVE-2026-42'] })
     const { advisoryId } = await succeed(getAdvisory, { uid })
-    const other = await platform.found('other')
+    const other = await platform.addOrganization('other')
     for (const filter of [
       {},
       { advisoryIds: [advisoryId as string] },

@@ -16,8 +16,10 @@ import { describeMethod } from '@stemma/api/method.ts'
 import { importFrom } from '../../server/commands/import.ts'
 import { logTo } from '../../server/log.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Bootstrapped } from '../server/stemmad.ts'
 import { bootstrap, pause, remove, runStemmad, serve, temporaryFolder, until } from '../server/stemmad.ts'
 
@@ -127,7 +129,7 @@ function openLogged() {
 onEachStore('an export of many advisories', (engine) => {
   let platform: Platform
   let folder: string
-  let owner: Person
+  let owner: TestIdentity
   const { log, codes } = openLogged()
 
   before(async () => {
@@ -160,7 +162,7 @@ onEachStore('an export of many advisories', (engine) => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const before = codes(door).length
       const export_ = await open(viewer.token)
-      await platform.revoke(viewer.identity)
+      await platform.unbind(viewer.identity)
       export_.body.resume()
       const { documents, isWhole } = await export_.ended()
       // The window of gRPC is smaller than a page; over REST more lies between.
@@ -174,7 +176,7 @@ onEachStore('an export of many advisories', (engine) => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const before = codes(door).length
       const export_ = await open(viewer.token)
-      await platform.revoke(viewer.identity, true)
+      await platform.deleteIdentity(viewer.identity)
       export_.body.resume()
       const { documents, isWhole, status } = await export_.ended()
       assert.ok(documents < count && !isWhole)

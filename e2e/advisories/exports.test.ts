@@ -21,8 +21,10 @@ import { logTo } from '../../server/log.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { violations } from '../contract/examples.ts'
 import { remove, temporaryFolder, until } from '../server/stemmad.ts'
 
@@ -85,7 +87,7 @@ const inOrder = (all: JsonObject[]) => all.map((one) => JSON.stringify(one)).sor
 onEachStore('an export of a list of advisories', (engine) => {
   let platform: Platform
   let folder: string
-  let owner: Person
+  let owner: TestIdentity
   let group: string
   let doors: Door[]
   const logged: string[] = []
@@ -105,7 +107,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     platform = await startPlatform(engine, [], {}, logTo(sink, 'info'))
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     folder = await temporaryFolder()
-    owner = await platform.found('acme')
+    owner = await platform.addOrganization('acme')
     const file = await put(records)
     await load(owner.organization, file)
     const { body } = await callWith(
@@ -116,7 +118,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     group = body?.uid as string
     await write(group, 'openssl')
     await write(group, 'static')
-    const stranger = await platform.found('other')
+    const stranger = await platform.addOrganization('other')
     await load(stranger.organization, await put(records.slice(0, 2)))
   })
   after(async () => {
@@ -152,7 +154,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     return platform.store.write(() => createAdvisory(setting, place, advisory))
   }
 
-  const callWith = (method: DescMethod, request: JsonObject, { token }: Person, [door] = doors) =>
+  const callWith = (method: DescMethod, request: JsonObject, { token }: TestIdentity, [door] = doors) =>
     (door as Door).call(method, request, token)
 
   async function documentsOf(

@@ -11,8 +11,10 @@ import { checkTally } from '../../server/store/check.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { remove, runAndKill, runStemmad, temporaryFolder } from '../server/stemmad.ts'
 import { zipOf } from './zip.ts'
 
@@ -42,7 +44,7 @@ const osv = (number: number, more: object = {}): Record => ({
 onEachStore('an import of advisories', (engine) => {
   let platform: Platform
   let folder: string
-  let owner: Person
+  let owner: TestIdentity
   let doors: Door[]
   const complaints: string[] = []
   before(async () => {
@@ -58,7 +60,7 @@ onEachStore('an import of advisories', (engine) => {
 
   /** Into a fresh organization, unless one is named. */
   async function importing(path: string, group?: string) {
-    if (group === undefined) owner = await platform.found('acme')
+    if (group === undefined) owner = await platform.addOrganization('acme')
     complaints.length = 0
     return importFrom(platform.store, group ?? owner.organization, path, (line) => complaints.push(line))
   }
@@ -114,7 +116,7 @@ onEachStore('an import of advisories', (engine) => {
       const { statements = [] } = vex.body ?? {}
       const [statement] = statements as JsonObject[]
       assert.equal(statement?.status, 'fixed')
-      const stranger = await platform.found('other')
+      const stranger = await platform.addOrganization('other')
       assert.equal(
         (await door.call(getAdvisoryOsv, { uid: advisory?.uid as string }, stranger.token)).error?.code,
         7,
@@ -259,7 +261,7 @@ onEachStore('an import of advisories', (engine) => {
       [JSON.stringify(osv(65), undefined, 2), 1],
       [JSON.stringify(osv(66)), 1],
     ] as const) {
-      const { organization } = await platform.found('acme')
+      const { organization } = await platform.addOrganization('acme')
       const args = ['import', 'advisories', '--group', organization, '-', ...settings]
       const { code, stdout, stderr } = await runStemmad(folder, args, undefined, piped)
       assert.equal(code, 0, stderr)
@@ -289,7 +291,7 @@ onEachStore('an import of advisories', (engine) => {
   })
 
   test('says what is wrong with how it is called', async () => {
-    const { organization } = await platform.found('acme')
+    const { organization } = await platform.addOrganization('acme')
     for (const [args, words] of [
       [['import', 'advisories', folder], /Usage/],
       [['import', 'repos', '--group', organization, folder], /Usage/],
@@ -308,7 +310,7 @@ onEachStore('an import of advisories', (engine) => {
     const { error } = await door.call(
       getAdvisory,
       { uid: advisory?.uid as string },
-      (await platform.found('x')).token,
+      (await platform.addOrganization('x')).token,
     )
     assert.equal(error?.code, 7)
   })
@@ -325,7 +327,7 @@ onEachStore('an import of advisories', (engine) => {
     const whole = join(folder, 'killed')
     await rm(whole, { recursive: true, force: true })
     for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))
-    const { organization } = await platform.found('acme')
+    const { organization } = await platform.addOrganization('acme')
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
     const settings = [
       ...['--data-dir', dataDir, '--base-url', baseUrl],

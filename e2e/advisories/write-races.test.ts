@@ -10,7 +10,8 @@ import { checkTally } from '../../server/store/check.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { violations } from '../contract/examples.ts'
 
 const { create, delete: withdraw } = Advisories.method
@@ -149,7 +150,7 @@ onEachStore('advisories at the same moment', (engine) => {
       assert.ok(error)
       assert.deepEqual(violations(error), [field])
     }
-    const writer = await platform.addRole(platform.owner.organization, ['CAP_ADVISORIES_CREATE'])
+    const writer = await platform.addIdentityWith(platform.owner.organization, ['CAP_ADVISORIES_CREATE'])
     const request = { parentId: id, advisoryEvent: { fixed: {}, status: 9 } }
     const { error } = await (grpc as Door).call(createAdvisoryEvent, request, writer.token)
     assert.equal(error?.code, 7, 'whatever is more than a proposal is for those who may approve')

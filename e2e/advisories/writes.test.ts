@@ -419,11 +419,11 @@ examples('writing advisories', {
 examples('reviewing advisories', {
   async 'whoever writes proposes; those who may approve say what counts'(stage) {
     const { succeed, fail, platform, owner } = stage
-    const writer = await platform.addRole(owner.organization, [
+    const writer = await platform.addIdentityWith(owner.organization, [
       'CAP_ADVISORIES_CREATE',
       'CAP_ADVISORIES_UPDATE',
     ])
-    const approver = await platform.addRole(owner.organization, [
+    const approver = await platform.addIdentityWith(owner.organization, [
       ...(['CAP_ADVISORIES_CREATE', 'CAP_ADVISORIES_UPDATE', 'CAP_ADVISORIES_APPROVE'] as const),
     ])
     const parentId = await makeUid(stage)
@@ -488,8 +488,8 @@ examples('reviewing advisories', {
     const { succeed, fail, platform, owner } = stage
     const here = await succeed(createGroup, { parent: owner.organization, group: { name: 'here' } })
     const there = await succeed(createGroup, { parent: owner.organization, group: { name: 'there' } })
-    const approver = await platform.addRole(here.uid as string, ['CAP_ADVISORIES_APPROVE'])
-    const writes = await platform.addRole(owner.organization, ['CAP_ADVISORIES_CREATE'])
+    const approver = await platform.addIdentityWith(here.uid as string, ['CAP_ADVISORIES_APPROVE'])
+    const writes = await platform.addIdentityWith(owner.organization, ['CAP_ADVISORIES_CREATE'])
     const roleBinding = { identityUid: approver.identity, roleUid: writes.role }
     await succeed(createRoleBinding, { parent: owner.organization, roleBinding })
     const events = [{ fixed: {}, status: 'APPROVED' }]
@@ -519,8 +519,11 @@ examples('reviewing advisories', {
     const every = [...new Set(calls.map(([, , capability]) => capability))]
     for (const [method, request, capability] of calls) {
       const others = every.filter((one) => one !== capability)
-      const lacking = await platform.addRole(owner.organization, [...others, 'CAP_ADVISORIES_APPROVE'])
-      const holding = await platform.addRole(owner.organization, [capability])
+      const lacking = await platform.addIdentityWith(owner.organization, [
+        ...others,
+        'CAP_ADVISORIES_APPROVE',
+      ])
+      const holding = await platform.addIdentityWith(owner.organization, [capability])
       assert.equal((await fail(method, request, lacking.token)).code, 7, method.name)
       assert.ok([3, 5].includes((await fail(method, request, holding.token)).code), method.name)
     }

@@ -9,7 +9,8 @@ import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1
 import { parse } from 'yaml'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Client, Ended } from './client.ts'
 import { openClient } from './client.ts'
 
@@ -284,7 +285,7 @@ onEachStore('stemma', (engine) => {
     })
 
     test('has a code of its own', async () => {
-      const other = await platform.found('other')
+      const other = await platform.addOrganization('other')
       const denied = await run(['groups', 'get', platform.owner.organization], '', other.token)
       assert.equal(denied.code, 4)
       await refused(6, 'groups delete acme --yes')

@@ -7,7 +7,8 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { noteSeen } from '../../server/resources/iam/identities/last-seen.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 
 const { getIdentity, updateIdentity, deleteIdentity } = IdentitiesService.method
 

@@ -4,17 +4,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { toCamel } from '../../server/aip/field-path.ts'
-import type { Answer, Door, ErrorBody } from '../../server/testing/doors.ts'
+import type { CallResult, Door, ErrorBody } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 
 export type Stage = {
   platform: Platform
   door: Door
-  owner: Person
+  owner: TestIdentity
   /** Calls as the owner and answers what came back. */
-  call(method: DescMethod, request: JsonObject, token?: string): Promise<Answer>
+  call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
   /** Calls and answers the body; fails if there was an error. */
   succeed(method: DescMethod, request: JsonObject, token?: string): Promise<JsonObject>
   /** Calls and answers the error; fails if there was none. */
@@ -38,9 +40,9 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
 
     for (const [sentence, example] of Object.entries(all)) {
       test(sentence, async () => {
-        const transcripts: Answer[][] = []
+        const transcripts: CallResult[][] = []
         for (const door of doors) {
-          const transcript: Answer[] = []
+          const transcript: CallResult[] = []
           await example(await setStage(platform, door, transcript))
           transcripts.push(transcript.map(plain()))
         }
@@ -50,8 +52,8 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
   })
 }
 
-async function setStage(platform: Platform, door: Door, transcript: Answer[]): Promise<Stage> {
-  const owner = await platform.found('acme')
+async function setStage(platform: Platform, door: Door, transcript: CallResult[]): Promise<Stage> {
+  const owner = await platform.addOrganization('acme')
   const call = async (method: DescMethod, request: JsonObject, token = owner.token) => {
     const answer = await door.call(method, request, token)
     transcript.push(answer)
@@ -100,7 +102,7 @@ function counting(): (size: number) => Buffer {
 }
 
 /** Leaves out what differs from run to run: uids and names of advisories become numbers in order of appearance, times and tokens words. */
-function plain(): (answer: Answer) => Answer {
+function plain(): (answer: CallResult) => CallResult {
   const segments = new Map<string, string>()
   const number = (hex: string) => {
     if (!segments.has(hex)) segments.set(hex, `#${segments.size + 1}`)
@@ -114,6 +116,6 @@ function plain(): (answer: Answer) => Answer {
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
       .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, number)
       .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
-    return JSON.parse(text) as Answer
+    return JSON.parse(text) as CallResult
   }
 }

@@ -8,7 +8,8 @@ import { PingService } from '@stemma/api/gen/platform/ping/ping_pb.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createGroup, listGroups, deleteGroup } = GroupsService.method
 
@@ -64,7 +65,7 @@ onEachStore('calls under other names', (engine) => {
   })
 
   test('take the page tokens of each other', async () => {
-    const { token, organization } = await platform.found('paged')
+    const { token, organization } = await platform.addOrganization('paged')
     const [first] = Object.values(doors) as [Door]
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
       await first.call(createGroup, { parent: organization, group: { name } }, token)

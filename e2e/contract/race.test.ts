@@ -10,10 +10,11 @@ import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { loadMigrations } from '../../server/store/migrate.ts'
 import { sql } from '../../server/store/sql.ts'
-import type { Answer, Door } from '../../server/testing/doors.ts'
+import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform, temporaryStore } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 
 const { getGroup, createGroup, updateGroup, deleteGroup } = GroupsService.method
 const ok = 0
@@ -31,7 +32,7 @@ onEachStore('races', (engine) => {
   })
   after(() => platform.stop())
 
-  const codeOf = ({ error }: Answer) => error?.code ?? ok
+  const codeOf = ({ error }: CallResult) => error?.code ?? ok
   const make = (parent: string, name: string, token = platform.owner.token) =>
     door.call(createGroup, { parent, group: { name } }, token)
   const remove = (uid: string) => door.call(deleteGroup, { uid }, platform.owner.token)

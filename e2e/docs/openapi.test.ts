@@ -217,7 +217,7 @@ describe('a server', () => {
     const { createGroup, deleteGroup, getGroup, updateGroup } = GroupsService.method
     const { createRepo } = ReposService.method
     const { organization: parent, token } = platform.owner
-    const stranger = await platform.found('elsewhere')
+    const stranger = await platform.addOrganization('elsewhere')
     const full = await makeGroup()
     await make(createRepo, { parent: full, repo: { name: 'static' } })
     const unknown = `${parent}/${'0'.repeat(16)}`

@@ -15,8 +15,8 @@ import {
   uint8Array,
 } from 'fast-check'
 import { Code } from '../../server/aip/code.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
-import type { RawAnswer } from '../../server/testing/raw-http.ts'
+import type { RawResponse } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Siege } from './hostile.ts'
 import { assertRefused, assertRestRefused, layBesieged, restRefusal } from './hostile.ts'
 
@@ -35,7 +35,7 @@ const words = (...some: string[]) =>
     },
   ).map((parts) => Buffer.concat(parts))
 
-function assertCalm(answer: RawAnswer): void {
+function assertCalm(answer: RawResponse): void {
   if (answer.status < 400) assert.ok(answer.body === '' || JSON.parse(answer.body))
   else assertRestRefused(answer, restRefusal(answer).code, { http: answer.status })
   assert.ok(answer.status < 500, `${answer.status} ${answer.body}`)

@@ -11,7 +11,7 @@ import {
   UpdateGroupRequestSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../server/aip/code.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Siege } from './hostile.ts'
 import { assertRefused, layBesieged } from './hostile.ts'
 

@@ -12,10 +12,11 @@ import { Code, codeName, codePrefix, httpStatus } from '../../server/aip/code.ts
 import { loadMigrations } from '../../server/store/migrate.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import { restDoor } from '../../server/testing/doors.ts'
-import type { Engine, Platform } from '../../server/testing/platform.ts'
+import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
-import type { RawAnswer } from '../../server/testing/raw-http.ts'
+import type { RawResponse } from '../../server/testing/raw-http.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
+import type { Engine } from '../../server/testing/stores.ts'
 
 export type RestRequest = {
   verb?: string
@@ -37,7 +38,7 @@ export type Siege = {
   platform: Platform
   /** A group below the organization. */
   group: string
-  rest(request: RestRequest): Promise<RawAnswer>
+  rest(request: RestRequest): Promise<RawResponse>
   /** The refusal, or undefined for a success. */
   grpc(method: string, message: Uint8Array, headers?: Record<string, string>): Promise<Refusal | undefined>
   /** Fails if anything was written since the start. */
@@ -86,7 +87,7 @@ export async function layBesieged(engine: Engine): Promise<Siege> {
   }
 }
 
-async function sendRest({ app, owner }: Platform, request: RestRequest): Promise<RawAnswer> {
+async function sendRest({ app, owner }: Platform, request: RestRequest): Promise<RawResponse> {
   const { verb = 'GET', target, body = '', headers = {} } = request
   const lines = Object.entries({
     host: 'stemma.test',
@@ -99,7 +100,7 @@ async function sendRest({ app, owner }: Platform, request: RestRequest): Promise
     client.send(Buffer.concat([Buffer.from(`${verb} `), Buffer.from(target), Buffer.from(' HTTP/1.1\r\n')]))
     client.send(Buffer.from(`${lines.join('')}\r\n`, 'latin1'))
     client.send(body)
-    return await client.answer(verb === 'HEAD')
+    return await client.response(verb === 'HEAD')
   } finally {
     client.close()
   }
@@ -134,7 +135,7 @@ function refusalOf(answer: Record<string, unknown>): Refusal | undefined {
 }
 
 /** Reads a REST answer as the error that it must be. */
-export function restRefusal({ status, headers, body }: RawAnswer): Refusal {
+export function restRefusal({ status, headers, body }: RawResponse): Refusal {
   assert.ok(status >= 400, `${status} is no error: ${body}`)
   assert.equal(headers.get('content-type'), 'application/json')
   const error = JSON.parse(body) as { code: Code; message: string; details: JsonObject[] }
@@ -166,7 +167,7 @@ export function assertRefused(refusal: Refusal | undefined, code: Code, field?: 
 
 /** `http` where it differs from the code's own status. */
 export function assertRestRefused(
-  answer: RawAnswer,
+  answer: RawResponse,
   code: Code,
   { field, http = httpStatus(code) }: { field?: string; http?: number } = {},
 ): void {

@@ -17,7 +17,8 @@ import { checkTally } from '../../server/store/check.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const { createIdentity, updateIdentity, deleteIdentity, getIdentity } = IdentitiesService.method
@@ -46,7 +47,7 @@ examples('attacks on IAM', {
       identity: { name: 'robot', claimMatch },
     })
     // A guest who may see it binds it in an organization of their own, and is shown the door.
-    const rival = await platform.found('rival')
+    const rival = await platform.addOrganization('rival')
     await platform.bind(rival.identity, 'viewer', owner.organization)
     const roleBinding = { identityUid: uid, roleUid: builtInRole('owner').uid }
     const elsewhere = await succeed(
@@ -54,7 +55,7 @@ examples('attacks on IAM', {
       { parent: rival.organization, roleBinding },
       rival.token,
     )
-    await platform.revokeIn(rival.identity, owner.organization)
+    await platform.unbind(rival.identity, owner.organization)
     const change = { identity: { uid, claimMatch: { subject: 'rotated' } } }
     assert.equal(((await succeed(updateIdentity, change)).claimMatch as JsonObject).subject, 'rotated')
     assert.equal((await succeed(listRoleBindings, { identity: uid })).totalCount, '0')
@@ -70,9 +71,9 @@ examples('attacks on IAM', {
       identity: { name: 'robot', claimMatch },
     })
     await platform.bind(uid, 'owner', owner.organization)
-    const rival = await platform.found('rival')
+    const rival = await platform.addOrganization('rival')
     await platform.bind(uid, 'owner', rival.organization)
-    const updater = await platform.addRole(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+    const updater = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
     const change = { identity: { uid, claimMatch: { subject: 'mine' } } }
     const error = await fail(updateIdentity, change, updater.token)
     assert.equal(error.code, 7)
@@ -83,10 +84,10 @@ examples('attacks on IAM', {
     const { platform, owner, fail, succeed } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const uid = await make(stage, createIdentity, { parent: team, identity: { name: 'robot', claimMatch } })
-    const updater = await platform.addRole(team, ['CAP_IAM_IDENTITY_UPDATE'])
+    const updater = await platform.addIdentityWith(team, ['CAP_IAM_IDENTITY_UPDATE'])
     const change = { identity: { uid, claimMatch: { subject: 'mine' } } }
     await succeed(updateIdentity, change, updater.token)
-    const rival = await platform.found('rival')
+    const rival = await platform.addOrganization('rival')
     await platform.bind(uid, 'owner', rival.organization)
     const back = { identity: { uid, claimMatch: { subject: 'back' } } }
     const error = await fail(updateIdentity, back, updater.token)
@@ -188,7 +189,10 @@ onEachStore('races in IAM', (engine) => {
   testWriters('whoever loses a capability while they use it has used it before', async () => {
     const [rest] = doors as [Door]
     const { organization, token } = platform.owner
-    const maker = await platform.addRole(organization, ['CAP_IAM_ROLES_CREATE', 'CAP_IAM_GROUPS_LIST'])
+    const maker = await platform.addIdentityWith(organization, [
+      'CAP_IAM_ROLES_CREATE',
+      'CAP_IAM_GROUPS_LIST',
+    ])
     const lock = new pg.Client({ connectionString: platform.config.databaseUrl })
     await lock.connect()
     try {

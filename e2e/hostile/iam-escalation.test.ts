@@ -31,7 +31,8 @@ import type { Work } from '../../server/store/work.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
 import {
   anyBinding,

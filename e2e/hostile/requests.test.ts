@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { DescField } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../server/aip/code.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { RestCase, RestRequest, Siege } from './hostile.ts'
 import { assertAllRefused as assertRefused, layBesieged } from './hostile.ts'
 

@@ -16,7 +16,8 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createIdentityProvider, updateIdentityProvider, getIdentityProvider, listIdentityProviders } =
   IdentityProvidersService.method

@@ -10,8 +10,9 @@ import { peopleOf } from '@stemma/server/authentication.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
-import type { Person, Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import type { TestIdentity } from '@stemma/server/testing/identities.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { clientId, clientSecret } from '../sign-in/organization-provider.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
@@ -26,8 +27,8 @@ onEachStore('an attacker at sign-in', (engine) => {
   let party: oidc.Configuration
   let honest: SilentProvider
   let evil: SilentProvider
-  let victims: Person
-  let attackers: Person
+  let victims: TestIdentity
+  let attackers: TestIdentity
   let honestUid: string
   let evilUid: string
   before(async () => {
@@ -35,8 +36,8 @@ onEachStore('an attacker at sign-in', (engine) => {
     party = await relyingParty(platform.url)
     honest = await startSilentProvider('victim')
     evil = await startSilentProvider('whoever')
-    victims = await platform.found('acme.example')
-    attackers = await platform.found('evil')
+    victims = await platform.addOrganization('acme.example')
+    attackers = await platform.addOrganization('evil')
     await verifyOrganization(platform.store, victims.organization, { isVerified: true, now: Date.now() })
     honestUid = await addProvider(victims, honest.issuer)
     evilUid = await addProvider(attackers, evil.issuer)
@@ -58,7 +59,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     return text === '' ? {} : JSON.parse(text)
   }
 
-  async function addProvider({ organization, token }: Person, issuer: string): Promise<string> {
+  async function addProvider({ organization, token }: TestIdentity, issuer: string): Promise<string> {
     const provider = await call('POST', `/iam/v2beta1/identityProviders/${organization}`, token, {
       name: 'sso',
       defaultRole: builtInRole('viewer').uid,
@@ -201,7 +202,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     }
     const { access_token: token } = await pass(honestUid)
     assert.equal((await rolesOf(uid)).length, 1)
-    await platform.revoke(uid)
+    await platform.unbind(uid)
     await call('DELETE', `/auth/v1/delete/${uid}`, token)
     await pass(honestUid)
     assert.deepEqual(await rolesOf(uid), [])

@@ -7,7 +7,7 @@ import type { JWTPayload } from 'jose'
 import { SignJWT } from 'jose'
 import { Code } from '../../server/aip/code.ts'
 import { sql } from '../../server/store/sql.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Siege } from './hostile.ts'
 import { assertRefused, assertRestRefused, layBesieged } from './hostile.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Code } from '../../server/aip/code.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { RestCase, RestRequest, Siege } from './hostile.ts'
 import { assertAllRefused as assertRefused, layBesieged } from './hostile.ts'
 

@@ -18,7 +18,8 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import type { Door } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
 
 export const callers = [
   'no token',
@@ -33,7 +34,13 @@ export const callers = [
 export type CallerName = (typeof callers)[number]
 
 /** A group for the calls to be about, made anew for each of them. */
-export type Scene = { platform: Platform; door: Door; owner: Person; organization: string; here: string }
+export type Scene = {
+  platform: Platform
+  door: Door
+  owner: TestIdentity
+  organization: string
+  here: string
+}
 
 type Codes = readonly [number, number, number, number, number, number, number]
 

@@ -5,8 +5,10 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Person, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { callers, matrix } from './access-matrix.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
@@ -17,11 +19,11 @@ const countIn = ({ totalCount, items, documents }: JsonObject) =>
 
 onEachStore('access', (engine) => {
   let platform: Platform
-  let other: Person
+  let other: TestIdentity
   let doors: Door[] = []
   before(async () => {
     platform = await startPlatform(engine)
-    other = await platform.found('other')
+    other = await platform.addOrganization('other')
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
   })
   after(async () => {
@@ -96,7 +98,7 @@ onEachStore('access', (engine) => {
     const here = await makeGroup()
     const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
     for (const door of doors) assert.ok((await door.call(getGroup, { uid: here }, viewer.token)).body)
-    await platform.revoke(viewer.identity)
+    await platform.unbind(viewer.identity)
     for (const door of doors) {
       assert.equal((await door.call(getGroup, { uid: here }, viewer.token)).error?.code, 7)
       assert.equal((await door.call(listGroups, {}, viewer.token)).body?.totalCount, '0')
@@ -106,7 +108,7 @@ onEachStore('access', (engine) => {
   test('a token does not outlive its identity', async () => {
     const gone = await platform.addIdentity(platform.owner.organization, 'viewer')
     for (const door of doors) assert.ok((await door.call(listGroups, {}, gone.token)).body)
-    await platform.revoke(gone.identity, true)
+    await platform.deleteIdentity(gone.identity)
     for (const door of doors) assert.equal((await door.call(listGroups, {}, gone.token)).error?.code, 16)
   })
 

@@ -88,7 +88,7 @@ examples('access to organizations', {
     await succeed(requestGroupAccess, { groupUid: owner.organization }, member.token)
     const listed = await succeed(listGroupAccessRequests, {})
     const [{ uid } = { uid: '' }] = listed.groupAccessRequests as { uid: string }[]
-    const doorkeeper = await platform.addRole(owner.organization, [
+    const doorkeeper = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_GROUP_INVITES_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])

@@ -103,7 +103,7 @@ examples('group invites', {
   },
 
   async 'nobody invites to more than they hold'({ succeed, fail, platform, owner }) {
-    const host = await platform.addRole(owner.organization, [
+    const host = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_GROUP_INVITES_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])

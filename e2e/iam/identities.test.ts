@@ -212,7 +212,7 @@ examples('identities', {
     const strong = (await create(stage, { claimMatch })).uid as string
     const roleBinding = { identityUid: strong, roleUid: builtInRole('owner').uid }
     await stage.succeed(createRoleBinding, { parent: owner.organization, roleBinding })
-    const updater = await platform.addRole(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+    const updater = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
     const takeOver = { identity: { uid: strong, claimMatch: { subject: 'mine' } } }
     const error = await stage.fail(updateIdentity, takeOver, updater.token)
     assert.equal(error.code, 7)

@@ -101,7 +101,7 @@ examples('identity providers', {
 
   async 'the default role gives no more than its giver holds'({ succeed, fail, platform, owner, ...stage }) {
     const all = { succeed, fail, platform, owner, ...stage }
-    const admin = await platform.addRole(owner.organization, [
+    const admin = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
       'CAP_IAM_IDENTITY_PROVIDERS_UPDATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
@@ -119,7 +119,7 @@ examples('identity providers', {
 
   async 'both capabilities are needed'({ fail, platform, owner, ...stage }) {
     const all = { fail, platform, owner, ...stage }
-    const half = await platform.addRole(owner.organization, ['CAP_IAM_IDENTITY_PROVIDERS_CREATE'])
+    const half = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_PROVIDERS_CREATE'])
     const error = await fail(
       createIdentityProvider,
       requestOf(all, { oidc, defaultRole: half.role }),

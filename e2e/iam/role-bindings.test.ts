@@ -130,7 +130,7 @@ examples('role bindings', {
     const user = await platform.addIdentity('')
     const bind = (identityUid: string) => ({ parent, roleBinding: { identityUid, roleUid: viewer.uid } })
     await succeed(createRoleBinding, bind(user.identity))
-    const stranger = await platform.found('stranger')
+    const stranger = await platform.addOrganization('stranger')
     const unseen = await fail(createRoleBinding, bind(stranger.identity))
     const missing = await fail(createRoleBinding, bind(`${stranger.organization}/${'0'.repeat(16)}`))
     assert.deepEqual(unseen, missing)
@@ -149,7 +149,7 @@ examples('role bindings', {
 
   async 'nobody gives what they do not hold'({ succeed, fail, platform, owner, ...stage }) {
     const parent = owner.organization
-    const binder = await platform.addRole(parent, [
+    const binder = await platform.addIdentityWith(parent, [
       'CAP_IAM_ROLE_BINDINGS_CREATE',
       'CAP_IAM_ROLE_BINDINGS_UPDATE',
     ])
@@ -212,7 +212,7 @@ examples('role bindings', {
   }) {
     const uid = `${owner.organization}/${'0'.repeat(16)}`
     assert.deepEqual(await succeed(deleteRoleBinding, { uid }), {})
-    const stranger = await platform.found('stranger')
+    const stranger = await platform.addOrganization('stranger')
     assert.equal((await fail(deleteRoleBinding, { uid }, stranger.token)).code, 7)
   },
 

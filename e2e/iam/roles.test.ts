@@ -73,7 +73,7 @@ examples('roles', {
 
   async 'nobody makes a role wider than what they hold there'({ succeed, fail, platform, owner }) {
     const parent = owner.organization
-    const maker = await platform.addRole(parent, [
+    const maker = await platform.addIdentityWith(parent, [
       'CAP_IAM_ROLES_CREATE',
       'CAP_IAM_ROLES_UPDATE',
       'CAP_IAM_GROUPS_LIST',
@@ -96,7 +96,7 @@ examples('roles', {
   },
 
   async 'a change of a role is felt by the next call'({ succeed, fail, platform, owner }) {
-    const { token, role } = await platform.addRole(owner.organization, ['CAP_IAM_ROLES_LIST'])
+    const { token, role } = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_LIST'])
     const request = { parent: owner.organization, role: { name: 'x', capabilities: ['CAP_IAM_ROLES_LIST'] } }
     assert.equal((await fail(createRole, request, token)).code, 7)
     const wider = ['CAP_IAM_ROLES_LIST', 'CAP_IAM_ROLES_CREATE']

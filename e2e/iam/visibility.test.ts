@@ -18,10 +18,11 @@ import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2be
 import { describeMethod } from '@stemma/api/method.ts'
 import fc from 'fast-check'
 import { nameOf } from '../../server/policy/capabilities.ts'
-import type { Answer, Door } from '../../server/testing/doors.ts'
+import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
 import { anyPlan, buildWorld, clear, groupOf, isWithin, naming, nth, oneIn, pick, plant } from './world.ts'
 
@@ -194,7 +195,7 @@ function filterOf(drawn: DrawnFilter, targets: string[]): Filter {
   )
 }
 
-const codeOf = ({ error }: Answer) => error?.code ?? ok
+const codeOf = ({ error }: CallResult) => error?.code ?? ok
 
 onEachStore('what callers see of a random tree', (engine) => {
   let platform: Platform

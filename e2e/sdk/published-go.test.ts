@@ -7,7 +7,7 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'

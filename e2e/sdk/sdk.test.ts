@@ -13,7 +13,7 @@ import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/
 import { openRefreshTokens } from '../../server/auth/refresh.ts'
 import { importFrom } from '../../server/commands/import.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'

@@ -14,8 +14,10 @@ import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
 import type { Portion } from '../../server/store/snapshot.ts'
-import type { Engine, Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform, temporaryStore } from '../../server/testing/platform.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Engine } from '../../server/testing/stores.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 import { remove, runStemmad, temporaryFolder } from './stemmad.ts'
 
 onEachStore('a backup', (engine) => {

@@ -16,7 +16,7 @@ import { raw, sql } from '../../server/store/sql.ts'
 import { all } from '../../server/store/work.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { restDoor } from '../../server/testing/doors.ts'
-import { onEachStore, temporaryStore } from '../../server/testing/platform.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 
 const { createGroup, updateGroup, deleteGroup } = GroupsService.method
 const rounds = 5

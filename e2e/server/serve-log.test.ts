@@ -15,8 +15,8 @@ import type { Store } from '../../server/store/db.ts'
 import { sql } from '../../server/store/sql.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import { onEachStore, temporaryStore } from '../../server/testing/platform.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
 
@@ -140,7 +140,7 @@ onEachStore('logs', (engine) => {
       ).arrayBuffer()
       const broken = await rawClient(app.port)
       broken.send(`GET / HTTP/1.1\r\nAuthorization: ${authorization}\r\n\x01\r\n\r\n`)
-      await broken.answer()
+      await broken.response()
       broken.close()
     }
     for (const door of doors) {

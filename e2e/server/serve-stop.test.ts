@@ -66,7 +66,7 @@ describe('a server that is told to stop', timeout, () => {
         for (let isOpen = true; isOpen; ) {
           const name = newName()
           client.send(createRequest(name))
-          const answer = await client.answer()
+          const answer = await client.response()
           assert.equal(answer.status, 200)
           acknowledged.push(name)
           isOpen = answer.headers.get('connection') !== 'close'
@@ -84,7 +84,7 @@ describe('a server that is told to stop', timeout, () => {
         try {
           const client = await rawClient(server.port)
           client.send(createRequest(name, name))
-          const { status } = await client.answer()
+          const { status } = await client.response()
           client.close()
           answered.add(name)
           if (status === 200) acknowledged.push(name)
@@ -112,7 +112,7 @@ describe('a server that is told to stop', timeout, () => {
 
     // The port is closed; what was begun before is still heard out.
     late.send(lateRequest.slice(-5))
-    const answer = await late.answer()
+    const answer = await late.response()
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('connection'), 'close')
     lateCall.finish(owner.organization.uid, 'late-grpc')

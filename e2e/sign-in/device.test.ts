@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
 import * as oidc from 'openid-client'
 import { addAccount, password, relyingParty, signIn, startSignIn } from './sign-in.ts'

@@ -12,7 +12,8 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { keysPath, startIssuer } from './foreign-issuer.ts'
 
@@ -282,7 +283,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal(decodeJwt(assumed.body?.token as string).sub, anyUser)
     assert.ok(Number(await list(assumed.body?.token as string)) > 0)
     assert.equal((await door.call(exchange, { identity: anyUser }, platform.owner.token)).error?.code, 7)
-    await platform.revoke(user.identity, true)
+    await platform.deleteIdentity(user.identity)
     assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
   })
 

@@ -7,7 +7,7 @@ import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import type { Configuration } from 'openid-client'
 import * as oidc from 'openid-client'
@@ -39,7 +39,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     platform = await startSignIn(engine)
     party = await relyingParty(platform.url)
     acme = await startProvider(`${platform.url}/oauth/callback`, people)
-    const made = await platform.found('acme.example')
+    const made = await platform.addOrganization('acme.example')
     ;({ organization, token: owner } = made)
     await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
     provider = await addProvider({})
@@ -104,7 +104,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   test('does not give back a role that was taken', async () => {
     const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
-    await platform.revoke(subject)
+    await platform.unbind(subject)
     assert.equal(await subjectOf(await pass('ada-at-acme', { idp_id: provider })), subject)
     assert.deepEqual(await rolesOf(subject), [])
   })
@@ -133,7 +133,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       assert.equal(identity.email, verified)
       assert.equal(identity.emailUnverified, people[login].email)
     }
-    const other = await platform.found('other.example')
+    const other = await platform.addOrganization('other.example')
     await verifyOrganization(platform.store, other.organization, { isVerified: true, now: Date.now() })
     const uid = await addProvider({}, other.organization, other.token)
     const cyd = await identityOf(await subjectOf(await pass('cyd-at-acme', { idp_id: uid })))

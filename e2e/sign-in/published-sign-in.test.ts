@@ -9,7 +9,7 @@ import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
@@ -169,7 +169,7 @@ onEachStore('sign-in of published clients', (engine) => {
   describe('by the provider of an organization', () => {
     let provider: string
     before(async () => {
-      const { organization, token } = await platform.found('acme.example')
+      const { organization, token } = await platform.addOrganization('acme.example')
       const made = await fetch(`${platform.url}/iam/v2beta1/identityProviders/${organization}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -11,8 +11,10 @@ import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Door } from '@stemma/server/testing/doors.ts'
 import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
-import type { Person, Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore, startPlatform } from '@stemma/server/testing/platform.ts'
+import type { TestIdentity } from '@stemma/server/testing/identities.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { discoveryPath, startIssuer } from './foreign-issuer.ts'
 
@@ -24,12 +26,12 @@ onEachStore('registration', (engine) => {
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: Door[]
-  let acme: Person
+  let acme: TestIdentity
   before(async () => {
     issuer = await startIssuer()
     platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
-    acme = await platform.found('acme.example')
+    acme = await platform.addOrganization('acme.example')
     await verifyOrganization(platform.store, acme.organization, { isVerified: true, now: Date.now() })
     await asOwner(createIdentityProvider, {
       identityProvider: {

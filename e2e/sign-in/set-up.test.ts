@@ -8,8 +8,9 @@ import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
-import type { Engine, Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore, temporaryStore } from '@stemma/server/testing/platform.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import type { Engine } from '@stemma/server/testing/stores.ts'
+import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
 import { remove, runStemmad, temporaryFolder } from '../server/stemmad.ts'
 import {
@@ -274,7 +275,7 @@ onEachStore('local accounts', (engine) => {
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)
       assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
-      await platform.revoke(identity)
+      await platform.unbind(identity)
       const page = await visitor.open(
         (await begin(party, { invite: await invite({ email: 'kay@example.com' }) })).url,
       )

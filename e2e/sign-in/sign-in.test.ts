@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from './sign-in.ts'
@@ -151,7 +151,7 @@ onEachStore('sign-in with a password', (engine) => {
     test('goes with the person', async () => {
       const gone = await addAccount(platform, 'gone@example.com')
       const { tokens } = await signIn(platform, 'gone@example.com')
-      await platform.revoke(gone, true)
+      await platform.deleteIdentity(gone)
       await refused(tokens.refresh_token ?? '')
     })
   })

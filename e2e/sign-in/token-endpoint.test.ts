@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { onEachStore } from '@stemma/server/testing/platform.ts'
 import { rawClient } from '@stemma/server/testing/raw-http.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
 import * as oidc from 'openid-client'
 import type { ForeignIssuer } from './foreign-issuer.ts'
@@ -123,7 +123,7 @@ onEachStore('the token endpoint', (engine) => {
       const said = type && `content-type: ${type}\r\n`
       for (const path of ['/oauth/token', '/oauth/token/revocation', '/oauth/device/auth']) {
         client.send(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${said}\r\n`)
-        const { status } = await client.answer()
+        const { status } = await client.response()
         assert.ok(status >= 400 && status < 500, `${path} ${type} ${status}`)
       }
     }

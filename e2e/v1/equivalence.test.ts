@@ -15,10 +15,11 @@ import fc from 'fast-check'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import type { Answer, Door } from '../../server/testing/doors.ts'
+import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { onEachStore, startPlatform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
 import { nth, pick } from '../iam/world.ts'
 
@@ -110,13 +111,13 @@ onEachStore('v1 and v2', (engine) => {
   })
 
   async function newTwin(): Promise<Twin> {
-    const { organization, token } = await platform.found('twin')
+    const { organization, token } = await platform.addOrganization('twin')
     return { organization, token, made: { group: [], role: [], identity: [], binding: [] } }
   }
 
   async function take(twin: Twin, step: Step, isOld: boolean): Promise<number> {
     const { method, request } = requestOf(twin, step, isOld)
-    const { body, error }: Answer = await (doors[step.door] as Door).call(method, request, twin.token)
+    const { body, error }: CallResult = await (doors[step.door] as Door).call(method, request, twin.token)
     if (body && step.verb === 'create') twin.made[step.kind].push((body.uid ?? body.id) as string)
     assert.notEqual(error?.code, internal)
     return error?.code ?? 0

@@ -102,7 +102,7 @@ examples('identities of v1', {
     assert.equal((await fail(v1.lookup, { ...token, subject: 'robo' })).code, 5)
     assert.equal((await fail(v1.lookup, { ...token, issuer: `${token.issuer}/` })).code, 5)
     assert.deepEqual(violations(await fail(v1.lookup, { issuer: token.issuer })), ['subject'])
-    const stranger = await platform.found('other')
+    const stranger = await platform.addOrganization('other')
     const hidden = await fail(v1.lookup, token, stranger.token)
     const missing = await fail(v1.lookup, { ...token, subject: 'nobody' }, stranger.token)
     assert.deepEqual(hidden, missing)

@@ -78,7 +78,7 @@ examples('identity providers of v1', {
 
   async 'nobody gives by a provider what they do not hold'({ fail, platform, owner }) {
     const capabilities = ['CAP_IAM_IDENTITY_PROVIDERS_CREATE', 'CAP_IAM_ROLE_BINDINGS_CREATE'] as const
-    const maker = await platform.addRole(owner.organization, [...capabilities])
+    const maker = await platform.addIdentityWith(owner.organization, [...capabilities])
     const request = { parentId: owner.organization, identityProvider: withSecret }
     assert.equal((await fail(v1.create, request, maker.token)).code, 7)
   },

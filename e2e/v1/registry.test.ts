@@ -100,9 +100,9 @@ examples('repos of v1', {
     const { owner, platform, fail, succeed } = stage
     const made = await makeRepo(stage)
     const request = { parentId: owner.organization, repo: { name: 'nginx', description: 'mine' } }
-    const creator = await platform.addRole(owner.organization, ['CAP_REPO_CREATE'])
+    const creator = await platform.addIdentityWith(owner.organization, ['CAP_REPO_CREATE'])
     assert.equal((await fail(v1.createRepo, request, creator.token)).code, 6)
-    const seeing = await platform.addRole(owner.organization, ['CAP_REPO_CREATE', 'CAP_REPO_LIST'])
+    const seeing = await platform.addIdentityWith(owner.organization, ['CAP_REPO_CREATE', 'CAP_REPO_LIST'])
     assert.equal((await fail(v1.createRepo, request, seeing.token)).code, 7)
     assert.deepEqual(await succeed(v1.listRepos, { name: 'nginx' }), { items: [made] })
   },
@@ -174,7 +174,7 @@ examples('tags of v1', {
     const { id } = await succeed(v1.createTag, { repoId, tag })
     const again = await succeed(v1.createTag, request)
     assert.deepEqual([again.id, again.digest, again.bundles], [id, digest('a'), ['base']])
-    const creator = await platform.addRole(owner.organization, ['CAP_TAG_CREATE', 'CAP_TAG_LIST'])
+    const creator = await platform.addIdentityWith(owner.organization, ['CAP_TAG_CREATE', 'CAP_TAG_LIST'])
     assert.equal((await fail(v1.createTag, request, creator.token)).code, 7)
     const stranger = await platform.addIdentity('')
     assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)

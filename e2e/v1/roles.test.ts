@@ -50,7 +50,7 @@ examples('roles of v1', {
   },
 
   async 'nobody makes a role of what they do not hold'({ fail, platform, owner }) {
-    const maker = await platform.addRole(owner.organization, ['CAP_IAM_ROLES_CREATE'])
+    const maker = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_CREATE'])
     assert.equal((await fail(v1.create, { parentId: owner.organization, role }, maker.token)).code, 7)
   },
 

@@ -8,7 +8,7 @@ import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import fc from 'fast-check'
-import { declare } from '../testing/hand-made.ts'
+import { declareMessages } from '../testing/declared-messages.ts'
 import { StatusError } from './errors.ts'
 import { applyMask, parseMask, populatedPaths } from './field-mask.ts'
 
@@ -188,7 +188,7 @@ describe('an update without a mask', () => {
   })
 })
 
-const provider = declare({
+const provider = declareMessages({
   Provider: {
     name: 'string',
     region: { type: 'string', behaviour: FieldBehavior.IMMUTABLE },

@@ -12,8 +12,8 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import fc from 'fast-check'
 import { anyUid } from '../testing/arbitraries.ts'
-import type { FieldSpec } from '../testing/hand-made.ts'
-import { declare } from '../testing/hand-made.ts'
+import type { FieldSpec } from '../testing/declared-messages.ts'
+import { declareMessages } from '../testing/declared-messages.ts'
 import { violationsOf } from './validate.ts'
 
 const groupFaults = (init: MessageInitShape<typeof GroupSchema>) =>
@@ -182,7 +182,7 @@ describe('a check of a request', () => {
 
 /** The faults of a message with one field. */
 function faultsOf(field: FieldSpec, value: unknown): { field: string; description: string }[] {
-  const desc = declare({
+  const desc = declareMessages({
     M: { field, other: 'string' },
     Inner: { name: { type: 'string', rules: { pattern: 'a+' } } },
   })('M')

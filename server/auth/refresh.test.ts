@@ -6,7 +6,8 @@ import { sql } from '../store/sql.ts'
 import type { Door } from '../testing/doors.ts'
 import { grpcDoor, restDoor } from '../testing/doors.ts'
 import type { Platform } from '../testing/platform.ts'
-import { onEachStore, startPlatform } from '../testing/platform.ts'
+import { startPlatform } from '../testing/platform.ts'
+import { onEachStore } from '../testing/stores.ts'
 import type { RefreshTokens } from './refresh.ts'
 import { openRefreshTokens } from './refresh.ts'
 
@@ -141,7 +142,7 @@ onEachStore('refresh tokens', (engine) => {
     )
     assert.equal(rows.length, 1)
     assert.ok(!JSON.stringify(rows).includes(secret))
-    await platform.revoke(user.identity, true)
+    await platform.deleteIdentity(user.identity)
     assert.equal((await use(doors[0] as Door, token)).code, 16)
   })
 

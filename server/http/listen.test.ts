@@ -4,7 +4,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
 import { malformed } from '../aip/errors.ts'
-import type { RawAnswer, RawClient } from '../testing/raw-http.ts'
+import type { RawClient, RawResponse } from '../testing/raw-http.ts'
 import { rawClient } from '../testing/raw-http.ts'
 import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
 import { errorDomain, openTestDoor } from '../testing/test-door.ts'
@@ -51,7 +51,7 @@ async function dribble({ socket }: RawClient, bytes: string): Promise<void> {
   }
 }
 
-function assertError(answer: RawAnswer, status: number, code: number): void {
+function assertError(answer: RawResponse, status: number, code: number): void {
   assert.equal(answer.status, status, answer.body)
   assert.match(answer.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,128}$/)
   assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -74,7 +74,7 @@ for (const isTls of [false, true]) {
     test('a request that comes byte by byte is answered', async () => {
       const client = await connect(await openDoor({ isTls }), isTls)
       await dribble(client, get(`${groups}/${uid}`))
-      assert.equal((await client.answer()).status, 200)
+      assert.equal((await client.response()).status, 200)
     })
 
     test('a client that says nothing is cut off', async () => {
@@ -104,7 +104,7 @@ for (const isTls of [false, true]) {
       const client = await connect(await openDoor({ isTls, limits }), isTls)
       // The parser waits for more of what it takes for HTTP/2.
       client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
-      assertError(await client.answer(), 408, 4)
+      assertError(await client.response(), 408, 4)
     })
   })
 
@@ -114,21 +114,21 @@ for (const isTls of [false, true]) {
     test('headers that take too long are answered with 408 and the end', async () => {
       const client = await connect(await openDoor({ isTls, limits }), isTls)
       client.send('GET /iam/v2beta1/groups HTTP/1.1\r\nHost: a\r\nX-Slow: ')
-      assertError(await client.answer(), 408, 4)
+      assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
     test('a body that takes too long is answered with 408 and the end', async () => {
       const client = await connect(await openDoor({ isTls, limits }), isTls)
       client.send(post(groups, '{"name":"a"}').slice(0, -5))
-      assertError(await client.answer(), 408, 4)
+      assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
     test('an idle connection is ended', async () => {
       const client = await connect(await openDoor({ isTls, limits: { keepAlive: 50 } }), isTls)
       client.send(get('/healthz'))
-      assert.equal((await client.answer()).status, 200)
+      assert.equal((await client.response()).status, 200)
       assert.equal((await client.rest()).length, 0)
     })
   })
@@ -139,7 +139,7 @@ test('a client that ends its side after the request still gets the answer', asyn
   const client = await connect(await openDoor({ act: () => held.promise }))
   client.socket.end(get(`${groups}/${uid}`))
   setTimeout(held.resolve, 50)
-  assert.equal((await client.answer()).status, 200)
+  assert.equal((await client.response()).status, 200)
   assert.equal((await client.rest()).length, 0)
 })
 
@@ -155,7 +155,7 @@ test('HTTP/2 that comes byte by byte is answered with settings', async () => {
 test('HTTP/2 under TLS must be agreed on', async () => {
   const client = await connect(await openDoor({ isTls: true }), true)
   client.send(preface)
-  assertError(await client.answer(), 400, 3)
+  assertError(await client.response(), 400, 3)
 })
 
 test('a client that goes while it shakes hands leaves nothing behind', async () => {
@@ -191,7 +191,7 @@ test('what is no TLS at all ends that connection alone', async () => {
   await stranger.rest()
   const client = await connect(door, true)
   client.send(get('/healthz'))
-  assert.equal((await client.answer()).status, 200)
+  assert.equal((await client.response()).status, 200)
 })
 
 describe('limits', () => {
@@ -200,7 +200,7 @@ describe('limits', () => {
     client.send(`${get(groups).slice(0, -2)}X-Long: `)
     const part = 'a'.repeat(64 * 1024)
     for (let sent = 0; sent < 16; sent++) client.send(part)
-    assertError(await client.answer(), 431, 8)
+    assertError(await client.response(), 431, 8)
     assert.equal((await client.rest()).length, 0)
   })
 
@@ -208,7 +208,7 @@ describe('limits', () => {
     const client = await connect(await openDoor({ limits: { linger: 100 } }))
     const timer = setInterval(() => client.send('a'.repeat(64 * 1024)), 5)
     closers.push(() => clearInterval(timer))
-    assertError(await client.answer(), 400, 3)
+    assertError(await client.response(), 400, 3)
     await closed(client)
   })
 
@@ -216,14 +216,14 @@ describe('limits', () => {
     test(`a URL of ${size} bytes is too long`, async () => {
       const client = await connect(await openDoor())
       client.send(get(`/${'a'.repeat(size - 1)}`))
-      assertError(await client.answer(), 414, 8)
+      assertError(await client.response(), 414, 8)
     })
   }
 
   test('a URL of 8 KiB is not', async () => {
     const client = await connect(await openDoor())
     client.send(get(`${groups}?name=`.padEnd(8 * 1024, 'a')))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 
   for (const [how, headers] of Object.entries({
@@ -248,7 +248,7 @@ describe('limits', () => {
     const client = await connect(await openDoor())
     for (let times = 0; times < 2; times++) {
       client.send(`${get(groups, 'Transfer-Encoding: chunked')}0\r\n\r\n`)
-      const { status, headers } = await client.answer()
+      const { status, headers } = await client.response()
       assert.equal(status, 200)
       assert.notEqual(headers.get('connection'), 'close')
     }
@@ -266,7 +266,7 @@ describe('limits', () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     client.socket.resume()
-    assertError(await client.answer(), 413, 8)
+    assertError(await client.response(), 413, 8)
     assert.equal((await client.rest()).length, 0)
   })
 
@@ -274,14 +274,14 @@ describe('limits', () => {
     const client = await connect(await openDoor())
     for (const more of ['', 'Content-Type: application/json\r\n', '', 'Expect: 100-continue\r\n']) {
       client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\n${more}\r\n`)
-      assert.equal((await client.answer()).status, 200, more)
+      assert.equal((await client.response()).status, 200, more)
     }
   })
 
   test('a body of 1 MiB is fine', async () => {
     const client = await connect(await openDoor())
     client.send(post(groups, '{}'.padEnd(1024 * 1024)))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 
   test('a client that never stops sending a refused body is cut off', async () => {
@@ -290,7 +290,7 @@ describe('limits', () => {
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
     const timer = setInterval(() => client.send(chunk.repeat(5)), 5)
     closers.push(() => clearInterval(timer))
-    assertError(await client.answer(), 413, 8)
+    assertError(await client.response(), 413, 8)
     await closed(client)
   })
 
@@ -299,7 +299,7 @@ describe('limits', () => {
     client.send(
       `POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'a'.repeat(40_000)}`,
     )
-    assertError(await client.answer(), 413, 8)
+    assertError(await client.response(), 413, 8)
   })
 })
 
@@ -326,10 +326,10 @@ describe('a connection lives on', () => {
       door ??= await openTestDoor()
       const client = await connect(door)
       client.send(text)
-      const first = await client.answer(text.startsWith('HEAD'))
+      const first = await client.response(text.startsWith('HEAD'))
       assert.notEqual(first.headers.get('connection'), 'close')
       client.send(get(`${groups}/${uid}`))
-      assert.equal((await client.answer()).status, 200)
+      assert.equal((await client.response()).status, 200)
     })
   }
 
@@ -338,9 +338,9 @@ describe('a connection lives on', () => {
     const client = await connect(door)
     const [head = '', body = ''] = post('/nowhere', 'x'.repeat(1000)).split('\r\n\r\n')
     client.send(`${head}\r\n\r\n`)
-    assertError(await client.answer(), 404, 5)
+    assertError(await client.response(), 404, 5)
     client.send(body + get(`${groups}/${uid}`))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 })
 
@@ -351,24 +351,24 @@ describe('Expect: 100-continue', () => {
   test('invites a body that will be read', async () => {
     const client = await connect(await openDoor())
     client.send(head(2))
-    assert.equal((await client.answer()).status, 100)
+    assert.equal((await client.response()).status, 100)
     client.send('{}')
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
     client.send(get('/healthz'))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 
   test('does not invite one that is too large', async () => {
     const client = await connect(await openDoor())
     client.send(head(10_000_000))
-    assertError(await client.answer(), 413, 8)
+    assertError(await client.response(), 413, 8)
     assert.equal((await client.rest()).length, 0)
   })
 
   test('does not invite one that nobody would read', async () => {
     const client = await connect(await openDoor())
     client.send(head(10, '/nowhere'))
-    const answer = await client.answer()
+    const answer = await client.response()
     assertError(answer, 404, 5)
     assert.equal(answer.headers.get('connection'), 'close')
     assert.equal((await client.rest()).length, 0)
@@ -377,7 +377,7 @@ describe('Expect: 100-continue', () => {
   test('other expectations are passed over', async () => {
     const client = await connect(await openDoor())
     client.send(get(groups, 'Expect: the-unexpected'))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 })
 
@@ -388,7 +388,7 @@ describe('pipelined requests', () => {
     const client = await connect(door)
     client.send(get(`${groups}/${uid}`) + get(groups) + get('/healthz'))
     setTimeout(first.resolve, 50)
-    const answers = [await client.answer(), await client.answer(), await client.answer()]
+    const answers = [await client.response(), await client.response(), await client.response()]
     assert.deepEqual(
       answers.map(({ body }) => (body.startsWith('{') ? JSON.parse(body).name : body)),
       ['GetGroup', 'ListGroups', 'ok\n'],
@@ -402,8 +402,8 @@ describe('pipelined requests', () => {
     client.send(`${get(`${groups}/${uid}`)}\0\0 garbage\r\n\r\n`)
     client.send('more garbage')
     setTimeout(held.resolve, 50)
-    assert.equal((await client.answer()).status, 200)
-    assertError(await client.answer(), 400, 3)
+    assert.equal((await client.response()).status, 200)
+    assertError(await client.response(), 400, 3)
     assert.equal((await client.rest()).length, 0)
   })
 })
@@ -430,7 +430,7 @@ describe('unusual requests', () => {
     test(`${what} is answered with ${status}`, async () => {
       const client = await connect(await openDoor())
       client.send(Buffer.from(text, 'latin1'))
-      const answer = await client.answer()
+      const answer = await client.response()
       assert.equal(answer.status, status, answer.body)
       assert.ok(answer.headers.get('x-request-id'))
       if (status >= 400) assertError(answer, status, answer.json().code)
@@ -451,7 +451,7 @@ describe('every answer', () => {
       test(`carries the request's id and safe headers: ${what}${isTls ? ' under TLS' : ''}`, async () => {
         const client = await connect(await openDoor({ isTls }), isTls)
         client.send(text.replace('\r\n\r\n', '\r\nX-Request-Id: my-id.1\r\n\r\n'))
-        const { headers } = await client.answer()
+        const { headers } = await client.response()
         assert.equal(headers.get('x-request-id'), 'my-id.1')
         assert.equal(headers.get('x-content-type-options'), 'nosniff')
         assert.equal(headers.get('cache-control'), 'no-store')
@@ -467,7 +467,7 @@ describe('every answer', () => {
     const client = await connect(await openDoor())
     for (const sent of ['', 'a b', 'x'.repeat(129), '"', 'ä']) {
       client.send(get(groups, `X-Request-Id: ${sent}`))
-      const { headers } = await client.answer()
+      const { headers } = await client.response()
       assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
     }
   })
@@ -475,7 +475,7 @@ describe('every answer', () => {
   test('names what a path takes when the method is wrong', async () => {
     const client = await connect(await openDoor())
     client.send(get(`${groups}/${uid}`).replace('GET', 'PUT'))
-    const answer = await client.answer()
+    const answer = await client.response()
     assertError(answer, 405, 12)
     assert.deepEqual(answer.headers.get('allow')?.split(', ').sort(), [
       'DELETE',
@@ -486,31 +486,31 @@ describe('every answer', () => {
       'POST',
     ])
     client.send(get('/healthz').replace('GET', 'DELETE'))
-    assert.equal((await client.answer()).headers.get('allow'), 'GET, HEAD')
+    assert.equal((await client.response()).headers.get('allow'), 'GET, HEAD')
   })
 
   test('to HEAD has the headers of GET and no body', async () => {
     const client = await connect(await openDoor())
     client.send(get(groups))
-    const full = await client.answer()
+    const full = await client.response()
     client.send(get(groups).replace('GET', 'HEAD'))
-    const head = await client.answer(true)
+    const head = await client.response(true)
     assert.equal(head.status, 200)
     assert.equal(head.headers.get('content-length'), full.headers.get('content-length'))
     client.send(get('/healthz'))
-    assert.equal((await client.answer()).body, 'ok\n')
+    assert.equal((await client.response()).body, 'ok\n')
   })
 
   test('tells a web page that may call so, and no other', async () => {
     const client = await connect(await openDoor())
     client.send(get(groups, 'Origin: https://console.test').replace('GET', 'OPTIONS'))
-    const ours = await client.answer()
+    const ours = await client.response()
     assert.equal(ours.status, 204)
     assert.equal(ours.headers.get('access-control-allow-origin'), 'https://console.test')
     assert.match(ours.headers.get('access-control-allow-headers') ?? '', /authorization/)
     assert.equal(ours.headers.get('vary'), 'Origin')
     client.send(get(groups, 'Origin: https://elsewhere.test'))
-    const theirs = await client.answer()
+    const theirs = await client.response()
     assert.equal(theirs.headers.has('access-control-allow-origin'), false)
     assert.equal(theirs.headers.get('vary'), 'Origin')
   })
@@ -519,7 +519,7 @@ describe('every answer', () => {
     const door = await openDoor()
     const client = await connect(door)
     client.send(get(groups, 'Grpc-Timeout: soon', 'X-Request-Id: hasty'))
-    assertError(await client.answer(), 400, 3)
+    assertError(await client.response(), 400, 3)
     assert.deepEqual(
       door.strays.map(({ requestId }) => requestId),
       ['hasty'],
@@ -534,7 +534,7 @@ describe('faults behind the door', () => {
     }
     const client = await connect(await openDoor({ act }))
     client.send(get(groups))
-    const answer = await client.answer()
+    const answer = await client.response()
     assertError(answer, 500, 13)
     assert.doesNotMatch(answer.body, /secret/)
   })
@@ -549,7 +549,7 @@ describe('faults behind the door', () => {
     held.resolve()
     const client = await connect(door)
     client.send(get(`${groups}/${uid}`))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 
   test('a client that is gone amid its body is no fault', async () => {
@@ -569,7 +569,7 @@ describe('faults behind the door', () => {
     }
     const client = await connect(await openDoor({ act }))
     client.send(get(groups))
-    assertError(await client.answer(), 400, 3)
+    assertError(await client.response(), 400, 3)
   })
 })
 
@@ -586,7 +586,7 @@ describe('drain', () => {
     })
     const [idle, silent, busy] = await Promise.all([connect(door), connect(door), connect(door)])
     idle.send(get('/healthz'))
-    await idle.answer()
+    await idle.response()
     busy.send(get(groups))
     await arrived.promise
     const drained = door.drain()
@@ -594,7 +594,7 @@ describe('drain', () => {
     assert.equal((await silent.rest()).length, 0)
     await assert.rejects(rawClient(door.port), { code: 'ECONNREFUSED' })
     held.resolve()
-    const answer = await busy.answer()
+    const answer = await busy.response()
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('connection'), 'close')
     assert.equal((await busy.rest()).length, 0)
@@ -606,7 +606,7 @@ describe('drain', () => {
     const client = await connect(door)
     const drained = door.drain()
     client.send(get(groups))
-    const answer = await client.answer()
+    const answer = await client.response()
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('connection'), 'close')
     await drained
@@ -638,7 +638,7 @@ describe('ports', () => {
     const door = await openDoor({ hosts: ['127.0.0.1', '203.0.113.1'] })
     const client = await connect(door)
     client.send(get('/healthz'))
-    assert.equal((await client.answer()).status, 200)
+    assert.equal((await client.response()).status, 200)
   })
 })
 

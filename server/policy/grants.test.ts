@@ -11,8 +11,10 @@ import { groups } from '../resources/iam/groups/table.ts'
 import { sql } from '../store/sql.ts'
 import type { Form } from '../store/table.ts'
 import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
-import type { Person, Platform } from '../testing/platform.ts'
-import { onEachStore, startPlatform } from '../testing/platform.ts'
+import type { TestIdentity } from '../testing/identities.ts'
+import type { Platform } from '../testing/platform.ts'
+import { startPlatform } from '../testing/platform.ts'
+import { onEachStore } from '../testing/stores.ts'
 import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
@@ -72,7 +74,7 @@ describe('what a caller holds', () => {
 
 onEachStore('grants', (engine) => {
   let platform: Platform
-  let viewer: Person
+  let viewer: TestIdentity
   let below: string
   const callerOf = (identity: string, issuedAt = Math.floor(Date.now() / 1000)): Caller => ({
     identity,
@@ -135,7 +137,7 @@ onEachStore('grants', (engine) => {
   })
 
   test('are left out where they do not reach the place that is asked for', async () => {
-    const other = await platform.found('other')
+    const other = await platform.addOrganization('other')
     assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).held, [])
     const { grants, row } = await readRow(callerOf(viewer.identity), other.organization)
     assert.deepEqual(grants.held, [])
@@ -145,13 +147,13 @@ onEachStore('grants', (engine) => {
   test('are felt to be gone by the next call', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'editor')
     assert.equal((await read(callerOf(identity))).held.length, 1)
-    await platform.revoke(identity)
+    await platform.unbind(identity)
     assert.deepEqual((await read(callerOf(identity))).held, [])
   })
 
   test('are refused to an identity that does not exist, or no longer', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'editor')
-    await platform.revoke(identity, true)
+    await platform.deleteIdentity(identity)
     for (const uid of [identity, '', `x' or '1'='1`, '\ud800']) {
       await assert.rejects(read(callerOf(uid)), gone)
       await assert.rejects(readRow(callerOf(uid), platform.owner.organization), gone)

@@ -9,7 +9,8 @@ import { prepareStore, talliedKinds } from '../storage.ts'
 import { raw, sql } from '../store/sql.ts'
 import { grpcDoor, restDoor } from '../testing/doors.ts'
 import type { Platform } from '../testing/platform.ts'
-import { onEachStore, startPlatform } from '../testing/platform.ts'
+import { startPlatform } from '../testing/platform.ts'
+import { onEachStore } from '../testing/stores.ts'
 
 const { listRoleBindings, getRoleBinding } = RoleBindingsService.method
 const { createIdentityProvider } = IdentityProvidersService.method

@@ -1,4 +1,4 @@
-// Values for property tests.
+// Generators of values for property tests.
 import fc from 'fast-check'
 
 const hex = (length: number) =>
@@ -6,16 +6,16 @@ const hex = (length: number) =>
     .array(fc.constantFrom(...'0123456789abcdef'), { minLength: length, maxLength: length })
     .map((digits) => digits.join(''))
 
-/** Any uid, up to the given number of segments. */
-export const anyUid = (mostSegments = 6) =>
+/** Any uid of up to `maxSegments` segments. */
+export const anyUid = (maxSegments = 6) =>
   fc
-    .tuple(hex(40), fc.array(hex(16), { maxLength: mostSegments - 1 }))
+    .tuple(hex(40), fc.array(hex(16), { maxLength: maxSegments - 1 }))
     .map(([root, segments]) => [root, ...segments].join('/'))
 
 const root = (digit: string) => digit.repeat(40)
 const segment = (digit: string) => digit.repeat(16)
 
-/** Every uid of a small tree, so that random ones meet: two roots, two children each, four levels. */
+/** All uids of a tree of two roots, four levels and two children per node: small, so that random picks are often related. */
 export const smallTree: readonly string[] = grow([root('0'), root('f')], 3)
 
 function grow(level: string[], levelsBelow: number): string[] {

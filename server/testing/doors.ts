@@ -1,4 +1,4 @@
-// The same call through either door, described once: a method and its request as JSON.
+// Test clients for both doors. A call is a method and its request as JSON, whichever door carries it.
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { createRegistry, fromBinary, fromJson, toBinary, toJson } from '@bufbuild/protobuf'
 import { anyUnpack, StructSchema } from '@bufbuild/protobuf/wkt'
@@ -12,19 +12,19 @@ import { writeJson } from '../wire/json-writer.ts'
 
 export type ErrorBody = { code: number; message: string; details: ({ '@type': string } & JsonObject)[] }
 
-/** What came back: a body, or an error. A stream that came to its end is `{ documents: […] }`. */
-export type Answer = { body: JsonObject; error?: undefined } | { body?: undefined; error: ErrorBody }
+/** The body or the error of a call. The body of a complete stream is `{ documents: […] }`. */
+export type CallResult = { body: JsonObject; error?: undefined } | { body?: undefined; error: ErrorBody }
 
 export type Door = {
   name: 'REST' | 'gRPC'
-  call(method: DescMethod, request: JsonObject, token?: string): Promise<Answer>
+  call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
   close(): void
 }
 
-/** `rename` makes another name of what the contract says, for calls under other names. */
+/** Replaces the contract's name of a path or service, to test its aliases. */
 type Rename = (name: string) => string
 
-export function restDoor(url: string, rename: Rename = same): Door {
+export function restDoor(url: string, rename: Rename = keepName): Door {
   return {
     name: 'REST',
     async call(method, request, token) {
@@ -43,83 +43,89 @@ export function restDoor(url: string, rename: Rename = same): Door {
   }
 }
 
-const same: Rename = (name) => name
+const keepName: Rename = (name) => name
 
 function linesOf(text: string): JsonObject[] {
   const lines = text.split('\n')
-  if (lines.pop() !== '') throw new Error('the last line has no end')
+  if (lines.pop() !== '') throw new Error('the last line is not terminated')
   return lines.map((line) => JSON.parse(line))
 }
 
-/** What grpc-gateway's clients do: path variables, the body field, and the rest as query. */
+/** Builds the REST request as clients of grpc-gateway do: path variables, the body field, and the rest as query. */
 function transcode(method: DescMethod, request: JsonObject) {
   const [binding] = describeMethod(method).bindings
   if (!binding) throw new Error(`${method.name} has no http rule`)
   const isWhole = binding.body === '*'
   const rest = structuredClone(request)
-  const body = isWhole ? rest : binding.body === '' ? undefined : (take(rest, binding.body) ?? {})
+  const body = isWhole ? rest : binding.body === '' ? undefined : (removeField(rest, binding.body) ?? {})
   const path = binding.path.replace(/\{([^=}]+)(?:=[^}]*)?\}/g, (_, field: string) => {
     const [first = '', ...others] = field.split('.').map(toCamel)
     const owner = first === toCamel(binding.body) ? { [first]: body ?? {} } : rest
-    return String(take(owner as JsonObject, [first, ...others].join('.')) ?? '')
+    return String(removeField(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
   const query = isWhole ? '' : queryOf(rest).join('&')
-  // An empty parent leaves a trailing slash, which means the same as none on create alone.
-  const target =
-    (verbIsCreate(binding.verb) ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
+  // An empty parent leaves a trailing slash. Only Create accepts the path without it.
+  const isCreate = binding.verb === 'POST'
+  const target = (isCreate ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
   return { verb: binding.verb, target, body }
 }
 
-const verbIsCreate = (verb: string) => verb === 'POST'
-
-function take(from: JsonObject, path: string): JsonValue | undefined {
+/** Removes the field at a path and returns its value. */
+function removeField(from: JsonObject, path: string): JsonValue | undefined {
   const [first = '', ...others] = path.split('.')
   const inside = from[toCamel(first)]
-  if (others.length > 0) return inside ? take(inside as JsonObject, others.join('.')) : undefined
+  if (others.length > 0) return inside ? removeField(inside as JsonObject, others.join('.')) : undefined
   delete from[toCamel(first)]
   return inside
 }
 
 function queryOf(values: JsonObject, prefix = ''): string[] {
   return Object.entries(values).flatMap(([key, value]) => {
-    if (Array.isArray(value)) return value.map((one) => `${prefix}${key}=${encodeURIComponent(String(one))}`)
+    if (Array.isArray(value))
+      return value.map((item) => `${prefix}${key}=${encodeURIComponent(String(item))}`)
     if (typeof value === 'object' && value !== null) return queryOf(value, `${prefix}${key}.`)
     return [`${prefix}${key}=${encodeURIComponent(String(value))}`]
   })
 }
 
-export function grpcDoor(url: string, rename: Rename = same): Door {
+export function grpcDoor(url: string, rename: Rename = keepName): Door {
   const client = new Client(new URL(url).host, credentials.createInsecure())
   return {
     name: 'gRPC',
-    call(method, request, token) {
+    call(method, json, token) {
       const metadata = new Metadata()
       if (token !== undefined) metadata.set('authorization', `Bearer ${token}`)
-      const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, request)))
-      return new Promise((resolve) => {
-        const path = `/${rename(method.parent.typeName)}/${method.name}`
-        const asIs = (value: Buffer) => value
-        if (method.methodKind === 'server_streaming') {
-          const documents: JsonObject[] = []
-          const call = client.makeServerStreamRequest(path, asIs, asIs, bytes, metadata)
-          call.on('data', (document) => documents.push(bodyOf(method.output, document)))
-          call.on('error', (error: ServiceError) =>
-            resolve({ error: errorOf(error.code, error.details, error.metadata) }),
-          )
-          call.on('end', () => resolve({ body: { documents } }))
-          return
-        }
-        client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
-          if (error) resolve({ error: errorOf(error.code, error.details, error.metadata) })
-          else resolve({ body: bodyOf(method.output, reply ?? Buffer.alloc(0)) })
-        })
-      })
+      const bytes = Buffer.from(toBinary(method.input, fromJson(method.input, json)))
+      const path = `/${rename(method.parent.typeName)}/${method.name}`
+      const request = { client, path, bytes, metadata, output: method.output }
+      return method.methodKind === 'server_streaming' ? callStream(request) : callUnary(request)
     },
     close: () => client.close(),
   }
 }
 
-/** As our own writer has it; documents of others are what they are. */
+type GrpcRequest = { client: Client; path: string; bytes: Buffer; metadata: Metadata; output: DescMessage }
+
+const asIs = (value: Buffer) => value
+
+const callUnary = ({ client, path, bytes, metadata, output }: GrpcRequest) =>
+  new Promise<CallResult>((resolve) => {
+    client.makeUnaryRequest(path, asIs, asIs, bytes, metadata, (error, reply) => {
+      if (error) resolve({ error: errorOf(error) })
+      else resolve({ body: bodyOf(output, reply ?? Buffer.alloc(0)) })
+    })
+  })
+
+const callStream = ({ client, path, bytes, metadata, output }: GrpcRequest) =>
+  new Promise<CallResult>((resolve) => {
+    const documents: JsonObject[] = []
+    const call = client.makeServerStreamRequest(path, asIs, asIs, bytes, metadata)
+    call.on('data', (document) => documents.push(bodyOf(output, document)))
+    call.on('error', (error: ServiceError) => resolve({ error: errorOf(error) }))
+    call.on('end', () => resolve({ body: { documents } }))
+  })
+
+/** The JSON that REST would send for these bytes. A Struct (an OSV or OpenVEX document) is plain JSON. */
 function bodyOf(desc: DescMessage, bytes: Buffer): JsonObject {
   const message = fromBinary(desc, bytes)
   const isDocument = desc.typeName === StructSchema.typeName
@@ -131,7 +137,7 @@ const schemas = Object.values(details).filter(
 )
 const registry = createRegistry(...schemas)
 
-function errorOf(code: number, message: string, metadata: Metadata): ErrorBody {
+function errorOf({ code, details: message, metadata }: ServiceError): ErrorBody {
   const [packed] = metadata.get('grpc-status-details-bin')
   if (!packed) return { code, message, details: [] }
   const status = fromBinary(StatusSchema, packed as Buffer)

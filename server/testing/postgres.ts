@@ -3,7 +3,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Client } from 'pg'
-import type { Report } from './postgres-keeper.ts'
+import type { Report } from './postgres-supervisor.ts'
 
 export interface Cluster {
   url: string
@@ -15,35 +15,35 @@ export interface Database {
   drop(): Promise<void>
 }
 
-/** Starts a fresh cluster that ends with `stop` or with this process, whichever comes first. */
+/** Starts a new cluster. It is removed by `stop` or when this process exits. */
 export async function startCluster({ fsync = false } = {}): Promise<Cluster> {
-  const keeper = fork(new URL('./postgres-keeper.ts', import.meta.url), fsync ? ['--fsync'] : [], {
-    // Away from the terminal, whose Ctrl-C is meant for this process; the keeper then stops in good order.
+  const supervisor = fork(new URL('./postgres-supervisor.ts', import.meta.url), fsync ? ['--fsync'] : [], {
+    // Ctrl-C then reaches only this process, and the supervisor shuts the cluster down after it.
     detached: true,
-    // Not those of this process, such as --test.
+    // Do not inherit flags of this process such as --test.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  const exited = once(keeper, 'exit')
+  const exited = once(supervisor, 'exit')
   const report: Report = await Promise.race([
-    once(keeper, 'message').then(([message]) => message),
-    exited.then(([code]) => ({ failure: `its keeper ended with ${code}` })),
+    once(supervisor, 'message').then(([message]) => message),
+    exited.then(([code]) => ({ failure: `its supervisor exited with ${code}` })),
   ])
   if ('failure' in report) throw new Error(report.failure)
 
-  keeper.unref()
-  keeper.channel?.unref()
+  supervisor.unref()
+  supervisor.channel?.unref()
   return {
     url: report.url,
     async stop() {
-      keeper.ref()
-      if (keeper.connected) keeper.disconnect()
+      supervisor.ref()
+      if (supervisor.connected) supervisor.disconnect()
       await exited
     },
   }
 }
 
-/** An empty database of its own for a test. */
+/** A new, empty database in the cluster. */
 export async function createDatabase(clusterUrl: string): Promise<Database> {
   const name = `stemma_test_${randomBytes(8).toString('hex')}`
   await execute(clusterUrl, `create database ${name}`)

@@ -1,11 +1,11 @@
-// A client that sends exactly the bytes it is told to, as no proper HTTP client would.
+// An HTTP/1.1 client that sends exactly the given bytes, so that tests can send malformed requests.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { testTls } from './tls.ts'
 
-export type RawAnswer = {
+export type RawResponse = {
   version: string
   status: number
   headers: Headers
@@ -16,34 +16,33 @@ export type RawAnswer = {
 export type RawClient = {
   socket: Socket
   send(bytes: string | Uint8Array): void
-  /** The next answer; fails if the connection ends before it is whole. */
-  answer(isHead?: boolean): Promise<RawAnswer>
-  /** Whatever comes until the server ends the connection, and did not become an answer. */
+  /** The next response; rejects if the connection ends before it is complete. `isHead`: it has no body. */
+  response(isHead?: boolean): Promise<RawResponse>
+  /** The bytes after the last complete response, up to the end of the connection. */
   rest(): Promise<Buffer>
   close(): void
 }
 
 export async function rawClient(port: number, isTls = false): Promise<RawClient> {
-  const place = { port, host: '127.0.0.1', allowHalfOpen: true }
+  const address = { port, host: '127.0.0.1', allowHalfOpen: true }
   const socket = isTls
-    ? connectTls({ ...place, ca: testTls.cert, ALPNProtocols: ['http/1.1'] })
-    : connect(place)
+    ? connectTls({ ...address, ca: testTls.cert, ALPNProtocols: ['http/1.1'] })
+    : connect(address)
   await once(socket, isTls ? 'secureConnect' : 'connect')
-  let seen: Buffer = Buffer.alloc(0)
-  let isOver = false
+  let unread: Buffer = Buffer.alloc(0)
+  let isEnded = false
   let wake = () => {}
-  const change = () => wake()
   socket.on('data', (chunk: Buffer) => {
-    seen = Buffer.concat([seen, chunk])
-    change()
+    unread = Buffer.concat([unread, chunk])
+    wake()
   })
   for (const event of ['end', 'error', 'close']) {
     socket.on(event, () => {
-      isOver = true
-      change()
+      isEnded = true
+      wake()
     })
   }
-  const more = () =>
+  const nextEvent = () =>
     new Promise<void>((resolve) => {
       wake = resolve
     })
@@ -51,26 +50,27 @@ export async function rawClient(port: number, isTls = false): Promise<RawClient>
   return {
     socket,
     send: (bytes) => void socket.write(bytes),
-    async answer(isHead = false) {
+    async response(isHead = false) {
       for (;;) {
-        const parsed = parse(seen, isHead)
+        const parsed = parse(unread, isHead)
         if (parsed) {
-          seen = seen.subarray(parsed.size)
-          return parsed.answer
+          unread = unread.subarray(parsed.size)
+          return parsed.response
         }
-        if (isOver) throw new Error(`the connection ended after ${JSON.stringify(seen.toString('latin1'))}`)
-        await more()
+        if (isEnded)
+          throw new Error(`the connection ended after ${JSON.stringify(unread.toString('latin1'))}`)
+        await nextEvent()
       }
     },
     async rest() {
-      while (!isOver) await more()
-      return seen
+      while (!isEnded) await nextEvent()
+      return unread
     },
     close: () => void socket.destroy(),
   }
 }
 
-function parse(bytes: Buffer, isHead: boolean): { answer: RawAnswer; size: number } | undefined {
+function parse(bytes: Buffer, isHead: boolean): { response: RawResponse; size: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [start = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n')
@@ -82,7 +82,7 @@ function parse(bytes: Buffer, isHead: boolean): { answer: RawAnswer; size: numbe
   const body = bytes.toString('utf8', headEnd + 4, size)
   return {
     size,
-    answer: { version, status: Number(status), headers, body, json: () => JSON.parse(body) },
+    response: { version, status: Number(status), headers, body, json: () => JSON.parse(body) },
   }
 }
 

@@ -1,5 +1,5 @@
-// The door alone: the real listener, REST and gRPC over the contract of groups and one stream, and behind them only
-// what a test says. Without a word from it, a call is answered with the method's name as the name of a group.
+// The real listener, REST and gRPC doors over the groups service and one stream, with a stub in place of the corridor.
+// By default a call returns a group that is named after the method.
 import type { Message } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -31,11 +31,11 @@ export type TestDoorOptions = {
   port?: number
   limits?: Partial<Limits>
   linger?: number
-  /** How long a call over gRPC may take, in milliseconds. */
+  /** The longest that a gRPC call may take, in milliseconds. */
   longestCall?: number
-  /** What happens between reading a request and answering it. */
+  /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown
-  /** What a stream is answered with; nothing, without a word from the test. */
+  /** The documents of the stream; none by default. */
   documents?(call: TestCall): AsyncGenerator<Reply, void, void>
 }
 
@@ -46,7 +46,7 @@ export type TestDoor = {
   listener: Listener
   grpc: GrpcDoor
   streams: Streams<Endpoint>
-  /** What met no endpoint. */
+  /** Requests that matched no endpoint, with the error they got. */
   strays: { requestId: string; error: StatusError }[]
   drain(): Promise<void>
   close(): void
@@ -63,7 +63,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     linger = 200,
     longestCall,
     act,
-    documents = nothing,
+    documents = noDocuments,
   } = options
   const strays: TestDoor['strays'] = []
   const onStray = (requestId: string, error: StatusError) => void strays.push({ requestId, error })
@@ -123,7 +123,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   }
 }
 
-async function* nothing(): AsyncGenerator<Reply, void, void> {}
+async function* noDocuments(): AsyncGenerator<Reply, void, void> {}
 
 function replyOf(name: string): Reply {
   const group = create(GroupSchema, { name })

@@ -1,4 +1,4 @@
-// A certificate for localhost and its key, both public and worth nothing outside of tests.
+// A self-signed certificate for localhost and its key. Both are public, so use them only in tests.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

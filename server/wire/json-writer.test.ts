@@ -12,8 +12,8 @@ import {
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import fc from 'fast-check'
-import type { MessageSpec } from '../testing/hand-made.ts'
-import { declare } from '../testing/hand-made.ts'
+import type { MessageSpec } from '../testing/declared-messages.ts'
+import { declareMessages } from '../testing/declared-messages.ts'
 import { shapeOf, writeJson } from './json-writer.ts'
 
 const written = <D extends DescMessage>(desc: D, init: MessageInitShape<D>): JsonObject =>
@@ -43,7 +43,7 @@ const sampleSpec: MessageSpec = {
   one_inner: { type: 'Sample', oneof: 'choice' },
 }
 const colors = { COLOR_UNSPECIFIED: 0, RED: 1, BLUE: 2 }
-const sample = declare({ Sample: sampleSpec }, { Color: colors })('Sample')
+const sample = declareMessages({ Sample: sampleSpec }, { Color: colors })('Sample')
 
 const color = fc.constantFrom(0, 1, 2, 99, -1)
 const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\u2028', '\n\0\u007f', '😀', '__proto__'))
@@ -134,10 +134,12 @@ describe('the JSON writer', () => {
     assert.ok(!('capabilities' in written(RoleSchema, {})))
     const spec = (type: string): MessageSpec => ({ field: { type, rules: { omitEmpty: true } } })
     for (const type of ['string', 'bytes', 'int64', 'bool', 'Color']) {
-      const desc = declare({ M: spec(type) }, { Color: colors })('M')
+      const desc = declareMessages({ M: spec(type) }, { Color: colors })('M')
       assert.equal(writeJson(desc, create(desc)), '{}', type)
     }
-    const map = declare({ M: { field: { type: 'string', key: 'string', rules: { omitEmpty: true } } } })('M')
+    const map = declareMessages({
+      M: { field: { type: 'string', key: 'string', rules: { omitEmpty: true } } },
+    })('M')
     assert.equal(writeJson(map, create(map)), '{}')
   })
 
@@ -186,7 +188,7 @@ describe('the JSON writer', () => {
   })
 
   test('writes text that no JSON parser stumbles over', () => {
-    const desc = declare({ M: { text: 'string' } })('M')
+    const desc = declareMessages({ M: { text: 'string' } })('M')
     const json = writeJson(desc, create(desc, { text: '"\ud800\u0000\u2028' }))
     assert.equal(json, '{"text":"\\"\\ud800\\u0000\u2028"}')
   })
@@ -233,7 +235,7 @@ describe('a shape', () => {
   const shape = (
     messages: Record<string, MessageSpec>,
     enums = { Color: colors as Record<string, number> },
-  ) => shapeOf(declare(messages, enums)('M'))
+  ) => shapeOf(declareMessages(messages, enums)('M'))
   const inner = { text: 'string' }
   const base = { M: { name: 'string', inner: 'Inner', color: 'Color' }, Inner: inner }
 

@@ -11,7 +11,7 @@ import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { describeMethod, describeMethods } from '@stemma/api/method.ts'
 import { StatusError } from '../../aip/errors.ts'
-import { declare } from '../../testing/hand-made.ts'
+import { declareMessages } from '../../testing/declared-messages.ts'
 import type { Endpoint } from '../door.ts'
 import { bindRequest } from './bind.ts'
 import { makeRoutes, splitPath } from './routes.ts'
@@ -199,7 +199,7 @@ function routesTo(input: DescMessage, binding: HttpBinding) {
 }
 
 describe('PATCH of a resource with messages in it', () => {
-  const request = declare({
+  const request = declareMessages({
     Request: { identity: 'Identity', update_mask: 'google.protobuf.FieldMask' },
     Identity: {
       uid: { type: 'string', behaviour: FieldBehavior.OUTPUT_ONLY },
@@ -254,7 +254,7 @@ describe('PATCH of a resource with messages in it', () => {
 })
 
 describe('a body that is the whole request', () => {
-  const request = declare({
+  const request = declareMessages({
     Request: { id: 'string', identity: 'string', aud: { type: 'string', list: true } },
   })('Request')
   const routes = routesTo(request, { verb: 'PUT', path: '/iam/v1/things/{id=**}', body: '*' })

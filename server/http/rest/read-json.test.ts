@@ -8,10 +8,10 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import fc from 'fast-check'
 import { StatusError } from '../../aip/errors.ts'
-import { declare } from '../../testing/hand-made.ts'
+import { declareMessages } from '../../testing/declared-messages.ts'
 import { readJson } from './read-json.ts'
 
-const sample = declare(
+const sample = declareMessages(
   {
     Sample: {
       text: 'string',
@@ -95,7 +95,7 @@ describe('a key', () => {
     assert.deepEqual(readAll('{"one_inner":{"text":"a"},"oneInner":{"small":1}}').json, {
       oneInner: { small: 1 },
     })
-    const list = declare({ M: { all_texts: { type: 'string', list: true } } })('M')
+    const list = declareMessages({ M: { all_texts: { type: 'string', list: true } } })('M')
     assert.deepEqual(readAll('{"all_texts":["a"],"allTexts":["b"]}', list).json, { allTexts: ['b'] })
   })
 

@@ -7,10 +7,10 @@ import { reflect } from '@bufbuild/protobuf/reflect'
 import { ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import fc from 'fast-check'
 import { StatusError } from '../../aip/errors.ts'
-import { declare } from '../../testing/hand-made.ts'
+import { declareMessages } from '../../testing/declared-messages.ts'
 import { readQuery } from './read-query.ts'
 
-const find = declare(
+const find = declareMessages(
   {
     Sample: {
       text: 'string',

@@ -18,7 +18,8 @@ import {
 import fc from 'fast-check'
 import { join, sql } from '../../../store/sql.ts'
 import type { Platform } from '../../../testing/platform.ts'
-import { onEachStore, startPlatform } from '../../../testing/platform.ts'
+import { startPlatform } from '../../../testing/platform.ts'
+import { onEachStore } from '../../../testing/stores.ts'
 import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
@@ -162,7 +163,7 @@ onEachStore('looking for advisories', (engine) => {
         const { drafts, copies, batches, isIndexedAgain, changed, withdrawn, requests } = told
         const often = told.imported.slice(0, 1).flatMap((draft) => Array<typeof draft>(copies).fill(draft))
         const imported = [...often, ...told.imported]
-        const { organization } = await platform.found('acme')
+        const { organization } = await platform.addOrganization('acme')
         const items = imported.map((draft, at) => prepare(organization, itemOf(draft, at)))
         await platform.store.write(function* () {
           const uids: string[] = []

@@ -1,4 +1,4 @@
-// Messages declared in a test, for rules that no message of the contract shows yet.
+// Protobuf messages that a test declares, for combinations of types and rules that no message of the contract has.
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create, createFileRegistry, setExtension } from '@bufbuild/protobuf'
 import { protoCamelCase } from '@bufbuild/protobuf/reflect'
@@ -22,7 +22,7 @@ import { FieldRulesSchema, rules } from '@stemma/api/gen/platform/common/rules_p
 type ScalarName = Lowercase<Exclude<keyof typeof Type, 'ENUM' | 'MESSAGE' | 'GROUP'>>
 
 export type FieldSpec = {
-  /** A scalar, or the name of an enum or message: of this test, or a full one such as `google.protobuf.Timestamp`. */
+  /** A scalar, an enum or message of the same declaration, or a full name such as `google.protobuf.Timestamp`. */
   type: string
   list?: boolean
   /** Makes it a map with keys of this type. */
@@ -33,17 +33,17 @@ export type FieldSpec = {
   rules?: MessageInitShape<typeof FieldRulesSchema>
 }
 
-/** Fields are numbered as they come; a string is the type of a field with nothing to add. */
+/** Fields are numbered in their order, from 1. A string is short for `{ type }`. */
 export type MessageSpec = Record<string, FieldSpec | string>
 
-const borrowed = [
+const importedFiles = [
   file_google_protobuf_duration,
   file_google_protobuf_field_mask,
   file_google_protobuf_timestamp,
 ]
 
-/** Answers with what finds a message by the name it was declared with. */
-export function declare(
+/** Returns a function that looks up a declared message by name. */
+export function declareMessages(
   messages: Record<string, MessageSpec>,
   enums: Record<string, Record<string, number>> = {},
 ): (name: string) => DescMessage {
@@ -51,7 +51,7 @@ export function declare(
     name: 'test.proto',
     package: 'test',
     syntax: 'proto3',
-    dependency: borrowed.map((known) => known.proto.name),
+    dependency: importedFiles.map((imported) => imported.proto.name),
     messageType: Object.entries(messages).map(([name, spec]) => messageOf(name, spec, enums)),
     enumType: Object.entries(enums).map(([name, values]) =>
       create(EnumDescriptorProtoSchema, {
@@ -60,7 +60,9 @@ export function declare(
       }),
     ),
   })
-  const registry = createFileRegistry(file, (name) => borrowed.find((known) => known.proto.name === name))
+  const registry = createFileRegistry(file, (name) =>
+    importedFiles.find((imported) => imported.proto.name === name),
+  )
   return (name) => {
     const desc = registry.getMessage(`test.${name}`)
     if (!desc) throw new Error(`${name} is not declared`)
@@ -70,18 +72,21 @@ export function declare(
 
 function messageOf(name: string, spec: MessageSpec, enums: object): DescriptorProto {
   const message = create(DescriptorProtoSchema, { name })
-  const fields = Object.entries(spec).map(([field, more]) => ({
+  const fields = Object.entries(spec).map(([field, options]) => ({
     name: field,
-    ...(typeof more === 'string' ? { type: more } : more),
+    ...(typeof options === 'string' ? { type: options } : options),
   }))
   const oneofs = new Set(fields.flatMap(({ oneof }) => oneof ?? []))
-  // The oneof that stands for `optional` comes after all others.
-  const all = [...oneofs, ...fields.filter(({ optional }) => optional).map((field) => `_${field.name}`)]
-  message.oneofDecl = all.map((oneof) => ({ $typeName: 'google.protobuf.OneofDescriptorProto', name: oneof }))
+  // protobuf requires the synthetic oneofs of `optional` fields after all others.
+  const allOneofs = [...oneofs, ...fields.filter(({ optional }) => optional).map((field) => `_${field.name}`)]
+  message.oneofDecl = allOneofs.map((oneof) => ({
+    $typeName: 'google.protobuf.OneofDescriptorProto',
+    name: oneof,
+  }))
   fields.forEach((field, at) => {
     const proto = fieldOf(field, at + 1, enums)
     const oneof = field.optional ? `_${field.name}` : field.oneof
-    if (oneof !== undefined) proto.oneofIndex = all.indexOf(oneof)
+    if (oneof !== undefined) proto.oneofIndex = allOneofs.indexOf(oneof)
     if (field.key !== undefined) message.nestedType.push(mapEntry(field.name, field.key, proto, name))
     message.field.push(proto)
   })
@@ -113,7 +118,7 @@ function typeOf(type: string, enums: object): Type {
   return Object.hasOwn(enums, type) ? Type.ENUM : Type.MESSAGE
 }
 
-/** A map is a list of entries; the field that was declared becomes the value of an entry. */
+/** A map field is a list of entry messages, so the declared field becomes the entry's value. */
 function mapEntry(
   name: string,
   key: ScalarName,

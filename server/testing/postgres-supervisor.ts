@@ -1,5 +1,4 @@
-// A process of its own that keeps one PostgreSQL cluster for as long as the process that forked it lives, so that
-// nothing is left behind however a test run ends.
+// A child process that runs one PostgreSQL cluster and removes it when its parent exits, even if the parent is killed.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
@@ -9,11 +8,11 @@ import { join } from 'node:path'
 import { installBinaries, publicFolder } from './postgres-binaries.ts'
 import { findOwner } from './postgres-user.ts'
 
-/** What the keeper sends to the process that forked it, once. */
+/** Sent once to the parent. */
 export type Report = { url: string } | { failure: string }
 
 const startAttempts = 5
-const stopPatience = 10_000
+const stopTimeoutMs = 10_000
 const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -45,21 +44,21 @@ async function start(): Promise<string> {
   fs.writeFileSync(passwordFile, password)
   if (owner) for (const path of [home, passwordFile]) fs.chownSync(path, owner.uid, owner.gid)
 
-  const how = { ...owner, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
-  const choices = ['--username=stemma', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync']
-  // Byte order without asking which locales the machine has.
+  const spawnOptions = { ...owner, cwd: home, env: { ...process.env, LC_ALL: 'C' } }
+  const initFlags = ['--username=stemma', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--no-sync']
+  // Sorts by bytes, independent of the locales of the machine.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-  const made = spawnSync(join(bin, 'initdb'), ['-D', data, ...choices, ...locale], {
-    ...how,
+  const initdb = spawnSync(join(bin, 'initdb'), ['-D', data, ...initFlags, ...locale], {
+    ...spawnOptions,
     encoding: 'utf8',
   })
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`)
+  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`)
 
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort()
     const flags = Object.entries({ ...settings, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     server = spawn(join(bin, 'postgres'), ['-D', data, ...flags], {
-      ...how,
+      ...spawnOptions,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     const failure = await waitUntilReady(server)
@@ -69,11 +68,11 @@ async function start(): Promise<string> {
   }
 }
 
-/** Undefined once it takes connections, else what it said before it ended. */
+/** Undefined once it accepts connections; otherwise the log it wrote before it exited. */
 function waitUntilReady(starting: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     let log = ''
-    // Read to the end, because a full pipe would stop the server.
+    // Keep reading after the start: a full pipe would block the server.
     starting.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log = `${log}${text}`.slice(-4000)
       if (log.includes('ready to accept connections')) resolve(undefined)
@@ -97,7 +96,7 @@ async function stop(): Promise<void> {
   stopping = true
   if (server?.pid && server.exitCode === null && server.signalCode === null) {
     server.kill('SIGINT') // PostgreSQL's fast shutdown
-    setTimeout(() => server?.kill('SIGKILL'), stopPatience)
+    setTimeout(() => server?.kill('SIGKILL'), stopTimeoutMs)
     await once(server, 'exit')
   }
   if (home) fs.rmSync(home, { recursive: true, force: true, maxRetries: 10 })

@@ -1,0 +1,123 @@
+// Organizations, identities and role bindings for tests, written directly to the store.
+//
+// Uids start with the time, and tests compare lists that are ordered by uid. To make that order the same in every run,
+// organizations get uids from a moment before the test's calls, and everything else here gets the highest possible time.
+import { randomBytes } from 'node:crypto'
+import { create } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { newChildUid, newRootUid } from '../aip/uid.ts'
+import type { KeyRing } from '../auth/keys.ts'
+import { mintToken } from '../auth/tokens.ts'
+import { makeOrganization } from '../commands/bootstrap.ts'
+import type { Config } from '../config/config.ts'
+import { builtInRole } from '../policy/built-in-roles.ts'
+import { createEntry } from '../resources/create.ts'
+import { removeEntry } from '../resources/delete.ts'
+import { identities } from '../resources/iam/identities/table.ts'
+import { roleBindings } from '../resources/iam/role-bindings/table.ts'
+import { roles } from '../resources/iam/roles/table.ts'
+import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+
+/** An identity, a token for it, and the group it is in ('' for a user). */
+export type TestIdentity = { organization: string; identity: string; token: string }
+
+export type CapabilityName = keyof typeof Capability
+
+export type TestIdentities = {
+  /** A new organization; the identity is its owner. */
+  addOrganization(name: string): Promise<TestIdentity>
+  /** A new identity in a group, bound to a built-in role in that group or in `roleGroup`. */
+  addIdentity(group: string, role?: string, roleGroup?: string): Promise<TestIdentity>
+  /** A new identity in a group, bound there to a custom role with exactly these capabilities. */
+  addIdentityWith(group: string, capabilities: CapabilityName[]): Promise<TestIdentity & { role: string }>
+  /** A user with a verified e-mail address. */
+  addUser(email: string): Promise<TestIdentity>
+  /** Binds an identity to a built-in role in a group. */
+  bind(identity: string, role: string, group: string): Promise<void>
+  /** Deletes the role bindings of an identity, in one group or in all. */
+  unbind(identity: string, group?: string): Promise<void>
+  /** Deletes an identity and its role bindings. */
+  deleteIdentity(identity: string): Promise<void>
+  tokenOf(identity: string, now?: number): Promise<string>
+}
+
+type TestStore = { store: Store; config: Config; keys: KeyRing; now(): number }
+
+/** Two uids created this far apart differ in their time part (see aip/uid.ts). */
+const uidTimeStepMs = 100
+/** Its time part is ffffff. */
+const latestUidTime = 2 ** 30 - 1
+
+const lastChildUid = (parent: string) => newChildUid(parent, latestUidTime, randomBytes)
+
+export function openTestIdentities(test: TestStore): TestIdentities {
+  const { store, config, keys, now } = test
+  const parties = { issuer: config.authUrl, audience: config.baseUrl }
+  const tokenOf = (identity: string, at = now()) => mintToken(keys, parties, identity, at)
+  const withToken = async (organization: string, identity: string): Promise<TestIdentity> => ({
+    ...{ organization, identity, token: await tokenOf(identity) },
+  })
+
+  return {
+    tokenOf,
+    async addOrganization(name) {
+      const earlier = () => now() - uidTimeStepMs
+      const { organization, identity } = await makeOrganization(store, config, name, undefined, earlier)
+      return withToken(organization, identity)
+    },
+    async addIdentity(group, role, roleGroup = group) {
+      const uid = await store.write(() => createIdentity(group, now()))
+      if (role !== undefined) await store.write(() => bindTo(builtInRole(role).uid, uid, roleGroup, now()))
+      return withToken(group, uid)
+    },
+    async addIdentityWith(group, capabilities) {
+      const uid = await store.write(() => createIdentity(group, now()))
+      const role = await store.write(() => createRole(group, capabilities, now()))
+      await store.write(() => bindTo(role, uid, group, now()))
+      return { ...(await withToken(group, uid)), role }
+    },
+    async addUser(email) {
+      const uid = newRootUid(randomBytes)
+      const user = create(IdentitySchema, { name: email, email })
+      await store.write(() => createEntry(identities, user, { uid, now: now() }))
+      return withToken('', uid)
+    },
+    bind: (identity, role, group) => store.write(() => bindTo(builtInRole(role).uid, identity, group, now())),
+    unbind: (identity, group) => store.write(() => deleteBindings(identity, group)),
+    deleteIdentity: (identity) =>
+      store.write(function* () {
+        yield* deleteBindings(identity)
+        yield* removeEntry(identities, identity)
+      }),
+  }
+}
+
+function* createIdentity(group: string, now: number): Work<string> {
+  const uid = group === '' ? newRootUid(randomBytes) : lastChildUid(group)
+  yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), { uid, now })
+  return uid
+}
+
+function* createRole(group: string, capabilities: CapabilityName[], now: number): Work<string> {
+  const uid = lastChildUid(group)
+  const numbers = capabilities.map((name) => Capability[name])
+  const role = create(RoleSchema, { name: `test ${uid.slice(-16)}`, capabilities: numbers })
+  yield* createEntry(roles, role, { uid, now })
+  return uid
+}
+
+function* bindTo(roleUid: string, identityUid: string, group: string, now: number): Work<void> {
+  const binding = create(RoleBindingSchema, { identityUid, roleUid })
+  yield* createEntry(roleBindings, binding, { uid: lastChildUid(group), now })
+}
+
+function* deleteBindings(identity: string, group?: string): Work<void> {
+  const bindings = yield sql`select uid, parent from role_bindings where identity = ${identity}`
+  for (const [uid, parent] of bindings)
+    if (group === undefined || parent === group) yield* removeEntry(roleBindings, uid as string)
+}
