@@ -18,8 +18,8 @@ export async function openSession(options: SessionOptions, env: NodeJS.ProcessEn
     baseUrl: context.api,
     // Asked for each call, so that a list that takes longer than a token lives comes to its end.
     token: options.isOpen ? undefined : () => env.STEMMA_TOKEN || signedIn(context, env),
-    timeout: options.timeout,
-    ...(options.timeout !== undefined && { retry: { attempts: 1 } }),
+    timeoutMs: options.timeout,
+    ...(options.timeout !== undefined && { retry: { maxAttempts: 1 } }),
     ...(options.debug && { fetch: telling }),
   })
 }

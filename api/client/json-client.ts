@@ -1,46 +1,111 @@
-// A client with a method for each call of a service that takes and gives JSON, made and typed by its routes.
+// Clients with plain JSON, typed by the generated routes of services. They need no protobuf code.
 import type { JsonObject } from '@bufbuild/protobuf'
+import type { CallOptions, ConnectionOptions } from './options.ts'
 import type { Route, StreamRoute, UnaryRoute } from './route.ts'
-import type { CallOptions, ConnectionOptions, Transport } from './transport.ts'
-import { openTransport } from './transport.ts'
+import type { Transport } from './transport.ts'
+import { createTransport } from './transport.ts'
 
-/** What is undefined is left out. */
-export type Given<T> = T extends readonly (infer E)[]
-  ? readonly Given<E>[]
+/**
+ * A JSON type in which every field is optional, at any depth. Fields that are undefined are not sent.
+ *
+ * @example
+ * ```ts
+ * import type { DeepPartial } from '@stemma/api/json'
+ * import type { CreateGroupRequestJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+ *
+ * const request: DeepPartial<CreateGroupRequestJson> = { group: { name: 'platform', description: undefined } }
+ * ```
+ */
+export type DeepPartial<T> = T extends readonly (infer E)[]
+  ? readonly DeepPartial<E>[]
   : T extends object
-    ? { readonly [K in keyof T]?: Given<T[K]> | undefined }
+    ? { readonly [K in keyof T]?: DeepPartial<T[K]> | undefined }
     : T
 
-export type JsonUnaryCall<Request, Answer> = {
-  (request: Given<Request>, options?: CallOptions): Promise<Answer>
+/**
+ * A method of a client with one response.
+ *
+ * @example
+ * ```ts
+ * import type { UnaryCall } from '@stemma/api/json'
+ * import type { GetGroupRequestJson, GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
+ *
+ * async function nameOf(getGroup: UnaryCall<GetGroupRequestJson, GroupJson>, uid: string) {
+ *   return (await getGroup({ uid })).name
+ * }
+ * ```
+ */
+export type JsonUnaryCall<Request, Response> = {
+  (request: DeepPartial<Request>, options?: CallOptions): Promise<Response>
   readonly route: Route
 }
 
-export type JsonStreamCall<Request, Answer> = {
-  (request: Given<Request>, options?: CallOptions): AsyncGenerator<Answer, void>
+/**
+ * A method of a client that streams its responses. Leave the loop to end the stream.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from '@stemma/api/json'
+ * import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+ *
+ * const advisories = createClient(AdvisoriesService, { baseUrl: 'http://localhost:8080', token: 'an access token' })
+ * for await (const osv of advisories.exportAdvisoriesOsv({ query: 'cve-2026' })) {
+ *   console.log(osv.id)
+ *   break
+ * }
+ * ```
+ */
+export type JsonStreamCall<Request, Response> = {
+  (request: DeepPartial<Request>, options?: CallOptions): AsyncGenerator<Response, void>
   readonly route: Route
 }
 
+/**
+ * A client of a service: one method for each RPC. `@stemma/api/json` exports it as `Client`.
+ *
+ * @example
+ * ```ts
+ * import type { Client } from '@stemma/api/json'
+ * import type { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+ *
+ * async function clearDescription(groups: Client<typeof GroupsService>, uid: string) {
+ *   await groups.updateGroup({ group: { uid, description: '' } })
+ * }
+ * ```
+ */
 export type JsonClient<R> = {
-  readonly [M in keyof R]: R[M] extends StreamRoute<infer Request, infer Answer>
-    ? JsonStreamCall<Request, Answer>
-    : R[M] extends UnaryRoute<infer Request, infer Answer>
-      ? JsonUnaryCall<Request, Answer>
+  readonly [M in keyof R]: R[M] extends StreamRoute<infer Request, infer Response>
+    ? JsonStreamCall<Request, Response>
+    : R[M] extends UnaryRoute<infer Request, infer Response>
+      ? JsonUnaryCall<Request, Response>
       : never
 }
 
+/**
+ * Creates a client of a service. No connection is opened until the first call.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from '@stemma/api/json'
+ * import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+ *
+ * const groups = createClient(GroupsService, { baseUrl: 'https://stemma.example.com', token: 'an access token' })
+ * const acme = await groups.createGroup({ group: { name: 'acme' } })
+ * console.log(acme.createTime) // '2026-01-31T09:30:00.000Z'
+ * ```
+ */
 export function createClient<R extends Record<keyof R, Route>>(
   service: R,
   options: ConnectionOptions,
 ): JsonClient<R> {
-  const transport = openTransport(options)
-  const calls = Object.entries<Route>(service).map(([name, route]) => [name, callOf(transport, route)])
-  // The type says of each name what its route says of it.
+  const transport = createTransport(options)
+  const calls = Object.entries<Route>(service).map(([name, route]) => [name, createCall(transport, route)])
+  // The object has a method for each route, from which the type is derived.
   return Object.fromEntries(calls) as JsonClient<R>
 }
 
-function callOf({ ask, read }: Transport, route: Route) {
-  const send = route.isStream ? read : ask
+function createCall(transport: Transport, route: Route) {
+  const send = route.isStream ? transport.stream : transport.call
   const call = (request: JsonObject, options?: CallOptions) => send(route, request, options)
   return Object.assign(call, { route })
 }

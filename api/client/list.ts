@@ -1,16 +1,39 @@
-// All that a list has, page after page.
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { StemmaError } from './errors.ts'
+import type { CallOptions } from './options.ts'
 import type { Route } from './route.ts'
-import type { CallOptions } from './transport.ts'
+import { StemmaError } from './stemma-error.ts'
 
-/** Of either client. */
+/**
+ * A list method of a client, with messages or with JSON.
+ *
+ * @example
+ * ```ts
+ * import type { ListCall } from '@stemma/api'
+ * import { list } from '@stemma/api'
+ *
+ * async function count<Request extends object, Page>(call: ListCall<Request, Page>, request: Request) {
+ *   let items = 0
+ *   for await (const _ of list(call, request)) items += 1
+ *   return items
+ * }
+ * ```
+ */
 export type ListCall<Request, Page> = {
   (request: Request, options?: CallOptions): Promise<Page>
   readonly route: Route
 }
 
-/** What a page is a page of. */
+/**
+ * The type of the items in a page.
+ *
+ * @example
+ * ```ts
+ * import type { Item } from '@stemma/api'
+ * import type { ListGroupsResponse } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * const nameOf = (group: Item<ListGroupsResponse>) => group.name
+ * ```
+ */
 export type Item<Page> = {
   [K in keyof Page as K extends `$${string}` ? never : K]-?: Page[K] extends
     | readonly (infer E extends object)[]
@@ -21,37 +44,51 @@ export type Item<Page> = {
   ? Items[keyof Items]
   : never
 
-/** As many as the server gives, so that there are few requests. */
-const pageSize = 200
+/** The largest page that the server returns, to need few requests. */
+const maxPageSize = 200
 
-/** One by one, each page when it is needed. `pageSize` is that of a request, not a limit. */
+/**
+ * Iterates over all items of a list. Requests a page when its first item is needed. `pageSize` in the request is the
+ * size of a page, not a limit.
+ *
+ * @example
+ * ```ts
+ * import { createClient, list } from '@stemma/api'
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * const groups = createClient(GroupsService, { baseUrl: 'http://localhost:8080', token: 'an access token' })
+ * const uid = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b'
+ * for await (const group of list(groups.listGroups, { uidp: { descendantsOf: uid }, orderBy: 'name' }))
+ *   console.log(group.name)
+ * ```
+ */
 export async function* list<Request extends object, Page>(
   call: ListCall<Request, Page>,
   request: NoInfer<Request>,
   options?: CallOptions,
 ): AsyncGenerator<Item<Page>, void> {
   const { path, items, isPaged } = call.route
-  if (items === undefined) throw new TypeError(`${path} is no list`)
-  let asked = fieldsOf(request)
-  if (isPaged) asked = { ...asked, pageSize: asked.pageSize || pageSize }
-  for (let token = ''; ; ) {
-    const page = (await call(asked as Request, options)) as Record<string, unknown>
-    // A list of messages, as the type of the items says.
+  if (items === undefined) throw new TypeError(`${path} is not a list`)
+  let pageRequest = fieldsOf(request)
+  if (isPaged) pageRequest = { ...pageRequest, pageSize: pageRequest.pageSize || maxPageSize }
+  for (let pageToken = ''; ; ) {
+    const page = (await call(pageRequest as Request, options)) as Record<string, unknown>
+    // An array of items, as the type of the page says.
     yield* (page[items] ?? []) as Iterable<Item<Page>>
-    const { nextPageToken: next = '' } = page as { nextPageToken?: string }
-    if (next === '') return
-    if (next === token) throw endless(path)
-    token = next
-    // What is skipped counts from where the token points.
-    asked = { ...asked, skip: undefined, pageToken: token }
+    const { nextPageToken = '' } = page as { nextPageToken?: string }
+    if (nextPageToken === '') return
+    if (nextPageToken === pageToken) throw repeatedPageToken(path)
+    pageToken = nextPageToken
+    // `skip` would count from the position of the page token.
+    pageRequest = { ...pageRequest, skip: undefined, pageToken }
   }
 }
 
-/** Of a message, what one like it is made of; a copy that keeps the name of its type would be taken for one. */
+/** Without `$typeName`: protobuf takes an object that has it for a complete message and would not initialize it. */
 function fieldsOf(request: object): Record<string, unknown> {
   const { $typeName: _, ...fields } = request as Record<string, unknown>
   return fields
 }
 
-const endless = (path: string) =>
-  new StemmaError(Code.INTERNAL, `Internal: ${path} answers with the page token that it was asked with`)
+const repeatedPageToken = (path: string) =>
+  new StemmaError(Code.INTERNAL, `Internal: ${path} returned the page token of the request as the next one`)

@@ -1,47 +1,77 @@
-// Tries a call again where that can do no harm: AIP-194.
+// Retries with exponential backoff and jitter (AIP-194).
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { StemmaError } from './errors.ts'
-import { pause } from './time.ts'
+import { StemmaError } from './stemma-error.ts'
+import { sleep } from './timeout.ts'
 
-export type Retry = {
-  /** How often a call is tried at most. */
-  attempts: number
-  /** In milliseconds; doubled each time, and shortened by chance so that clients do not come all at once. */
-  firstDelay: number
-  /** In milliseconds: no delay is longer, and a server that asks for more is not asked again. */
-  longestDelay: number
-  /** From 0 up to 1. */
+/**
+ * How often and after which delays a call is retried.
+ *
+ * @example
+ * ```ts
+ * import type { RetryOptions } from '@stemma/api'
+ * import { createClient } from '@stemma/api'
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * const retry: Partial<RetryOptions> = { maxAttempts: 6, maxDelayMs: 30_000 }
+ * const groups = createClient(GroupsService, { baseUrl: 'http://localhost:8080', retry })
+ * ```
+ */
+export type RetryOptions = {
+  /** Attempts in total, including the first. 1 turns retries off. Default: 4. */
+  maxAttempts: number
+  /** Delay before the first retry, in milliseconds. Doubled for each further retry. Default: 100. */
+  initialDelayMs: number
+  /** Upper limit of a delay, in milliseconds. If the server asks for a longer delay, the call fails. Default: 10,000. */
+  maxDelayMs: number
+  /** Returns a number from 0 to below 1 for the jitter: a delay is reduced by up to half. Default: `Math.random`. */
   random: () => number
 }
 
-export const defaultRetry: Retry = {
-  attempts: 4,
-  firstDelay: 100,
-  longestDelay: 10_000,
+/**
+ * The retries of a client that sets no others.
+ *
+ * @example
+ * ```ts
+ * const patient: RetryOptions = { ...defaultRetry, maxAttempts: 10 }
+ * ```
+ */
+export const defaultRetry: RetryOptions = {
+  maxAttempts: 4,
+  initialDelayMs: 100,
+  maxDelayMs: 10_000,
   random: Math.random,
 }
 
-/** `isRepeatable` says whether an attempt that failed in this way may be made again. */
+/**
+ * Makes attempts until one succeeds or fails with an error that a retry cannot change. Retries errors with the code
+ * `UNAVAILABLE` for which `mayRepeat` returns true.
+ *
+ * @example
+ * ```ts
+ * const { signal } = new AbortController()
+ * const response = await withRetries(defaultRetry, signal, () => fetch('http://localhost:8080'), () => true)
+ * ```
+ */
 export async function withRetries<T>(
-  retry: Retry,
+  retry: RetryOptions,
   signal: AbortSignal,
   attempt: () => Promise<T>,
-  isRepeatable: (error: StemmaError) => boolean,
+  mayRepeat: (error: StemmaError) => boolean,
 ): Promise<T> {
-  for (let made = 1; ; made += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt()
     } catch (error) {
-      if (made >= retry.attempts || !(error instanceof StemmaError)) throw error
-      if (error.code !== Code.UNAVAILABLE || !isRepeatable(error)) throw error
-      const delay = delayOf(retry, made, error.retryDelay)
-      if (delay > retry.longestDelay) throw error
-      await pause(delay, signal)
+      if (attempts >= retry.maxAttempts || !(error instanceof StemmaError)) throw error
+      if (error.code !== Code.UNAVAILABLE || !mayRepeat(error)) throw error
+      const delayMs = Math.max(error.retryDelayMs ?? 0, backoff(retry, attempts))
+      if (delayMs > retry.maxDelayMs) throw error
+      await sleep(delayMs, signal)
     }
   }
 }
 
-function delayOf({ firstDelay, longestDelay, random }: Retry, made: number, asked = 0): number {
-  const growing = Math.min(longestDelay, firstDelay * 2 ** (made - 1))
-  return Math.max(asked, growing * (0.5 + random() / 2))
+function backoff({ initialDelayMs, maxDelayMs, random }: RetryOptions, attempts: number): number {
+  const delayMs = Math.min(maxDelayMs, initialDelayMs * 2 ** (attempts - 1))
+  return delayMs * (0.5 + random() / 2)
 }

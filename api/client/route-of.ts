@@ -1,21 +1,18 @@
-// The route of a call, as its descriptor has it.
 import type { DescMessage, DescMethod } from '@bufbuild/protobuf'
 import { bindingsOf } from '../http-binding.ts'
 import type { Route } from './route.ts'
 
-// Reading an option decodes it each time.
-const known = new WeakMap<DescMethod, Route>()
-
+/**
+ * Reads the route of an RPC from its descriptor. Decodes options each time: keep the result.
+ *
+ * @example
+ * ```ts
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * routeOf(GroupsService.method.getGroup) // { verb: 'GET', path: '/iam/v2beta1/groups/{uid=**}' }
+ * ```
+ */
 export function routeOf(method: DescMethod): Route {
-  let route = known.get(method)
-  if (!route) {
-    route = readRoute(method)
-    known.set(method, route)
-  }
-  return route
-}
-
-function readRoute(method: DescMethod): Route {
   const { input, output } = method
   const [binding] = bindingsOf(method)
   if (!binding) throw new Error(`${method.parent.typeName}.${method.name} has no http rule`)
@@ -34,6 +31,7 @@ function readRoute(method: DescMethod): Route {
   }
 }
 
+/** Converts a field path such as `group.parent_uid` to JSON names. */
 function jsonPath(desc: DescMessage, path: string): string {
   const [first, ...others] = path.split('.')
   const field = desc.fields.find(({ name }) => name === first)

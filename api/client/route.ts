@@ -1,4 +1,3 @@
-// Where a call goes, and what it takes and gives: all that has to be known to make it, without its descriptor.
 import type {
   DescMethodServerStreaming,
   DescMethodUnary,
@@ -6,27 +5,64 @@ import type {
   MessageJsonType,
 } from '@bufbuild/protobuf'
 
-/** Fields have the names that they have in JSON. */
+/**
+ * The HTTP binding of an RPC: all that is needed to send it, without its descriptor. Field names are those of JSON.
+ *
+ * @example
+ * ```ts
+ * import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
+ *
+ * const route: Route = GroupsService.updateGroup
+ * console.log(route.verb, route.path, route.body) // PATCH /iam/v2beta1/groups/{group.uid=**} group
+ * ```
+ */
 export type Route = {
   readonly verb: string
-  /** Such as `/iam/v2beta1/groups/{group.uid=**}`. */
+  /** Path template, such as `/iam/v2beta1/groups/{group.uid=**}`. */
   readonly path: string
-  /** The field that the body is, or `*` for the whole request. */
+  /** The request field that is sent as the body, or `*` for the whole request. */
   readonly body?: string
   readonly isListBody?: true
   readonly isStream?: true
-  /** The field of the answer that it is a list of. */
+  /** The response field that contains the items, if the RPC is a list. */
   readonly items?: string
   readonly isPaged?: true
 }
 
-/** What is carried by the type alone. */
-type Typed<Request, Answer> = { readonly types?: (request: Request) => Answer }
+/** Attaches types to a route. The property never exists at run time. */
+type Typed<Request, Response> = { readonly types?: (request: Request) => Response }
 
-export type UnaryRoute<Request, Answer> = Route & { readonly isStream?: never } & Typed<Request, Answer>
-export type StreamRoute<Request, Answer> = Route & { readonly isStream: true } & Typed<Request, Answer>
+/**
+ * The route of an RPC with one response.
+ *
+ * @example
+ * ```ts
+ * const ping: UnaryRoute<object, { response?: string }> = { verb: 'GET', path: '/ping/v2beta1/ping' }
+ * ```
+ */
+export type UnaryRoute<Request, Response> = Route & { readonly isStream?: never } & Typed<Request, Response>
 
-/** One for each call of a service. */
+/**
+ * The route of an RPC that streams its responses.
+ *
+ * @example
+ * ```ts
+ * const events: StreamRoute<object, { id?: string }> = { verb: 'GET', path: '/events', isStream: true }
+ * ```
+ */
+export type StreamRoute<Request, Response> = Route & { readonly isStream: true } & Typed<Request, Response>
+
+/**
+ * The routes of a service by method name, with the JSON types of requests and responses.
+ *
+ * @example
+ * ```ts
+ * import { PingService as routes } from '@stemma/api/json/platform/ping/v2beta1/ping'
+ * import type { PingService } from '@stemma/api/platform/ping/v2beta1/ping'
+ *
+ * const typed: Routes<typeof PingService> = routes
+ * ```
+ */
 export type Routes<S extends DescService> = {
   readonly [M in keyof S['method']]: S['method'][M] extends DescMethodUnary<infer I, infer O>
     ? UnaryRoute<MessageJsonType<I>, MessageJsonType<O>>

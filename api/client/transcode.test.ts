@@ -1,4 +1,3 @@
-// Where the parts of a request go.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -7,13 +6,13 @@ import { GroupsService } from '../gen/platform/iam/v2beta1/group_json.ts'
 import { RoleBindingsService } from '../gen/platform/iam/v2beta1/role_binding_json.ts'
 import { RolesService } from '../gen/platform/iam/v2beta1/role_json.ts'
 import { SecurityTokenService } from '../gen/platform/oidc/sts_json.ts'
-import { StemmaError } from './errors.ts'
+import { StemmaError } from './stemma-error.ts'
 import { transcode } from './transcode.ts'
 
 const { getGroup, listGroups, createGroup, updateGroup } = GroupsService
 
-describe('a request', () => {
-  test('goes into path, query and body as its http rule says', () => {
+describe('transcode', () => {
+  test('splits a request into path, query and body', () => {
     const request = { uidp: { descendantsOf: 'a/b' }, pageSize: 5, orderBy: 'name desc' }
     assert.deepEqual(transcode(listGroups, request), {
       verb: 'GET',
@@ -37,7 +36,7 @@ describe('a request', () => {
     })
   })
 
-  test('goes into a query as it would into a body', () => {
+  test('omits undefined and null from the query and formats dates as JSON does', () => {
     const request = { name: undefined, uidp: null, pageToken: new Date(0), skip: 0 } as unknown as JsonObject
     assert.equal(
       transcode(listGroups, request).target,
@@ -50,17 +49,17 @@ describe('a request', () => {
       )
   })
 
-  test('sends a body where there should be one', () => {
+  test('sends an empty body if the body field is not set', () => {
     assert.deepEqual(transcode(updateGroup, {}).body, {})
     assert.deepEqual(transcode(RoleBindings.createBatch, { parent: 'a' }).body, [])
   })
 
-  test('leaves the parent out at the root, and keeps an empty uid apart from a list', () => {
+  test('omits an empty parent but keeps the slash before an empty uid', () => {
     assert.equal(transcode(createGroup, { group: { name: 'n' } }).target, '/iam/v2beta1/groups')
     assert.equal(transcode(getGroup, {}).target, '/iam/v2beta1/groups/')
   })
 
-  test('cannot leave its path', () => {
+  test('rejects uids that lead to another path', () => {
     assert.equal(transcode(getGroup, { uid: 'a?b#c:osv' }).target, '/iam/v2beta1/groups/a%3Fb%23c%3Aosv')
     for (const uid of ['..', '.', '../roles/a', 'a/../../roles/b'])
       assert.throws(

@@ -1,8 +1,15 @@
-// A request as its route has it: variables of the path, the body, and the rest as query.
 import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
-import { invalidArgument } from './errors.ts'
 import type { Route } from './route.ts'
+import { invalidArgument } from './stemma-error.ts'
 
+/**
+ * A request as HTTP sends it.
+ *
+ * @example
+ * ```ts
+ * const request: HttpRequest = { verb: 'GET', target: '/iam/v2beta1/groups?pageSize=5', body: undefined }
+ * ```
+ */
 export type HttpRequest = {
   verb: string
   /** Path and query. */
@@ -10,20 +17,31 @@ export type HttpRequest = {
   body: JsonValue | undefined
 }
 
+/**
+ * Splits a request into path variables, body and query parameters as its route says. It is the inverse of what the
+ * server does with the http rule of the RPC.
+ *
+ * @example
+ * ```ts
+ * const route = { verb: 'PATCH', path: '/iam/v2beta1/groups/{group.uid=**}', body: 'group' }
+ * transcode(route, { group: { uid: 'a/b', name: 'crew' }, updateMask: 'name' })
+ * // { verb: 'PATCH', target: '/iam/v2beta1/groups/a/b?updateMask=name', body: { name: 'crew' } }
+ * ```
+ */
 export function transcode({ verb, path, body, isListBody }: Route, request: JsonObject): HttpRequest {
   const rest = copyOf(request)
   const filled = path.replace(/\{([^=}]+)(?:=([^}]*))?\}/g, (_, name: string, pattern = '*') =>
-    encodePath(name, String(take(rest, name) ?? ''), pattern === '**'),
+    encodePath(name, String(remove(rest, name) ?? ''), pattern === '**'),
   )
-  // To create at the root is to leave the parent out.
-  const place = verb === 'POST' ? filled.replace(/\/$/, '') : filled
-  if (body === '*') return { verb, target: place, body: rest }
-  const content = body === undefined ? undefined : (take(rest, body) ?? (isListBody ? [] : {}))
+  // A resource at the root is created without a parent: the path then ends before the slash.
+  const target = verb === 'POST' ? filled.replace(/\/$/, '') : filled
+  if (body === '*') return { verb, target, body: rest }
+  const content = body === undefined ? undefined : (remove(rest, body) ?? (isListBody ? [] : {}))
   const query = parametersOf(rest).join('&')
-  return { verb, target: query === '' ? place : `${place}?${query}`, body: content }
+  return { verb, target: query === '' ? target : `${target}?${query}`, body: content }
 }
 
-/** As JSON has it, also where it does not go into the body: without what is undefined, and dates as texts. */
+/** A JSON round trip drops undefined values and converts dates to strings, so path and query agree with the body. */
 function copyOf(request: JsonObject): JsonObject {
   try {
     return JSON.parse(JSON.stringify(request)) as JsonObject
@@ -32,30 +50,30 @@ function copyOf(request: JsonObject): JsonObject {
   }
 }
 
-/** Takes a value out of the request. */
-function take(from: JsonObject, path: string): JsonValue | undefined {
+/** Removes the value at a field path and returns it. */
+function remove(object: JsonObject, path: string): JsonValue | undefined {
   const [first = '', ...others] = path.split('.')
-  const value = from[first]
+  const value = object[first]
   if (others.length > 0)
-    return typeof value === 'object' ? take((value ?? {}) as JsonObject, others.join('.')) : undefined
-  delete from[first]
+    return typeof value === 'object' ? remove((value ?? {}) as JsonObject, others.join('.')) : undefined
+  delete object[first]
   return value
 }
 
-/** `.` and `..` would be folded away on the way, and the call would be another. */
-function encodePath(name: string, value: string, isMany: boolean): string {
-  const segments = isMany ? value.split('/') : [value]
+/** Rejects the segments `.` and `..`, which fetch would resolve to the path of another RPC. */
+function encodePath(name: string, value: string, hasSegments: boolean): string {
+  const segments = hasSegments ? value.split('/') : [value]
   if (segments.some((segment) => segment === '.' || segment === '..'))
-    throw invalidArgument(name, `${JSON.stringify(value)} is no uid: it has a segment of dots`)
+    throw invalidArgument(name, `${JSON.stringify(value)} is not a uid: it has a segment "." or ".."`)
   return segments.map(encodeURIComponent).join('/')
 }
 
-/** What is null says nothing, as in a body. */
+/** Omits null, which means "not set" in a body too. */
 function parametersOf(value: JsonValue, name = ''): string[] {
   if (value === null) return []
-  if (Array.isArray(value)) return value.flatMap((one) => parametersOf(one, name))
+  if (Array.isArray(value)) return value.flatMap((element) => parametersOf(element, name))
   if (typeof value !== 'object') return [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`]
-  return Object.entries(value).flatMap(([key, one]) =>
-    parametersOf(one, name === '' ? key : `${name}.${key}`),
+  return Object.entries(value).flatMap(([key, inner]) =>
+    parametersOf(inner, name === '' ? key : `${name}.${key}`),
   )
 }

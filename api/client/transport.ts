@@ -1,184 +1,190 @@
-// Calls to a server as JSON: sends a request, and again where that does no harm, and tells what came back.
+// Sends calls as JSON over HTTP, with timeouts, retries and access tokens. Uses nothing of Node: browsers run it too.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
-import { errorOf, readObject, StemmaError } from './errors.ts'
-import { readLines } from './lines.ts'
-import { reach, tooLong, wasRefused } from './reach.ts'
-import type { Retry } from './retry.ts'
+import { checkBaseUrl } from './base-url.ts'
+import { errorFromResponse } from './error-response.ts'
+import { readJsonLines } from './json-lines.ts'
+import { parseObject } from './json-object.ts'
+import { deadlineExceeded, wasNotSent, withNetworkErrors } from './network-errors.ts'
+import type { CallOptions, ConnectionOptions } from './options.ts'
 import { defaultRetry, withRetries } from './retry.ts'
 import type { Route } from './route.ts'
-import type { Limit } from './time.ts'
-import { limit, unless } from './time.ts'
+import { StemmaError } from './stemma-error.ts'
+import type { Timeout } from './timeout.ts'
+import { abortable, startTimeout } from './timeout.ts'
 import type { HttpRequest } from './transcode.ts'
 import { transcode } from './transcode.ts'
 
-/** Tells an access token whenever one is needed. */
-export type TokenSource = {
-  (): string | Promise<string>
-  /** Is told of a token that the server no longer takes. */
-  forget?: ((token: string) => void) | undefined
-}
-
-export type ConnectionOptions = {
-  /** Where the server is, such as `https://stemma.example.com`. */
-  baseUrl: string
-  token?: string | TokenSource | undefined
-  /** In milliseconds, for a whole call with all its attempts; of a stream, for each wait. A minute unless given. */
-  timeout?: number | undefined
-  retry?: Partial<Retry> | undefined
-  /** Sent with every call. */
-  headers?: Record<string, string> | undefined
-  fetch?: typeof fetch | undefined
-}
-
-export type CallOptions = {
-  /** Whoever aborts it gets its reason as the error. */
-  signal?: AbortSignal | undefined
-  timeout?: number | undefined
-  headers?: Record<string, string> | undefined
-  /** Whether it does no harm to send it twice. Reads do none. */
-  isRepeatable?: boolean | undefined
-  /** Gets the headers of the answer, such as its `ETag`. */
-  onHeaders?: ((headers: Headers) => void) | undefined
-}
-
+/**
+ * Sends calls by their routes.
+ *
+ * @example
+ * ```ts
+ * const transport: Transport = createTransport({ baseUrl: 'http://localhost:8080' })
+ * const { response } = await transport.call({ verb: 'GET', path: '/ping/v2beta1/ping' }, {})
+ * ```
+ */
 export type Transport = {
-  ask(route: Route, request: JsonObject, options?: CallOptions): Promise<JsonObject>
-  /** The documents of a stream as they come. */
-  read(route: Route, request: JsonObject, options?: CallOptions): AsyncGenerator<JsonObject, void>
+  call(route: Route, request: JsonObject, options?: CallOptions): Promise<JsonObject>
+  /** Returns the documents of a stream as they arrive. */
+  stream(route: Route, request: JsonObject, options?: CallOptions): AsyncGenerator<JsonObject, void>
 }
 
-const minute = 60_000
-
-export function openTransport(connection: ConnectionOptions): Transport {
-  const base = originOf(connection.baseUrl)
-  const { token } = connection
-  const retry = { ...defaultRetry, ...connection.retry }
-  const send = connection.fetch ?? globalThis.fetch
-
-  const tokenOf = async () => (typeof token === 'function' ? token() : token)
-
-  function headersOf({ body }: HttpRequest, options: CallOptions, bearer: string | undefined): Headers {
-    const headers = new Headers({ ...connection.headers, ...options.headers })
-    if (body) headers.set('content-type', 'application/json')
-    if (bearer !== undefined) headers.set('authorization', `Bearer ${checked(bearer)}`)
-    return headers
-  }
-
-  /** The next call may have better luck with another token. */
-  function forget(bearer: string | undefined, error: unknown): never {
-    const isRefused = error instanceof StemmaError && error.code === Code.UNAUTHENTICATED
-    if (isRefused && bearer !== undefined && typeof token === 'function') token.forget?.(bearer)
-    throw error
-  }
-
-  /** One attempt; `take` reads the answer, which can fail by the connection as well. */
-  async function attempt<T>(
-    target: string,
-    init: RequestInit & { signal: AbortSignal },
-    { onHeaders }: CallOptions,
-    take: (answer: Response) => Promise<T>,
-  ): Promise<T> {
-    const answer = await reach(base, init.signal, () => send(base + target, init))
-    if (!answer.ok) {
-      const text = await reach(base, init.signal, () => answer.text())
-      throw errorOf(answer.status, answer.headers, text)
-    }
-    onHeaders?.(answer.headers)
-    return take(answer)
-  }
-
-  async function begin<T>(
-    route: Route,
-    json: JsonObject,
-    options: CallOptions,
-    { signal }: Limit,
-    take: (answer: Response) => Promise<T>,
-  ): Promise<T> {
-    const request = transcode(route, json)
-    // Fetched with attempts of its own.
-    const bearer = await unless(signal, tokenOf())
-    const init = {
-      method: request.verb,
-      headers: headersOf(request, options, bearer),
-      ...(request.body && { body: JSON.stringify(request.body) }),
-      ...{ signal, redirect: 'error' as const },
-    }
-    const isRepeatable = options.isRepeatable ?? request.verb === 'GET'
-    return withRetries(
-      retry,
-      signal,
-      () => attempt(request.target, init, options, take),
-      (error) => isRepeatable || wasRefused(error),
-    ).catch((error) => forget(bearer, error))
-  }
-
-  const limitOf = (options: CallOptions) => {
-    const timeout = options.timeout ?? connection.timeout ?? minute
-    return limit(timeout, () => tooLong(timeout), options.signal)
-  }
-
+/**
+ * Creates a transport. No connection is opened until the first call.
+ *
+ * @example
+ * ```ts
+ * import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
+ *
+ * const transport = createTransport({ baseUrl: 'http://localhost:8080', token: 'an access token' })
+ * for await (const osv of transport.stream(AdvisoriesService.exportAdvisoriesOsv, {})) console.log(osv.id)
+ * ```
+ */
+export function createTransport(options: ConnectionOptions): Transport {
+  const connection = withDefaults(options)
   return {
-    async ask(route, json, options = {}) {
-      const time = limitOf(options)
-      try {
-        return await begin(route, json, options, time, async (answer) => {
-          const text = await reach(base, time.signal, () => answer.text())
-          return text === '' ? {} : parse(text, answer)
-        })
-      } finally {
-        time.clear()
-      }
-    },
-
-    async *read(route, json, options = {}) {
-      const time = limitOf(options)
-      try {
-        const body = await begin(route, json, options, time, async (answer) => answer.body)
-        if (body) yield* readLines(chunksOf(body, base, time))
-      } finally {
-        time.clear()
-      }
-    },
+    call: (route, request, options = {}) => sendUnary(connection, { route, request, options }),
+    stream: (route, request, options = {}) => sendStream(connection, { route, request, options }),
   }
 }
 
-function originOf(baseUrl: string): string {
-  const { protocol, username, password, search, hash } = URL.canParse(baseUrl) ? new URL(baseUrl) : nowhere
-  if (!/^https?:$/.test(protocol) || username + password + search + hash !== '')
-    throw new TypeError('baseUrl must be an http or https URL without a user, a query or a fragment')
-  return baseUrl.replace(/\/+$/, '')
+const defaultTimeoutMs = 60_000
+
+function withDefaults(options: ConnectionOptions) {
+  return {
+    ...options,
+    baseUrl: checkBaseUrl(options.baseUrl),
+    timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+    retry: { ...defaultRetry, ...options.retry },
+    fetch: options.fetch ?? globalThis.fetch,
+    now: options.now ?? Date.now,
+  }
 }
 
-const nowhere = { protocol: '', username: '', password: '', search: '', hash: '' }
+type Connection = ReturnType<typeof withDefaults>
+type Call = { route: Route; request: JsonObject; options: CallOptions }
 
-/** What is wrong with a header is told with the header itself, and a token is a secret. */
-function checked(token: string): string {
+async function sendUnary(connection: Connection, call: Call): Promise<JsonObject> {
+  const timeout = startCallTimeout(connection, call.options)
+  try {
+    return await send(connection, call, timeout.signal, async (response) => {
+      const text = await withNetworkErrors(connection.baseUrl, timeout.signal, () => response.text())
+      return text === '' ? {} : parseResponse(text, response)
+    })
+  } finally {
+    timeout.clear()
+  }
+}
+
+async function* sendStream(connection: Connection, call: Call): AsyncGenerator<JsonObject, void> {
+  const timeout = startCallTimeout(connection, call.options)
+  try {
+    const body = await send(connection, call, timeout.signal, async (response) => response.body)
+    if (body) yield* readJsonLines(readChunks(body, connection.baseUrl, timeout))
+  } finally {
+    timeout.clear()
+  }
+}
+
+function startCallTimeout(connection: Connection, options: CallOptions): Timeout {
+  const timeoutMs = options.timeoutMs ?? connection.timeoutMs
+  return startTimeout(timeoutMs, () => deadlineExceeded(timeoutMs), options.signal)
+}
+
+/** Sends a call with retries. `read` is part of an attempt, since the connection can break while it reads. */
+async function send<T>(
+  connection: Connection,
+  { route, request, options }: Call,
+  signal: AbortSignal,
+  read: (response: Response) => Promise<T>,
+): Promise<T> {
+  const httpRequest = transcode(route, request)
+  // Outside the retries: a token source retries by itself.
+  const token = await abortable(signal, currentToken(connection))
+  const init = {
+    method: httpRequest.verb,
+    headers: headersOf(connection, httpRequest, options, token),
+    ...(httpRequest.body && { body: JSON.stringify(httpRequest.body) }),
+    signal,
+    redirect: 'error' as const,
+  }
+  const isIdempotent = options.isIdempotent ?? httpRequest.verb === 'GET'
+  return withRetries(
+    connection.retry,
+    signal,
+    async () => read(await sendOnce(connection, httpRequest.target, init, options)),
+    (error) => isIdempotent || wasNotSent(error),
+  ).catch((error: unknown) => {
+    invalidateRejected(connection, token, error)
+    throw error
+  })
+}
+
+async function sendOnce(
+  { baseUrl, fetch, now }: Connection,
+  target: string,
+  init: RequestInit & { signal: AbortSignal },
+  { onHeaders }: CallOptions,
+): Promise<Response> {
+  const response = await withNetworkErrors(baseUrl, init.signal, () => fetch(baseUrl + target, init))
+  if (!response.ok) {
+    const text = await withNetworkErrors(baseUrl, init.signal, () => response.text())
+    throw errorFromResponse(response, text, now())
+  }
+  onHeaders?.(response.headers)
+  return response
+}
+
+const currentToken = async ({ token }: Connection) => (typeof token === 'function' ? token() : token)
+
+/** The next call gets another token from the source. */
+function invalidateRejected({ token: source }: Connection, token: string | undefined, error: unknown): void {
+  const isRejected = error instanceof StemmaError && error.code === Code.UNAUTHENTICATED
+  if (isRejected && token !== undefined && typeof source === 'function') source.invalidate?.(token)
+}
+
+function headersOf(
+  connection: Connection,
+  { body }: HttpRequest,
+  options: CallOptions,
+  token: string | undefined,
+): Headers {
+  const headers = new Headers({ ...connection.headers, ...options.headers })
+  if (body) headers.set('content-type', 'application/json')
+  if (token !== undefined) headers.set('authorization', `Bearer ${checkToken(token)}`)
+  return headers
+}
+
+/** The error of `Headers.set` would quote the token, which is a secret. */
+function checkToken(token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new TypeError('the token is empty or has characters that no token has')
+    throw new TypeError('the token is empty or contains characters that are not allowed in a token')
   return token
 }
 
-function parse(text: string, { status, headers }: Response): JsonObject {
-  const answer = readObject(text)
-  if (answer) return answer
+function parseResponse(text: string, { status, headers }: Response): JsonObject {
+  const response = parseObject(text)
+  if (response) return response
   const requestId = headers.get('x-request-id') ?? undefined
-  throw new StemmaError(Code.INTERNAL, 'Internal: the answer is no JSON object', { status, requestId })
+  throw new StemmaError(Code.INTERNAL, 'Internal: the response is not a JSON object', { status, requestId })
 }
 
-/** The time is counted only while something is waited for. */
-async function* chunksOf(body: ReadableStream<Uint8Array>, base: string, time: Limit) {
+/** The timeout runs while the client waits for the server, not while the caller processes a chunk. */
+async function* readChunks(body: ReadableStream<Uint8Array>, baseUrl: string, timeout: Timeout) {
   const reader = body.getReader()
   try {
     for (;;) {
-      time.extend()
-      const { done, value } = await reach(base, time.signal, () => unless(time.signal, reader.read()))
+      timeout.restart()
+      const { done, value } = await withNetworkErrors(baseUrl, timeout.signal, () =>
+        abortable(timeout.signal, reader.read()),
+      )
       if (done) return
-      time.pause()
+      timeout.pause()
       yield value
     }
   } finally {
-    // Whoever leaves early lets the server know; what else is wrong has been told.
+    // Closes the connection if the caller leaves early. An error of the stream has been thrown already.
     await reader.cancel().catch(() => undefined)
   }
 }

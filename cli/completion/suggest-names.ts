@@ -47,7 +47,7 @@ async function names(connection: Connection, kind: string): Promise<Suggested[]>
 
 async function rowsOf(connection: Connection, resource: string, filter: JsonObject): Promise<JsonObject[]> {
   const command = commandOf(resource, 'list')
-  const answer = await connection.ask(command.method.desc, { pageSize: most, ...filter })
+  const answer = await connection.call(command.method.desc, { pageSize: most, ...filter })
   return (answer[rowsField(command)] ?? []) as JsonObject[]
 }
 

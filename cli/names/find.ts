@@ -11,7 +11,7 @@ const most = 20
 
 export async function find(connection: Connection, resource: string, filter: JsonObject): Promise<Found[]> {
   const command = commandOf(resource, 'list')
-  const answer = await connection.ask(command.method.desc, { pageSize: most, ...filter })
+  const answer = await connection.call(command.method.desc, { pageSize: most, ...filter })
   const rows = (answer[rowsField(command)] ?? []) as JsonObject[]
   return rows.map(({ uid = '', name = '', description = '', artifactName = '' }) => ({
     uid: String(uid),

@@ -23,7 +23,7 @@ export async function confirm(command: Command, uids: string[], connection: Conn
 
 async function describe({ resource }: Command, uid: string, connection: Connection): Promise<string> {
   const get = findCommand(resource, 'get')
-  const { name } = get ? await connection.ask(get.method.desc, { uid }) : {}
+  const { name } = get ? await connection.call(get.method.desc, { uid }) : {}
   return typeof name === 'string' && name !== '' ? `${JSON.stringify(oneLine(name))} (${uid})` : uid
 }
 

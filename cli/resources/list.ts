@@ -27,7 +27,7 @@ export async function* pagesOf(
 }
 
 export async function pageOf(connection: Connection, command: Command, request: JsonObject): Promise<Page> {
-  const answer = await connection.ask(command.method.desc, request)
+  const answer = await connection.call(command.method.desc, request)
   return {
     rows: (answer[rowsField(command)] ?? []) as JsonObject[],
     next: String(answer.nextPageToken ?? ''),

@@ -98,7 +98,7 @@ async function stream({ command, line, connection, screen }: Run): Promise<void>
   const request = await readRequest(command, line, undefined, connection)
   const progress = openProgress(!screen.isTerminal && process.stderr.isTTY === true)
   let count = 0
-  for await (const document of connection.read(command.method.desc, request)) {
+  for await (const document of connection.stream(command.method.desc, request)) {
     await screen.write(`${jsonOf(document, 0)}\n`)
     count += 1
     progress.say(count)
@@ -111,7 +111,7 @@ async function call({ command, line, connection, screen }: Run): Promise<void> {
   const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
   const format = formatOf(line.globals.output, isDocument ? 'json' : 'table')
   const ask = async (target?: string) =>
-    connection.ask(command.method.desc, await readRequest(command, line, target, connection))
+    connection.call(command.method.desc, await readRequest(command, line, target, connection))
   const printer = openPrinter(format, subject(command), screen)
   if (positionals.length > 1) {
     for (const target of positionals) await printer.page([await ask(target)])
@@ -131,7 +131,7 @@ async function remove({ command, line, connection }: Run): Promise<void> {
   if (!line.globals.yes && !(await confirm(command, uids, connection))) return say('Nothing was deleted.')
   const progress = openProgress(process.stderr.isTTY === true)
   for (const [at, uid] of uids.entries()) {
-    await connection.ask(command.method.desc, { uid }).catch((error: unknown) => {
+    await connection.call(command.method.desc, { uid }).catch((error: unknown) => {
       progress.clear()
       if (error instanceof StemmaError && uids.length > 1)
         say(`${countOf(command, at)} deleted before ${uid}`)

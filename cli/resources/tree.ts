@@ -21,7 +21,7 @@ export async function readTree(
 ): Promise<Node[]> {
   const nodes = new Map<string, Node>()
   if (root !== undefined) {
-    const { name } = await connection.ask(commandOf('groups', 'get').method.desc, { uid: root })
+    const { name } = await connection.call(commandOf('groups', 'get').method.desc, { uid: root })
     nodes.set(root, { uid: root, name: String(name), children: [] })
   }
   let count = 0

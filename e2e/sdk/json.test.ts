@@ -4,7 +4,14 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Client, ConnectionOptions } from '@stemma/api/json'
-import { Code, createClient, exchanging, list, refreshing, StemmaError } from '@stemma/api/json'
+import {
+  Code,
+  createClient,
+  exchangeTokenSource,
+  list,
+  refreshTokenSource,
+  StemmaError,
+} from '@stemma/api/json'
 import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { IdentitiesService } from '@stemma/api/json/platform/iam/v2beta1/identity'
@@ -78,7 +85,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(seven, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(mask, isError(Code.PERMISSION_DENIED))
     assert.throws(makes, TypeError)
-    await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is no list/)
+    await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is not a list/)
   })
 
   test('walks all pages of a list, and goes on where it was told to skip', async () => {
@@ -149,14 +156,14 @@ onEachStore('the SDK with JSON', (engine) => {
     await createClient(RoleBindingsService, options).createRoleBinding({ parent, roleBinding })
     const at = { baseUrl: platform.url }
     const subject = () => issuer.sign({ aud: platform.config.authUrl })
-    const token = exchanging({ issuer: at, subject, identity: identity.uid })
+    const token = exchangeTokenSource({ issuer: at, subject, identity: identity.uid })
     assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
 
     const { store, keys, config, owner } = platform
     const tokens = openRefreshTokens({ store, keys, ...config, now: Date.now })
     const { token: refreshToken } = await tokens.issue(owner.identity, config.baseUrl)
     const seen: string[] = []
-    const source = refreshing({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })
+    const source = refreshTokenSource({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })
     const mine = createClient(GroupsService, { ...at, token: source })
     await Promise.all(Array.from({ length: 5 }, () => mine.getGroup({ uid: parent })))
     assert.equal(seen.length, 1)

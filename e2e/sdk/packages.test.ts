@@ -305,13 +305,13 @@ export async function use(signal: AbortSignal): Promise<Group[]> {
 `
 
 const typedUseOfJson = `
-import { Code, createClient, exchanging, list, StemmaError } from '@stemma/api/json'
+import { Code, createClient, exchangeTokenSource, list, StemmaError } from '@stemma/api/json'
 import type { GroupJson } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { GroupsService } from '@stemma/api/json/platform/iam/v2beta1/group'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 
 const issuer = { baseUrl: 'https://stemma.example.com' }
-const options = { ...issuer, token: exchanging({ issuer, identity: 'a', subject: 'token' }) }
+const options = { ...issuer, token: exchangeTokenSource({ issuer, identity: 'a', subject: 'token' }) }
 const groups = createClient(GroupsService, options)
 
 export async function use(signal: AbortSignal): Promise<GroupJson[]> {
@@ -338,5 +338,5 @@ export async function use(signal: AbortSignal): Promise<GroupJson[]> {
 const assumedByReadme = `
 declare const process: { env: Record<string, string | undefined> }
 declare function readIdToken(): Promise<string>
-declare function keep(refreshToken: string): void
+declare function store(refreshToken: string): void
 `

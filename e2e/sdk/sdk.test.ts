@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Client, ConnectionOptions } from '@stemma/api'
-import { Code, createClient, exchanging, list, refreshing, StemmaError } from '@stemma/api'
+import { Code, createClient, exchangeTokenSource, list, refreshTokenSource, StemmaError } from '@stemma/api'
 import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
 import { IdentitiesService } from '@stemma/api/platform/iam/v2beta1/identity'
 import { RolesService } from '@stemma/api/platform/iam/v2beta1/role'
@@ -96,7 +96,7 @@ onEachStore('the SDK', (engine) => {
     const inUse = await failure(groups.deleteGroup({ uid: full.uid }))
     assert.equal(inUse.code, Code.FAILED_PRECONDITION)
     assert.deepEqual(
-      inUse.preconditions.map(({ type }) => type),
+      inUse.preconditionViolations.map(({ type }) => type),
       ['RESOURCE_NOT_EMPTY'],
     )
 
@@ -179,13 +179,13 @@ onEachStore('the SDK', (engine) => {
         return issuer.sign({ aud: platform.config.authUrl })
       }
       const at = { baseUrl: platform.url }
-      const token = exchanging({ issuer: at, subject, identity: identity.uid })
+      const token = exchangeTokenSource({ issuer: at, subject, identity: identity.uid })
       const robot = createClient(GroupsService, { baseUrl: platform.url, token })
       await Promise.all(Array.from({ length: 5 }, () => robot.getGroup({ uid: parent })))
       await robot.getGroup({ uid: parent })
       assert.equal(asked, 1)
 
-      const stranger = exchanging({
+      const stranger = exchangeTokenSource({
         issuer: at,
         subject: await issuer.sign({ sub: 'x' }),
         identity: identity.uid,
@@ -209,15 +209,15 @@ onEachStore('the SDK', (engine) => {
       await continues({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
     })
 
-    async function continues(options: Parameters<typeof refreshing>[0]): Promise<void> {
+    async function continues(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
       const seen: string[] = []
-      const token = refreshing({ ...options, onRefreshToken: (next) => seen.push(next) })
+      const token = refreshTokenSource({ ...options, onRefreshToken: (next) => seen.push(next) })
       const mine = createClient(GroupsService, { baseUrl: platform.url, token })
       await Promise.all(Array.from({ length: 5 }, () => mine.listGroups({})))
       assert.equal(seen.length, 1)
       assert.notEqual(seen[0], options.refreshToken)
       // The one that was used up ends the sign-in; a client that is told so says it.
-      const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshing(options) })
+      const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshTokenSource(options) })
       assert.equal((await failure(late.listGroups({}))).code, Code.UNAUTHENTICATED)
     }
   })

@@ -1,0 +1,73 @@
+import type { RetryOptions } from './retry.ts'
+import type { TokenSource } from './token-source.ts'
+
+/**
+ * Where and how a client calls a server.
+ *
+ * @example
+ * ```ts
+ * import type { ConnectionOptions } from '@stemma/api'
+ * import { createClient } from '@stemma/api'
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ * import { RolesService } from '@stemma/api/platform/iam/v2beta1/role'
+ *
+ * const options: ConnectionOptions = {
+ *   baseUrl: 'https://stemma.example.com',
+ *   token: process.env.STEMMA_TOKEN,
+ *   timeoutMs: 10_000,
+ *   headers: { 'user-agent': 'inventory/1.2' },
+ * }
+ * const groups = createClient(GroupsService, options)
+ * const roles = createClient(RolesService, options)
+ * ```
+ */
+export type ConnectionOptions = {
+  /** URL of the server, such as `https://stemma.example.com`. */
+  baseUrl: string
+  /** Access token, or a source of tokens. Without one, calls are sent without credentials. */
+  token?: string | TokenSource | undefined
+  /** Limit for a call with all its attempts, or for each wait in a stream, in milliseconds. Default: 60,000. */
+  timeoutMs?: number | undefined
+  retry?: Partial<RetryOptions> | undefined
+  /** Headers of every request. */
+  headers?: Record<string, string> | undefined
+  /** Sends the requests. Default: the global `fetch`. */
+  fetch?: typeof fetch | undefined
+  /** Returns the time in milliseconds since 1970. Default: `Date.now`. */
+  now?: (() => number) | undefined
+}
+
+/**
+ * Options of one call. `timeoutMs` replaces that of the connection, `headers` are added to those of the connection.
+ *
+ * @example
+ * ```ts
+ * import { createClient } from '@stemma/api'
+ * import { GroupsService } from '@stemma/api/platform/iam/v2beta1/group'
+ *
+ * const groups = createClient(GroupsService, { baseUrl: 'http://localhost:8080', token: 'an access token' })
+ * const uid = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b'
+ * let etag = ''
+ * await groups.getGroup(
+ *   { uid },
+ *   {
+ *     timeoutMs: 5_000,
+ *     onHeaders: (headers) => {
+ *       etag = headers.get('etag') ?? ''
+ *     },
+ *   },
+ * )
+ * // Fails with `ABORTED` if the group has changed since.
+ * await groups.deleteGroup({ uid }, { headers: { 'if-match': etag } })
+ * ```
+ */
+export type CallOptions = {
+  /** Ends the call when it is aborted. The call rejects with the reason of the signal. */
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+  headers?: Record<string, string> | undefined
+  /** Whether the call may be repeated after it may have reached the server. Default: true for reads (GET). */
+  isIdempotent?: boolean | undefined
+  /** Receives the headers of a successful response, such as its `ETag`. */
+  onHeaders?: ((headers: Headers) => void) | undefined
+}

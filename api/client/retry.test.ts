@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
+import { afterEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Code } from '../gen/google/rpc/code_pb.ts'
+import { groupsAt, isStemmaError, quickRetry } from '../testing/clients.ts'
+import {
+  listen,
+  neverAnswer,
+  resetConnection,
+  sendJson,
+  sendUnavailable,
+  startScriptedServer,
+  stop,
+} from '../testing/scripted-server.ts'
+import { StemmaError } from './stemma-error.ts'
+
+const servers: Server[] = []
+afterEach(() => servers.splice(0).forEach(stop))
+
+async function start(...answers: Parameters<typeof startScriptedServer>) {
+  const started = await startScriptedServer(...answers)
+  servers.push(started.server)
+  return started
+}
+
+describe('retries of a read', () => {
+  test('happen when the server is unavailable or the connection breaks', async () => {
+    const answers = [sendUnavailable(), resetConnection, sendUnavailable(), sendJson({ name: 'a' })]
+    const { url, requests } = await start(...answers)
+    assert.equal((await groupsAt(url).getGroup({ uid: 'x' })).name, 'a')
+    assert.equal(requests.length, 4)
+  })
+
+  test('stop after the maximum number of attempts', async () => {
+    const { url, requests } = await start(sendUnavailable())
+    await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }), isStemmaError(Code.UNAVAILABLE, /busy/))
+    assert.equal(requests.length, 4)
+    const once = groupsAt(url, { retry: { ...quickRetry, maxAttempts: 1 } })
+    await assert.rejects(once.getGroup({ uid: 'x' }), isStemmaError(Code.UNAVAILABLE))
+    assert.equal(requests.length, 5)
+  })
+
+  test('wait for the delay of Retry-After', async () => {
+    const { url, requests } = await start(sendUnavailable({ 'retry-after': '1' }), sendJson({}))
+    const begin = performance.now()
+    await groupsAt(url).getGroup({ uid: 'x' })
+    assert.ok(performance.now() - begin > 990)
+    assert.equal(requests.length, 2)
+  })
+
+  test('do not happen if Retry-After exceeds the maximum delay', async () => {
+    const { url, requests } = await start(sendUnavailable({ 'retry-after': '3600' }), sendJson({}))
+    await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }), (error) => {
+      assert.ok(error instanceof StemmaError)
+      assert.equal(error.retryDelayMs, 3_600_000)
+      return true
+    })
+    assert.equal(requests.length, 1)
+  })
+
+  test('read a date in Retry-After by the given clock', async () => {
+    const now = () => Date.parse('2026-01-01T00:00:00Z')
+    const { url } = await start(sendUnavailable({ 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }))
+    await assert.rejects(groupsAt(url, { now }).getGroup({ uid: 'x' }), (error) => {
+      assert.ok(error instanceof StemmaError)
+      assert.equal(error.retryDelayMs, 60_000)
+      return true
+    })
+  })
+
+  test('do not happen for any other error', async () => {
+    for (const [status, code] of [
+      [400, 3],
+      [403, 7],
+      [404, 5],
+      [429, 8],
+      [500, 13],
+    ] as const) {
+      const { url, requests } = await start(sendJson({ code, message: 'no', details: [] }, status))
+      await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }), isStemmaError(code))
+      assert.equal(requests.length, 1)
+    }
+  })
+})
+
+describe('retries of a write', () => {
+  test('do not happen if the server may have received it', async () => {
+    for (const answer of [sendUnavailable(), resetConnection]) {
+      const { url, requests } = await start(answer, sendJson({}))
+      const call = groupsAt(url).createGroup({ group: { name: 'a' } })
+      await assert.rejects(call, isStemmaError(Code.UNAVAILABLE))
+      assert.equal(requests.length, 1)
+      await groupsAt(url).createGroup({ group: { name: 'a' } })
+    }
+  })
+
+  test('happen if the caller declares it idempotent', async () => {
+    const { url, requests } = await start(sendUnavailable(), sendJson({}))
+    await groupsAt(url).deleteGroup({ uid: 'x' }, { isIdempotent: true })
+    assert.equal(requests.length, 2)
+  })
+
+  test('happen while the connection is refused, since nothing was sent', async () => {
+    const { url, server } = await start(neverAnswer)
+    await new Promise((resolve) => server.close(resolve))
+    const groups = groupsAt(url, { retry: { initialDelayMs: 100, random: () => 0 } })
+    const created = groups.createGroup({ group: { name: 'a' } })
+    await sleep(20)
+    servers.push(await listen(sendJson({ name: 'a' }), Number(new URL(url).port)))
+    assert.equal((await created).name, 'a')
+  })
+})

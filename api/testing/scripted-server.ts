@@ -1,0 +1,61 @@
+// HTTP servers for tests of the SDK that answer in every way a real server or a proxy might.
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export type ScriptedServer = { url: string; requests: IncomingMessage[]; server: Server }
+
+/** Starts a server that answers each request with the next listener, and all further ones with the last. */
+export async function startScriptedServer(...answers: RequestListener[]): Promise<ScriptedServer> {
+  const requests: IncomingMessage[] = []
+  const server = await listen((request, response) => {
+    requests.push(request)
+    answers[Math.min(requests.length, answers.length) - 1]?.(request, response)
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, server }
+}
+
+export async function listen(listener: RequestListener, port = 0): Promise<Server> {
+  const server = createServer({ keepAlive: false }, listener)
+  await once(server.listen(port, '127.0.0.1'), 'listening')
+  return server
+}
+
+export function stop(server: Server): void {
+  server.closeAllConnections()
+  server.close()
+}
+
+export const sendJson =
+  (body: unknown, status = 200, headers = {}): RequestListener =>
+  (_, response) =>
+    void response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(JSON.stringify(body))
+
+export const sendUnavailable = (headers = {}) =>
+  sendJson({ code: 14, message: 'Unavailable: busy', details: [] }, 503, headers)
+
+export const resetConnection: RequestListener = (request) => void request.socket.resetAndDestroy()
+
+export const neverAnswer: RequestListener = () => undefined
+
+/** Sends the chunks of a stream one by one and ends it. */
+export const sendChunks =
+  (...chunks: (string | Buffer)[]) =>
+  async (_: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.writeHead(200, { 'content-type': 'application/jsonl' })
+    for (const chunk of chunks) {
+      response.write(chunk)
+      await sleep(5)
+    }
+    response.end()
+  }
+
+/** Sends the beginning of a stream and keeps the connection open. */
+export const sendBeginning =
+  (text: string): RequestListener =>
+  (_, response) =>
+    void response.write(text)
