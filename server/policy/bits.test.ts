@@ -18,7 +18,7 @@ function read(text: string): { length: number; words: bigint[] } {
 describe('a set of capabilities', () => {
   const published = 'AAAAAAAAAHxEQgBAgIBESAiIGDBAiqlk'
 
-  test('is written as published tokens carry it', () => {
+  test('is encoded as in published tokens', () => {
     assert.deepEqual(read(published), { length: 124, words: [0x4442004080804448n, 0x08881830408aa964n] })
     const bits = decodeBits(published)
     const capabilities = numbers.filter((number) => bits.has(bitOf.get(number) ?? -1))
@@ -26,7 +26,7 @@ describe('a set of capabilities', () => {
     assert.equal(encodeBits(capabilities), published)
   })
 
-  test('comes back as it was', () => {
+  test('is decoded to the same set', () => {
     fc.assert(
       fc.property(fc.subarray(numbers), (held) => {
         const bits = decodeBits(encodeBits(held))
@@ -38,7 +38,7 @@ describe('a set of capabilities', () => {
     )
   })
 
-  test('is written the same in any order and however often a capability comes', () => {
+  test('has the same encoding in any order and with duplicates', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(numbers), (held) => {
         assert.equal(encodeBits([...held, ...held]), encodeBits(new Set(held.toSorted((a, b) => a - b))))
@@ -54,17 +54,17 @@ describe('a set of capabilities', () => {
     assert.deepEqual([length, words], [65, [0n, 1n]])
   })
 
-  test('has the padding and the alphabet of base64url', () => {
+  test('is base64url with padding', () => {
     assert.equal(encodeBits([]).length, 24)
     assert.ok(encodeBits([]).endsWith('=='))
     fc.assert(fc.property(fc.subarray(numbers), (held) => /^[A-Za-z0-9_-]+={0,2}$/.test(encodeBits(held))))
   })
 
-  test('leaves out numbers that are no capability', () => {
+  test('leaves out numbers of no capability', () => {
     assert.equal(encodeBits([0, 1, 1601, 99999, -1, 103]), encodeBits([103]))
   })
 
-  test('is empty where it cannot be read', () => {
+  test('is empty if the encoding is too short', () => {
     for (const text of ['', 'AAAA', '!', 'AAAAAAAAAHw', encodeBits([]).slice(0, 12)])
       assert.equal(decodeBits(text).size, 0)
   })

@@ -1,14 +1,14 @@
-// Sets of capabilities in the form that tokens carry: the bit length in 8 bytes, then 64-bit words, all
-// big-endian, bit i being bit i mod 64 of word i / 64; as base64url with padding.
+// The encoding of sets of capabilities in tokens: the number of bits in 8 bytes, then 64-bit words, all big-endian. Bit i
+// is bit i mod 64 of word i / 64. The text is base64url with padding.
 import { capabilityOf } from './capabilities.ts'
 
 export type Bits = ReadonlySet<number>
 
-const fewestBits = 50
+const minBits = 50
 
 export function encodeBits(capabilities: Iterable<number>): string {
   const bits = [...capabilities].flatMap((number) => capabilityOf(number)?.bit ?? [])
-  const length = Math.max(fewestBits, ...bits.map((bit) => bit + 1))
+  const length = Math.max(minBits, ...bits.map((bit) => bit + 1))
   const words = new BigUint64Array(Math.ceil(length / 64))
   for (const bit of bits) words[bit >> 6] = (words[bit >> 6] ?? 0n) | (1n << BigInt(bit & 63))
   const bytes = Buffer.alloc(8 + words.length * 8)

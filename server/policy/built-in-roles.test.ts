@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { isUid } from '../aip/uid.ts'
+import type { BuiltInRole } from './built-in-roles.ts'
 import { builtInRole, builtInRoles } from './built-in-roles.ts'
 import { capabilityNamed } from './capabilities.ts'
 
 const held = (name: string) => new Set(builtInRole(name).capabilities)
 
-describe('the built-in roles', () => {
-  test('hold as many capabilities as the published bundles', () => {
-    const counts = builtInRoles.map(({ name }) => [name, held(name).size])
+/** Capabilities with greater numbers are our own, and may be added to roles. */
+const lastPublished = 10_000
+const published = ({ capabilities }: BuiltInRole) =>
+  capabilities.filter((name) => (capabilityNamed(name)?.number ?? 0) <= lastPublished)
+
+describe('built-in roles', () => {
+  test('hold as many capabilities as the published roles', () => {
+    const counts = builtInRoles.map((role) => [role.name, published(role).length])
     assert.deepEqual(Object.fromEntries(counts), {
-      // 138 published, and the four capabilities on advisories that are not among them.
+      // 138 published, and four capabilities on advisories that are not among them.
       owner: 142,
       editor: 62,
       viewer: 51,
@@ -22,21 +29,38 @@ describe('the built-in roles', () => {
     })
   })
 
-  test('give the owner everything on advisories beside the published set', () => {
-    const advisories = [...held('owner')].filter((name) => name.startsWith('advisories.'))
-    assert.deepEqual(advisories.sort(), [
-      ...[
-        'advisories.approve',
-        'advisories.create',
-        'advisories.delete',
-        'advisories.list',
-        'advisories.update',
-      ],
-    ])
-    assert.equal(held('owner').size - (advisories.length - 1), 138)
+  test('hold exactly the same published capabilities as ever', () => {
+    const digests = builtInRoles.map((role) => {
+      const digest = createHash('sha256').update(published(role).sort().join('\n')).digest('hex')
+      return [role.name, digest.slice(0, 16)]
+    })
+    assert.deepEqual(Object.fromEntries(digests), {
+      owner: '38d02bc1f93c3eaf',
+      editor: 'd18be48011ff03b0',
+      viewer: '0d3536aaa7142097',
+      console_viewer: '2ce1420b12b6128b',
+      'registry.pull': '5e76147a00d7a12b',
+      'registry.push': '712d369ba8f0e7ed',
+      'registry.pull_token_creator': '7bacf70164649a59',
+      'apk.pull': '7700d5114d7ff21b',
+    })
   })
 
-  test('name capabilities that exist, none of them reserved to the platform', () => {
+  test('hold each capability once', () => {
+    for (const { name, capabilities } of builtInRoles)
+      assert.equal(held(name).size, capabilities.length, name)
+  })
+
+  test('let the owner do everything with advisories, beyond the published set', () => {
+    const advisories = [...held('owner')].filter((name) => name.startsWith('advisories.'))
+    assert.deepEqual(
+      advisories.sort(),
+      ['approve', 'create', 'delete', 'list', 'update'].map((verb) => `advisories.${verb}`),
+    )
+    assert.equal(published(builtInRole('owner')).length - (advisories.length - 1), 138)
+  })
+
+  test('hold no capability that is reserved to the platform', () => {
     for (const { name, capabilities } of builtInRoles) {
       for (const capability of capabilities) {
         assert.equal(capabilityNamed(capability)?.internalOnly, false, `${name}: ${capability}`)
@@ -45,7 +69,7 @@ describe('the built-in roles', () => {
     }
   })
 
-  test('have the same uids on every install, for ever', () => {
+  test('have uids that never change', () => {
     assert.deepEqual(Object.fromEntries(builtInRoles.map(({ name, uid }) => [name, uid])), {
       owner: 'd091ed4d24639cc35e95a672ad15a7ac63739a61',
       editor: 'f632a7459851abd2870b18dd9769c30ae8612899',
@@ -58,7 +82,7 @@ describe('the built-in roles', () => {
     })
   })
 
-  test('have uids that are uids, each its own', () => {
+  test('have distinct uids of 40 hex digits', () => {
     for (const { uid } of builtInRoles) assert.ok(isUid(uid) && uid.length === 40)
     assert.equal(new Set(builtInRoles.map(({ uid }) => uid)).size, builtInRoles.length)
   })
@@ -69,26 +93,22 @@ describe('the built-in roles', () => {
       assert.match(description, /^[A-Z][A-Za-z ]+ Role \(built-in\)$/)
   })
 
-  test('build on each other', () => {
+  test('include each other', () => {
     const pairs = [
-      ...[
-        ['registry.pull', 'viewer'],
-        ['console_viewer', 'viewer'],
-        ['apk.pull', 'viewer'],
-        ['viewer', 'editor'],
-      ],
-      ...[
-        ['editor', 'owner'],
-        ['registry.push', 'owner'],
-        ['registry.pull_token_creator', 'owner'],
-      ],
+      ['registry.pull', 'viewer'],
+      ['console_viewer', 'viewer'],
+      ['apk.pull', 'viewer'],
+      ['viewer', 'editor'],
+      ['editor', 'owner'],
+      ['registry.push', 'owner'],
+      ['registry.pull_token_creator', 'owner'],
     ]
-    for (const [less = '', more = ''] of pairs) {
-      assert.ok(held(less).isSubsetOf(held(more)), `${less} in ${more}`)
+    for (const [smaller = '', larger = ''] of pairs) {
+      assert.ok(held(smaller).isSubsetOf(held(larger)), `${smaller} in ${larger}`)
     }
   })
 
-  test('let viewers and editors change nothing in access', () => {
+  test('let viewers and editors change nothing about access', () => {
     const isWrite = (name: string) =>
       /^(groups|group_invites|roles|role_bindings|identity|identity_providers|account_associations)\.(?!list$)/.test(
         name,
@@ -103,7 +123,7 @@ describe('the built-in roles', () => {
     assert.ok(!held('registry.pull_token_creator').has('identity.list'))
   })
 
-  test('are found by name only', () => {
+  test('are found by their exact name', () => {
     assert.equal(builtInRole('owner').name, 'owner')
     for (const name of ['', 'Owner', 'limited_owner', '__proto__'])
       assert.throws(() => builtInRole(name), /no built-in role/)

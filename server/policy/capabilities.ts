@@ -1,15 +1,22 @@
 // Capabilities by number, dotted name and bit, read from the contract.
 import { getOption } from '@bufbuild/protobuf'
-import type { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import type { BuiltInRole, Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_pb.ts'
 
-export type CapabilityFact = { number: Capability; name: string; bit: number; internalOnly: boolean }
+export type CapabilityFact = {
+  number: Capability
+  name: string
+  bit: number
+  internalOnly: boolean
+  /** The smallest built-in roles that hold it; see built-in-roles.ts for those that include them. */
+  roles: readonly BuiltInRole[]
+}
 
 const facts: CapabilityFact[] = CapabilitySchema.values
   .filter(({ number }) => number !== 0)
   .map((value) => {
-    const { name, bit, internalOnly } = getOption(value, info)
-    return { number: value.number as Capability, name, bit, internalOnly }
+    const { name, bit, internalOnly, roles } = getOption(value, info)
+    return { number: value.number as Capability, name, bit, internalOnly, roles } // a number of this enum
   })
 
 const byNumber = new Map<number, CapabilityFact>(facts.map((fact) => [fact.number, fact]))
