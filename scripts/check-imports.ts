@@ -54,6 +54,9 @@ const mayImport: Record<string, string[]> = {
 
 const shared = ['server/bounded-map', 'type server/log']
 
+/** Folders that no other room may import, whatever the table says. */
+const internal = ['server/store/statement/']
+
 const root = join(import.meta.dirname, '..')
 const imports = listFiles(root).flatMap((file) => readImports(root, file))
 const offences = imports.filter((entry) => !isTest(entry.file) && !isAllowed(entry))
@@ -70,6 +73,7 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
   const from = roomOf(file)
   const to = roomOf(target)
   const allowed = [...(mayImport[from] ?? []), ...(from.startsWith('server/') ? shared : [])]
+  if (to !== from && internal.some((folder) => target.startsWith(folder))) return false
   if (to === 'server/testing') return allowed.includes(to)
   if (from === 'server/resources' && to === from) return isNear(file, target) || isTable(target)
   if (to === from || allowed.includes(to) || allowed.includes('*')) return true

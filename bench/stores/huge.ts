@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { lineage, parentOf } from '../../server/aip/uid.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
@@ -14,7 +14,9 @@ import { groups } from '../../server/resources/iam/groups/table.ts'
 import { entryOf } from '../../server/resources/kind.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import { insertEntry } from '../../server/store/table.ts'
+import type { Connection } from '../../server/store/sqlite-connection.ts'
+import { connect, drive } from '../../server/store/sqlite-connection.ts'
+import { insertUncounted } from '../../server/store/table.ts'
 import type { Count } from '../../server/store/tally.ts'
 import { treeBelow } from './tree.ts'
 
@@ -82,7 +84,8 @@ async function found(config: Config) {
 
 /** Past the store, which would take minutes: rows first, then indexes and tally. Answers the team in the middle. */
 function fill(file: string, organization: string, count: number): string {
-  const db = new DatabaseSync(file)
+  const connection = connect(file, false)
+  const { db } = connection
   db.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -500000')
   const indexes = db.prepare(
     `select name, sql from sqlite_master where tbl_name = 'groups' and sql like 'create index%'`,
@@ -90,7 +93,7 @@ function fill(file: string, organization: string, count: number): string {
   const dropped = indexes.all() as { name: string; sql: string }[] // as selected
   for (const { name } of dropped) db.exec(`drop index ${name}`)
   db.exec('begin')
-  const { counts, team } = insertGroups(db, organization, count)
+  const { counts, team } = insertGroups(connection, organization, count)
   insertTally(db, counts)
   for (const { sql } of dropped) db.exec(sql)
   db.exec('commit; pragma journal_mode = wal')
@@ -98,21 +101,16 @@ function fill(file: string, organization: string, count: number): string {
   return team
 }
 
-function insertGroups(db: DatabaseSync, organization: string, count: number) {
+function insertGroups(connection: Connection, organization: string, count: number) {
   const counts = new Map<string, Count>()
   const start = Date.now() - count
   let team = ''
   let made = 0
-  let insert: ReturnType<typeof db.prepare> | undefined
   for (const { uid, group } of treeBelow(organization, count)) {
     const time = start + made
     const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
     const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
-    const statement = insertEntry(groups.table, entry, []).next().value
-    const [row] = (statement && statement.rows) ?? []
-    if (!statement || !row) throw new Error('an insert has no rows')
-    insert ??= db.prepare(statement.pieces.join(`(${row.map(() => '?').join(', ')})`))
-    insert.run(...row)
+    drive(connection, insertUncounted(groups.table, [entry]))
     const parent = parentOf(uid)
     if (parent === organization && made <= count / 2) team = uid
     for (const place of lineage(parent)) {

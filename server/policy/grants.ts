@@ -4,11 +4,9 @@ import { unauthenticated } from '../aip/errors.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
-import { remember } from '../store/pieces.ts'
-import type { Row, Sql } from '../store/sql.ts'
-import { join, raw, sql } from '../store/sql.ts'
+import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
+import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
-import { stampOf } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Caller, Narrowing } from '../wire/caller.ts'
 import type { Bits } from './bits.ts'
@@ -36,34 +34,35 @@ export function* readGrants(caller: Caller, place: string | undefined, isWrite: 
   return grantsOf(caller, places, identity && [...identity, bindings.join()])
 }
 
-/** Its values are the places, if there are any, and the identity. */
 function selectGrants({ identity }: Caller, places: readonly string[] | undefined): Sql {
-  const pieces = remember(
-    [alone, places?.length],
-    () => sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`.pieces,
-  )
-  return { pieces, values: [...(places ?? []), identity] }
+  return places ? prepared(grantsAt, [], [identity, ...places]) : prepared(allGrants, [], [identity])
 }
 
+const allGrants = ([identity]: Placeholders<[string]>) =>
+  sql`select i.create_time, ${held(undefined)} from identities i where i.uid = ${identity}`
+
+const grantsAt = ([identity, ...places]: Placeholders<[string, ...string[]]>) =>
+  sql`select i.create_time, ${held(places)} from identities i where i.uid = ${identity}`
+
 /** All bindings of an identity as one text: few values are read faster than many. */
-const held = (places: readonly string[] | undefined) =>
+const held = (places: readonly Placeholder[] | undefined) =>
   sql`(select string_agg(${heldText(places)}, ',') from ${bindingsOf(places)} and b.identity = i.uid)`
 
 /** Where and what: the place, or its number among the places that were asked for, and the bits. */
-const heldText = (places: readonly string[] | undefined) =>
+const heldText = (places: readonly unknown[] | undefined) =>
   raw(`${places ? 'p.depth' : 'b.parent'} || ' ' || r.bits`)
 
 /**
  * Places as rows, each looked up on its own: `in` would make SQLite build a table of them first, and a join
  * that it may turn around would read all that the caller holds.
  */
-const bindingsOf = (places: readonly string[] | undefined) =>
+const bindingsOf = (places: readonly (string | Placeholder)[] | undefined) =>
   places
     ? sql`(${placeRows(places)}) p cross join role_bindings b cross join roles r
         where b.parent = p.place and r.uid = b.role`
     : raw('role_bindings b cross join roles r where r.uid = b.role')
 
-const placeRows = (places: readonly string[]) =>
+const placeRows = (places: readonly (string | Placeholder)[]) =>
   join(
     places.map((place, depth) => {
       const number = raw(String(depth))
@@ -74,18 +73,18 @@ const placeRows = (places: readonly string[]) =>
 
 /** The grants that reach `place` together with the row of a resource, in one statement. */
 export function grantsWithRow({ identity }: Caller, place: string, table: Table, form: Form): Sql {
-  const places = lineage(place)
-  const pieces = remember([withRow, table.name, stampOf(form), places.length], () => {
-    const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${''}`
-    return sql`select i.create_time, ${held(places)}, t.rendered, t.update_time
-      from identities i left join (${row}) t on 1 = 1 where i.uid = ${''}`.pieces
-  })
-  return { pieces, values: [...places, place, identity] }
+  return prepared(grantsAndRow, [table, form], [identity, place, ...lineage(place)])
 }
 
-/** What is remembered: grants alone, and grants with a row. */
-const alone = {}
-const withRow = {}
+function grantsAndRow(
+  [identity, uid, ...places]: Placeholders<[string, string, ...string[]]>,
+  table: Table,
+  form: Form,
+): Sql {
+  const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
+  return sql`select i.create_time, ${held(places)}, t.rendered, t.update_time
+    from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
+}
 
 /** `rendered` is null where the row's JSON is of another shape. */
 export type RenderedRow = { rendered: Rendered | null; updateTime: number }

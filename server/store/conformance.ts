@@ -13,6 +13,7 @@ import { openPostgres } from './postgres.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
 import { openSqlite } from './sqlite.ts'
+import { contentOf } from './statement/statement.ts'
 import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
@@ -96,9 +97,10 @@ async function makeFile(): Promise<Place> {
     address,
     open,
     // biome-ignore lint/correctness/useYield: this engine runs it at once
-    *elsewhere({ pieces, values }) {
+    *elsewhere(sql) {
+      const { template, values } = contentOf(sql)
       const other = new DatabaseSync(address)
-      const statement = other.prepare(pieces.join('?'))
+      const statement = other.prepare(template.join('?'))
       statement.setReturnArrays(true)
       const rows = statement.all(...(values as Value[]))
       other.close()

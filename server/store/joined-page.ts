@@ -1,12 +1,12 @@
 // Pages of plain lists, each read by one statement.
 import type { Listing, Page } from './page.ts'
-import { remember } from './pieces.ts'
 import type { Part, Term, Wide } from './region-sql.ts'
 import { clearWayOf, columnsOf, isPassed, orderBy, rowsOf, usualSizes } from './region-sql.ts'
 import type { Sql } from './sql.ts'
 import { raw, sql } from './sql.ts'
+import { preparedByKeys } from './statement/prepared.ts'
+import { contentOf, fill } from './statement/statement.ts'
 import type { Form, Table } from './table.ts'
-import { stampOf } from './table.ts'
 import { tallied } from './tally.ts'
 import type { Work } from './work.ts'
 
@@ -50,9 +50,12 @@ function selectJoined(
   where: Sql,
   total: Sql,
 ): Sql {
-  const keys: unknown[] = [joinedSite, table.name, stampOf(form), size, where.pieces, total.pieces]
+  const [inside, counted] = [contentOf(where), contentOf(total)]
+  const keys: unknown[] = [selectJoined, table, form, size, inside.template, counted.template]
   for (const { column, descending } of order) keys.push(column, descending)
-  const pieces = remember(keys, () => {
+  return preparedByKeys(keys, [...counted.values, ...inside.values], (placeholders) => {
+    const total = fill(counted.template, placeholders.slice(0, counted.values.length))
+    const where = fill(inside.template, placeholders.slice(counted.values.length))
     const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
     const nulls = raw(order.map(() => 'null').join(', '))
     const rendered = sql`coalesce(${table.rendered(form)}, ${raw(`'${staleMark}'`)})`
@@ -60,11 +63,9 @@ function selectJoined(
     return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
         from (select ${rendered} as rendered ${rows} ${raw(`limit ${size}`)}) page
       union all select null, null, null, ${columnsOf(order)}
-        from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`.pieces
+        from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
   })
-  return { pieces, values: [...total.values, ...where.values, ...where.values] }
 }
 
-const joinedSite = {}
 /** Stands for a row whose JSON is of another shape: no JSON holds this character. */
 const staleMark = '\u0001'

@@ -10,6 +10,7 @@ import type { Listing, Page, Run } from './page.ts'
 import type { Region, Term } from './region-sql.ts'
 import type { Sql, Value } from './sql.ts'
 import { sql } from './sql.ts'
+import { contentOf } from './statement/statement.ts'
 import type { Table } from './table.ts'
 import { insertEntry, storedForm } from './table.ts'
 import type { Work } from './work.ts'
@@ -272,7 +273,7 @@ function* recorded<T>(work: Work<T>, texts: Set<string>): Work<T> {
   let step = work.next()
   while (!step.done) {
     const statement: Sql = step.value
-    texts.add(statement.pieces.join('?').replaceAll(/\s+/g, ' '))
+    texts.add(contentOf(statement).template.join('?').replaceAll(/\s+/g, ' '))
     step = work.next(yield statement)
   }
   return step.value

@@ -1,6 +1,6 @@
 // The text of a statement as PostgreSQL reads it, and under which name it is kept there.
 import { createHash } from 'node:crypto'
-import type { Pieces } from './pieces.ts'
+import type { Template } from './statement/template.ts'
 
 export type Prepared = { text: string; name?: string }
 
@@ -8,16 +8,16 @@ export type Prepared = { text: string; name?: string }
 const mostNamed = 500
 const mostValuesNamed = 200
 
-const prepared = new WeakMap<Pieces, Prepared>()
+const prepared = new WeakMap<Template, Prepared>()
 const names = new Map<string, string>()
 
-export function prepare(pieces: Pieces): Prepared {
-  let statement = prepared.get(pieces)
+export function prepare(template: Template): Prepared {
+  let statement = prepared.get(template)
   if (!statement) {
-    const text = forPostgres(pieces.reduce((before, piece, at) => `${before}$${at}${piece}`))
-    const name = pieces.length > mostValuesNamed ? undefined : nameOf(text)
+    const text = forPostgres(template.reduce((before, text, at) => `${before}$${at}${text}`))
+    const name = template.length > mostValuesNamed ? undefined : nameOf(text)
     statement = name === undefined ? { text } : { text, name }
-    prepared.set(pieces, statement)
+    prepared.set(template, statement)
   }
   return statement
 }

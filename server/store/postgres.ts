@@ -2,12 +2,13 @@
 import pg from 'pg'
 import type { Migration, Store } from './db.ts'
 import { migrationsTable, pendingOf } from './db.ts'
-import type { Pieces } from './pieces.ts'
 import { isConflict, isLost, translate, translateConstraint } from './postgres-errors.ts'
 import { readSnapshot } from './postgres-snapshot.ts'
 import { forPostgres, prepare } from './postgres-text.ts'
 import type { Row, Sql, Value } from './sql.ts'
 import { join, raw, sql, tuple } from './sql.ts'
+import { contentOf } from './statement/statement.ts'
+import type { Template } from './statement/template.ts'
 import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
@@ -214,25 +215,28 @@ async function answer(client: pg.PoolClient, work: Work<unknown>, statement: Sql
 }
 
 async function runStatement(client: pg.PoolClient, statement: Sql): Promise<Row[]> {
-  if (statement.rows) return insertAll(client, statement.pieces, statement.rows)
-  const { rows } = await client.query<Value[]>({
-    ...prepare(statement.pieces),
-    values: statement.values as Value[],
+  const { template, values, rows } = contentOf(statement)
+  if (rows) return insertAll(client, template, rows)
+  const result = await client.query<Value[]>({
+    ...prepare(template),
+    values: values as Value[],
     rowMode: 'array',
   })
-  return rows
+  return result.rows
 }
 
 /** Many with a statement, so that they share its way there and back. */
 async function insertAll(
   client: pg.PoolClient,
-  [head, tail]: Pieces,
+  [head, tail]: Template,
   rows: readonly (readonly Value[])[],
 ): Promise<Row[]> {
   for (let at = 0; at < rows.length; at += rowsInAStatement) {
     const some = rows.slice(at, at + rowsInAStatement)
-    const { pieces, values } = sql`${raw(head ?? '')} ${join(some.map(tuple), ', ')} ${raw(tail ?? '')}`
-    await client.query({ ...prepare(pieces), values: values as Value[] })
+    const { template, values } = contentOf(
+      sql`${raw(head ?? '')} ${join(some.map(tuple), ', ')} ${raw(tail ?? '')}`,
+    )
+    await client.query({ ...prepare(template), values: values as Value[] })
   }
   return []
 }

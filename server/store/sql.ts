@@ -1,79 +1,84 @@
-// SQL as values: text with holes, so that nothing a caller sends is ever part of the text. Both engines get
-// the same text; what only PostgreSQL should see stands in a comment that starts with `pg`, which SQLite
-// skips and the PostgreSQL driver opens.
+// SQL as values: text with placeholders, so that nothing a caller sends becomes part of the text. Both engines run
+// the same text. Text for PostgreSQL only is in a comment that starts with `pg`: SQLite skips the comment, and the
+// PostgreSQL driver removes its delimiters.
+import type { Placeholder, Sql, Value } from './statement/statement.ts'
+import { contentOf, fill, fillRows, isSql, noValues } from './statement/statement.ts'
+import type { Template } from './statement/template.ts'
+import { placeholderTemplate } from './statement/template.ts'
+import { composeCached, nodeOf } from './statement/template-cache.ts'
 
-import type { Pieces } from './pieces.ts'
-import { hole, weave } from './pieces.ts'
+export type { Placeholders } from './statement/prepared.ts'
+export { prepared } from './statement/prepared.ts'
+export type { Placeholder, Row, Sql, Value } from './statement/statement.ts'
 
-export type Value = string | number | null | Uint8Array
-export type Row = Value[]
-
-export type Sql = {
-  /** The text around the holes: always one piece more than there are values. */
-  readonly pieces: Pieces
-  readonly values: readonly Value[]
-  /** Of an insert: what goes into its table, one row after the other, at the one hole of its text. */
-  readonly rows?: readonly (readonly Value[])[]
-}
-
-export function sql(strings: TemplateStringsArray, ...parts: (Value | Sql)[]): Sql {
-  // A template without nested SQL keeps the array of its call site.
-  if (!parts.some(isSql)) return { pieces: strings, values: parts as Value[] }
+/** sql`select a from t where b = ${value}`; other Sql can be nested. */
+export function sql(strings: TemplateStringsArray, ...parts: (Value | Placeholder | Sql)[]): Sql {
+  // Without nested SQL the array of strings is the template: it is the same array at every call.
+  if (!parts.some(isSql)) return fill(strings, parts as Value[])
   const values: Value[] = []
-  const pieces = parts.map((part) => {
+  const fragments = parts.map((part) => {
     if (!isSql(part)) {
-      values.push(part)
-      return hole
+      values.push(part as Value)
+      return placeholderTemplate
     }
-    for (const value of part.values) values.push(value)
-    return part.pieces
+    const content = contentOf(part)
+    for (const value of content.values) values.push(value)
+    return content.template
   })
-  return { pieces: weave(strings, pieces, () => strings), values }
+  return fill(
+    composeCached(strings, fragments, () => strings),
+    values,
+  )
 }
 
 /** Text that the program itself wrote, such as the name of a column. */
-export const raw = (text: string): Sql => ({ pieces: weave(text, [], () => [text]), values: nothing })
-
-const nothing: readonly Value[] = []
+export const raw = (text: string): Sql =>
+  fill(
+    composeCached(text, [], () => [text]),
+    noValues,
+  )
 
 export function join(parts: readonly Sql[], separator: string): Sql {
   const [only] = parts
   if (only && parts.length === 1) return only
-  const pieces = parts.map((part) => part.pieces)
-  const around = () => ['', ...parts.slice(1).map(() => separator), '']
-  return { pieces: weave(siteOf(separator), pieces, around), values: parts.flatMap(({ values }) => values) }
+  const contents = parts.map(contentOf)
+  const text = () => ['', ...parts.slice(1).map(() => separator), '']
+  const fragments = contents.map(({ template }) => template)
+  return fill(
+    composeCached(joinKey(separator), fragments, text),
+    contents.flatMap(({ values }) => values),
+  )
 }
 
-/** Another than that of the same text taken alone: no text holds a NUL. */
-const siteOf = (separator: string) => `\0${separator}`
-
-const tuples = new Map<number, Pieces>()
-
-/** An insert of many; its one hole is theirs. */
-export const withRows = ({ pieces }: Sql, rows: readonly (readonly Value[])[]): Sql => ({
-  pieces,
-  values: nothing,
-  rows,
-})
+/** Differs from the key of `raw` with the same text, since no SQL text contains NUL. */
+const joinKey = (separator: string) => `\0${separator}`
 
 /** `(?, ?, ?)` */
-export function tuple(values: readonly Value[]): Sql {
-  let pieces = tuples.get(values.length)
-  if (!pieces) {
-    pieces = Object.freeze(['(', ...values.slice(1).map(() => ', '), ')'])
-    tuples.set(values.length, pieces)
-  }
-  return { pieces, values }
+export function tuple(values: readonly (Value | Placeholder)[]): Sql {
+  if (values.length === 0) throw new Error('a list of values in SQL cannot be empty')
+  return fill(tupleTemplate(values.length), values)
+}
+
+/** Cached for every length: there are few, see `among`. */
+function tupleTemplate(length: number): Template {
+  const node = nodeOf(length)
+  node.template ??= Object.freeze(['(', ...Array<string>(length - 1).fill(', '), ')'])
+  return node.template
 }
 
 /**
- * A list for `in`, of any length but zero. The last value is repeated up to a power of two, so that lists of
- * all lengths make few different texts.
+ * A list for `in`, which must not be empty. The last value is repeated up to a power of two, so that lists of all
+ * lengths make few different texts.
  */
 export function among(values: readonly Value[]): Sql {
   const length = 2 ** Math.ceil(Math.log2(values.length))
   return tuple(Array.from({ length }, (_, at) => values[Math.min(at, values.length - 1)] ?? null))
 }
 
-const isSql = (part: Value | Sql): part is Sql =>
-  typeof part === 'object' && part !== null && 'pieces' in part
+/**
+ * `insert into t (a, b) values …` for any number of rows. `into` and `suffix` (`on conflict …`) contain no values. The
+ * engine decides how many rows it inserts with one statement.
+ */
+export function bulkInsert(into: Sql, rows: readonly (readonly Value[])[], suffix: Sql = raw('')): Sql {
+  return fillRows(contentOf(sql`${into} values ${null} ${suffix}`).template, rows)
+}

@@ -1,8 +1,9 @@
 // One connection of the embedded engine: its settings, its prepared statements, and what its errors mean.
 import type { StatementSync } from 'node:sqlite'
 import { DatabaseSync } from 'node:sqlite'
-import type { Pieces } from './pieces.ts'
 import type { Row, Sql, Value } from './sql.ts'
+import { contentOf } from './statement/statement.ts'
+import type { Template } from './statement/template.ts'
 import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { breakOff } from './work.ts'
@@ -41,7 +42,7 @@ export function connect(file: string, readOnly: boolean): Connection {
    * Each row with a statement of its own: one that may break off after some of its rows makes the engine copy
    * every page it touches, and costs ten times as much.
    */
-  function insertAll([head, tail]: Pieces, rows: readonly (readonly Value[])[]): Row[] {
+  function insertAll([head, tail]: Template, rows: readonly (readonly Value[])[]): Row[] {
     const statement = prepare(`${head}(${(rows[0] ?? []).map(() => '?').join(', ')})${tail}`)
     for (const row of rows) statement.run(...row)
     return []
@@ -50,9 +51,10 @@ export function connect(file: string, readOnly: boolean): Connection {
   return {
     db,
     prepare,
-    all({ pieces, values, rows }) {
-      if (rows) return insertAll(pieces, rows)
-      const text = textOf(pieces)
+    all(sql) {
+      const { template, values, rows } = contentOf(sql)
+      if (rows) return insertAll(template, rows)
+      const text = textOf(template)
       const statement = values.length > mostValuesKept ? makeStatement(text) : prepare(text)
       return statement.all(...(values as Value[])) as unknown as Row[] // rows are arrays: setReturnArrays
     },
@@ -81,13 +83,13 @@ function openWithRetry(file: string, readOnly: boolean): DatabaseSync {
   }
 }
 
-const texts = new WeakMap<readonly string[], string>()
+const texts = new WeakMap<Template, string>()
 
-function textOf(pieces: readonly string[]): string {
-  let text = texts.get(pieces)
+function textOf(template: Template): string {
+  let text = texts.get(template)
   if (text === undefined) {
-    text = pieces.join('?')
-    texts.set(pieces, text)
+    text = template.join('?')
+    texts.set(template, text)
   }
   return text
 }
@@ -107,7 +109,7 @@ export function drive<T>(connection: Connection, work: Work<T>, onWrite?: () => 
   return step.value
 }
 
-const isRead = ({ pieces }: Sql) => pieces[0]?.startsWith('select') ?? false
+const isRead = (statement: Sql) => contentOf(statement).template[0]?.startsWith('select') ?? false
 
 function answer(connection: Connection, work: Work<unknown>, statement: Sql): Row[] {
   try {

@@ -1,6 +1,6 @@
 // Rows of a resource: each keeps its resource as it leaves, beside the columns it is found and ordered by.
 import type { Row, Sql, Value } from './sql.ts'
-import { among, join, raw, sql, withRows } from './sql.ts'
+import { among, bulkInsert, join, raw, sql } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
 
@@ -35,9 +35,6 @@ export type Entry = Stored & {
 
 /** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
 export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
-
-/** Tells the forms of a table apart. */
-export const stampOf = (form: Form): string => (form.kind === 'json' ? form.shape : form.kind)
 
 /** A row on its way out: JSON where that was asked for and is of the current shape, else bytes. */
 export type Rendered = string | Uint8Array
@@ -92,7 +89,7 @@ export function* insertRows(
   rows: readonly (readonly Value[])[],
 ): Work<void> {
   const into = raw(`${name} (${columns.join(', ')})`)
-  if (rows.length > 0) yield withRows(sql`insert into ${into} values ${null}`, rows)
+  if (rows.length > 0) yield bulkInsert(sql`insert into ${into}`, rows)
 }
 
 const valuesOf = (entry: Entry): Value[] => [

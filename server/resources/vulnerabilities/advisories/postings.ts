@@ -4,7 +4,7 @@
 import { endianness } from 'node:os'
 import { chunks } from '../../../store/region-sql.ts'
 import type { Value } from '../../../store/sql.ts'
-import { among, sql, withRows } from '../../../store/sql.ts'
+import { among, bulkInsert, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
 import { numberOf } from './terms.ts'
@@ -13,8 +13,8 @@ import { numberOf } from './terms.ts'
 export type Indexed = { number: number; hashes: Iterable<number> }
 
 /** Added to the numbers that a segment has of a term already, if it has any. */
-const appending = sql`insert into advisory_postings as p (term, segment, count, advisories) values ${null}
-  on conflict (term, segment) do update set count = p.count + excluded.count,
+const into = sql`insert into advisory_postings as p (term, segment, count, advisories)`
+const appending = sql`on conflict (term, segment) do update set count = p.count + excluded.count,
   advisories = cast(p.advisories || excluded.advisories as /*pg bytea) -- */ blob)
 `
 
@@ -75,7 +75,7 @@ export function* addPostings(segment: number, indexed: readonly Indexed[]): Work
   // In the order of the index, so that neighbours are written together.
   const terms = Float64Array.from(postings.keys()).sort()
   const rows = [...terms].flatMap((term) => rowsOf(term, segment, postings.get(term) ?? []))
-  if (rows.length > 0) yield withRows(appending, rows)
+  if (rows.length > 0) yield bulkInsert(into, rows, appending)
 }
 
 function rowsOf(term: number, segment: number, numbers: number[]): Value[][] {

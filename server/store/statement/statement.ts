@@ -1,0 +1,51 @@
+// The content of an Sql value. Other rooms see only the opaque type; the import table keeps them out of this folder.
+import type { Template } from './template.ts'
+import { placeholderCount } from './template.ts'
+
+export type Value = string | number | null | Uint8Array
+export type Row = Value[]
+
+declare const opaque: unique symbol
+
+/** SQL text with values for its placeholders, complete or part of a larger statement. */
+export type Sql = { readonly [opaque]: 'sql' }
+
+/** Stands for a value that is passed later, see `prepared` in sql.ts. */
+export type Placeholder = { readonly [opaque]: 'placeholder' }
+
+export type Statement = {
+  readonly template: Template
+  readonly values: readonly Value[]
+  /**
+   * Of a bulk insert: the rows to insert. The template's only placeholder stands for `(?, …)` as often as the engine
+   * inserts rows with one statement.
+   */
+  readonly rows?: readonly (readonly Value[])[]
+}
+
+export const contentOf = (statement: Sql): Statement => statement as unknown as Statement // see toSql
+
+const toSql = (statement: Statement) => statement as unknown as Sql
+
+export const isSql = (part: unknown): part is Sql =>
+  typeof part === 'object' && part !== null && 'template' in part
+
+/** Makes a statement. Every statement is made here or by `fillRows`, so none has too few or too many values. */
+export function fill(template: Template, values: readonly (Value | Placeholder)[]): Sql {
+  if (values.length !== placeholderCount(template)) throw mismatch(placeholderCount(template), values.length)
+  return toSql({ template, values: values as readonly Value[] }) // placeholders are replaced by `prepared`
+}
+
+/** Makes a bulk insert. */
+export function fillRows(template: Template, rows: readonly (readonly Value[])[]): Sql {
+  if (placeholderCount(template) !== 1) throw mismatch(placeholderCount(template), 1)
+  const [first = []] = rows
+  const different = rows.find((row) => row.length !== first.length)
+  if (different) throw mismatch(first.length, different.length)
+  return toSql({ template, values: noValues, rows })
+}
+
+export const noValues: readonly Value[] = Object.freeze([])
+
+const mismatch = (placeholders: number, values: number) =>
+  new Error(`a statement with ${placeholders} placeholders was given ${values} values`)

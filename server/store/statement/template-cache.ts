@@ -1,0 +1,61 @@
+// Templates that were composed before. A server composes the same few hundred statements all the time, and looking a
+// composition up costs a tenth of composing it: about 2 µs less for each Get and 5 µs less for each List.
+//
+// This is the only cache of this room at module level. The first key is a tagged template literal or a function, both
+// of which belong to the program rather than to a store.
+import type { Template } from './template.ts'
+import { compose } from './template.ts'
+
+/** A statement with parameters: value `order[n]` belongs into placeholder n; without an order, value n. */
+export type Compiled = { template: Template; order: readonly number[] | undefined }
+
+/** What a sequence of keys leads to, and where further keys lead. Keys are compared by identity. */
+export type CacheNode = {
+  template?: Template
+  compiled?: Compiled
+  next?: Map<unknown, CacheNode>
+}
+
+/** At this number of nodes the cache is emptied. The tests need about a thousand. */
+const nodeLimit = 20_000
+/** Larger compositions are not cached: they are rare, and nearly every one has a length of its own. */
+const cachedPlaceholders = 200
+
+let root: CacheNode = {}
+let nodeCount = 0
+
+/** The node for a key, below another node or at the top. */
+export function nodeOf(key: unknown, parent: CacheNode = root): CacheNode {
+  parent.next ??= new Map()
+  let node = parent.next.get(key)
+  if (!node) {
+    node = {}
+    parent.next.set(key, node)
+    if (++nodeCount > nodeLimit) clear()
+  }
+  return node
+}
+
+function clear(): void {
+  root = {}
+  nodeCount = 0
+}
+
+/** Composes fragments with the text around them. The same key must always have the same text. */
+export function composeCached(
+  key: unknown,
+  fragments: readonly Template[],
+  text: () => readonly string[],
+): Template {
+  if (sizeOf(fragments) > cachedPlaceholders) return compose(text(), fragments)
+  let node = nodeOf(key)
+  for (const fragment of fragments) node = nodeOf(fragment, node)
+  node.template ??= compose(text(), fragments)
+  return node.template
+}
+
+function sizeOf(fragments: readonly Template[]): number {
+  let size = 0
+  for (const fragment of fragments) size += fragment.length
+  return size
+}
