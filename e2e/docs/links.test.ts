@@ -1,5 +1,5 @@
-// Every reference from one of our pages or comments leads to something that exists: links between pages, and sections
-// of the specification that comments in the source name.
+// Every reference in our pages and comments leads to something that exists: links between pages, file paths, and
+// sections of the specification.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -35,6 +35,34 @@ describe('links', () => {
         if (anchor !== undefined && statSync(file).isFile())
           assert.ok(anchorsOf(file).has(anchor), `${page} links to ${target}, which has no such heading`)
       }
+    })
+  }
+})
+
+describe('file paths', () => {
+  // With a slash before it, a path that is relative to some folder is the end of one of these.
+  const known = globSync('**/*', { cwd: root, exclude: ['**/node_modules', '.git', 'dist'] }).map(
+    (file) => `/${file}`,
+  )
+  const isKnown = (path: string) => known.some((file) => file.endsWith(`/${path.replace(/\/$/, '')}`))
+
+  const name = String.raw`[\w.@-]+`
+  const path = new RegExp(
+    `^(?:${name}/)+$|^(?:${name}/)*${name}\\.(?:[cm]?[jt]s|md|sql|proto|sh|go|json|ya?ml|cfg|svg)$`,
+  )
+
+  for (const page of [
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    ...globSync('docs/internals/*.md', { cwd: root }),
+  ]) {
+    test(`in ${page} exist`, () => {
+      const quoted = [...read(page).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text)
+      assert.deepEqual(
+        // A name with NNNN stands for a file to be created.
+        quoted.filter((text) => path.test(text) && !text.includes('NNNN') && !isKnown(text)),
+        [],
+      )
     })
   }
 })
