@@ -1,11 +1,11 @@
-# The server and its client, without what only development needs.
+# The server and its command line client, without development dependencies.
 FROM node:24-slim AS install
 WORKDIR /stemma
 COPY package.json package-lock.json ./
 COPY api/package.json api/
 COPY server/package.json server/
 COPY cli/package.json cli/
-# The image brings the Node that the repository otherwise installs, and needs no PostgreSQL for tests.
+# The base image has Node, so the optional Node package is not installed. Nor is PostgreSQL, which only tests need.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspace=@stemma/server --workspace=@stemma/cli
 
 FROM node:24-slim
@@ -25,10 +25,10 @@ RUN ln -s /stemma/server/bin/stemmad.mjs /usr/local/bin/stemmad \
 USER node
 VOLUME /data
 EXPOSE 8080
-# The certificate of a server with TLS is for its name, and not for this address.
+# The certificate of a TLS server names its host and not 127.0.0.1, so it is not checked here.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "-e", "\
 const get = require(process.env.STEMMA_TLS_CERT ? 'https' : 'http').get; \
-const place = { host: '127.0.0.1', port: process.env.PORT || 8080, path: '/healthz', rejectUnauthorized: false }; \
-get(place, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+const options = { host: '127.0.0.1', port: process.env.PORT || 8080, path: '/healthz', rejectUnauthorized: false }; \
+get(options, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["stemmad"]
 CMD ["serve"]
