@@ -1,4 +1,5 @@
-// Benchmarks, as ratios against a bound taken in the same run. `npm run bench -- get list` runs those alone.
+// Runs the benchmarks and prints ratios against a bound measured in the same run. `npm run bench -- get list` runs
+// only those two.
 import { loadavg } from 'node:os'
 import { benchAccess } from './cases/access.ts'
 import { benchAdvisories } from './cases/advisories.ts'
@@ -34,14 +35,16 @@ const benches: Record<string, Bench> = {
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter((name) => !Object.hasOwn(benches, name))
 if (unknown.length > 0) {
-  console.error(`there is no bench ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}`)
+  console.error(
+    `unknown benchmark ${unknown.join(', ')}; the benchmarks are ${Object.keys(benches).join(', ')}`,
+  )
   process.exit(2)
 }
 
 console.log(pinning)
-const [busy = 0] = loadavg()
-if (busy > 0.7)
-  console.log(`The machine is busy (load ${busy.toFixed(1)}), which costs us more than the bounds.`)
+const [load = 0] = loadavg()
+if (load > 0.7)
+  console.log(`The machine is busy (load ${load.toFixed(1)}): ratios will be lower than on a quiet one.`)
 const lines: Line[] = []
 for (const [name, run] of Object.entries(benches)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue
@@ -50,7 +53,7 @@ for (const [name, run] of Object.entries(benches)) {
     lines.push(...(await run()))
     console.log(`${name}: ${((performance.now() - started) / 1000).toFixed(0)} s`)
   } catch (error) {
-    // The others are still worth their time.
+    // The remaining benchmarks still run.
     console.error(`${name} failed:`, error)
     process.exitCode = 1
   }

@@ -1,4 +1,4 @@
-// Proves that api/gen, and what of docs is generated, is what the protos and the settings generate, byte for byte.
+// Generates api/gen and the generated part of docs again and compares them byte by byte with the committed files.
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ function read(folder: string): Map<string, string> {
 function compare(wanted: Map<string, string>, found: Map<string, string>): number {
   const paths = new Set([...wanted.keys(), ...found.keys()])
   const stale = [...paths].filter((path) => wanted.get(path) !== found.get(path)).sort()
-  for (const path of stale) console.error(`${path} is not what is generated`)
-  if (stale.length > 0) console.error('run npm run generate')
+  for (const path of stale) console.error(`${path} differs from the generated file`)
+  if (stale.length > 0) console.error('Run `npm run generate`.')
   return stale.length > 0 ? 1 : 0
 }

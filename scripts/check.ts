@@ -1,4 +1,4 @@
-// The house checks. All of them run, so that one look shows everything there is to mend.
+// Runs every check, even after one has failed, and prints the output of those that failed.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 

@@ -1,5 +1,4 @@
-// Writes what docs says of the contract and the settings, from the generated code and the settings themselves.
-// An argument names another folder below which docs is written.
+// Writes the reference of the API and of the settings into docs. An argument names another output folder.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeMarkdown } from '../api/reference/markdown.ts'

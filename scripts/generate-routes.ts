@@ -1,5 +1,5 @@
-// Writes the routes of every service beside its messages, from the generated code. With their JSON types they are all
-// that a client needs that speaks JSON. An argument names another folder below which api/gen is written.
+// Writes the routes of every service beside its generated messages. Together with the JSON types they are all that a
+// JSON client needs. An argument names another output folder.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import type { DescFile, DescService } from '@bufbuild/protobuf'

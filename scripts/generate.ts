@@ -1,5 +1,5 @@
-// Lints our protos and generates api/gen from them, and from both the reference in docs, without the network.
-// An argument names another folder below which they are written.
+// Lints the protos, generates api/gen from them, and generates the reference in docs, all without the network.
+// An argument names another output folder.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -19,7 +19,7 @@ const files = readDescriptors()
   .sort((a, b) => (a.name < b.name ? -1 : 1))
 write('api/gen/comments.ts', commentsText(files))
 write('api/gen/services.ts', servicesText(files))
-// In processes of their own, which read the generated code that is there by now.
+// These import the generated code, so they run in processes of their own after it is written.
 run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
@@ -36,7 +36,7 @@ function readDescriptors(): FileDescriptorProto[] {
 
 function commentsText(all: FileDescriptorProto[]): string {
   const comments = Object.fromEntries(all.flatMap(commentsOf))
-  return `${banner}\n/** By the full name of what they are about. */\nexport const comments: Readonly<Record<string, string>> = ${JSON.stringify(comments, undefined, 2)}\n`
+  return `${banner}\n/** By the full name of the message, field, service, method, enum or value. */\nexport const comments: Readonly<Record<string, string>> = ${JSON.stringify(comments, undefined, 2)}\n`
 }
 
 function servicesText(all: FileDescriptorProto[]): string {
@@ -64,7 +64,7 @@ function run(...args: string[]): void {
     stdio: 'inherit',
     env: {
       ...process.env,
-      // buf.gen.yaml starts its plugin with `node`, which has to be the Node that runs this.
+      // buf.gen.yaml starts its plugin with `node`: make that the Node that runs this script.
       PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
       BUF_CACHE_DIR: join(root, '.cache/buf'),
     },

@@ -1,4 +1,4 @@
-// Reads which of our files a file imports.
+// Finds the imports between our files.
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
@@ -6,7 +6,7 @@ export interface Import {
   file: string
   line: number
   target: string
-  /** Only `import type` and `export type`: Node drops nothing else, see verbatimModuleSyntax. */
+  /** True for `import type` and `export type`, which Node removes (verbatimModuleSyntax). */
   typeOnly: boolean
 }
 
@@ -17,7 +17,7 @@ const statement = new RegExp(
 )
 const call = /(?<type>\btypeof\s+)?\bimport\(\s*['"](?<path>[^'"]+)['"]/g
 
-/** Every hand-written TypeScript file of ours, as paths relative to the root. */
+/** All hand-written TypeScript files, as paths relative to the root. */
 export function listFiles(root: string): string[] {
   return globSync('{api,server,cli,e2e,bench,scripts}/**/*.{ts,mts}', {
     cwd: root,

@@ -1,4 +1,4 @@
-// Makes the packages that are published: npm run pack -- [FOLDER], which is dist unless given.
+// Makes the published packages: npm run pack -- [FOLDER]. The default folder is dist.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
-// Starts the Node that this repository pins, so that the Node of the machine does not matter. A package carries a
-// copy of this file but no Node, and takes the one of the machine if that is new enough.
-// Plain JavaScript, because the Node of the machine has to read it.
+// Runs programs on the Node version that this repository pins, whatever Node the machine has. A published package has
+// a copy of this file but no Node, and uses the machine's if it is new enough.
+// Plain JavaScript, because the machine's Node has to run it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { realpathSync } from 'node:fs'
@@ -20,11 +20,11 @@ const isPackage = import.meta.url.includes('/node_modules/')
 const pinned = isPackage ? undefined : pinnedByPlatform[`${process.platform}-${process.arch}`]
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
 
-// A terminal sends these to the child as well, which would take ours for a second signal.
+// A terminal sends these to the child as well; forwarding them would signal it twice.
 const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const passedOn = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
-/** Runs Node with these arguments and resolves to its exit code; dies by the signal the child died by. */
+/** Runs Node with these arguments and resolves to its exit code. If a signal ended the child, it ends this process too. */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
   const node = findNode()
   if (node === undefined) return refuse(`this is ${process.versions.node}`)
@@ -52,7 +52,7 @@ function findNode() {
   try {
     if (pinned) return createRequire(import.meta.url).resolve(pinned)
   } catch {
-    // Not installed: the one of the machine may still do.
+    // Not installed: the machine's Node may be new enough.
   }
   return major > wantedMajor ? process.execPath : undefined
 }

@@ -1,4 +1,5 @@
-// Lays out what is published: JavaScript, since Node runs no TypeScript below node_modules, and what goes with it.
+// Writes the files of the published packages: JavaScript, since Node runs no TypeScript below node_modules, with
+// declarations, manifests and other files.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,14 +16,14 @@ type Manifest = {
   devDependencies?: unknown
 }
 
-/** One folder for each package, named as in the repository. */
+/** Writes a folder for each package and returns their paths. */
 export function stagePackages(folder: string): string[] {
   compile(folder)
   for (const name of packages) stage(name, folder)
   return packages.map((name) => join(folder, name))
 }
 
-/** Types have been checked by `npm run check`. */
+/** Compiles without errors, since `npm run check` has checked the types. */
 function compile(folder: string): void {
   const project = join(import.meta.dirname, 'tsconfig.packages.json')
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
@@ -32,7 +33,7 @@ function compile(folder: string): void {
   if (status !== 0) throw new Error('the packages cannot be compiled')
 }
 
-/** What is no TypeScript; the list of files in its manifest says which of it is published. */
+/** Copies the files that are not TypeScript; `files` in the manifest decides which of them are published. */
 function stage(name: string, folder: string): void {
   const [from, to] = [join(root, name), join(folder, name)]
   for (const file of globSync('**/*.{sql,proto,mjs}', { cwd: from, exclude: ['**/node_modules'] }))
@@ -44,7 +45,7 @@ function stage(name: string, folder: string): void {
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest), undefined, 2)}\n`)
 }
 
-/** In the repository sources are started on the Node that it pins; what chooses the Node goes with the package. */
+/** A launcher in the repository starts TypeScript on the pinned Node; in a package it starts JavaScript on the machine's. */
 function stageLauncher(folder: string, launcher: string): void {
   const file = join(folder, launcher)
   const source = readFileSync(file, 'utf8')
@@ -57,18 +58,18 @@ function stageLauncher(folder: string, launcher: string): void {
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }
 
-/** Sources are private, so that nobody publishes them by mistake. Programs are for use, not for import. */
+/** Removes `private`, which prevents publishing the sources by mistake. Programs export only their manifest. */
 function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
   const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
   return {
     ...manifest,
     exports: Object.fromEntries(entries.map(builtOf)),
-    // In the repository programs run on the Node that it brings, whatever there is on the machine.
+    // Only packages need it: in the repository programs run on the pinned Node.
     ...(manifest.bin && { engines: { node: `>=${wantedMajor}` } }),
   }
 }
 
-/** A module as its types and its JavaScript. Where all of a folder is exported, its modules are asked for as `.ts`. */
+/** Points an export at its declarations and JavaScript. Modules of a wildcard export keep `.ts` in their import path. */
 function builtOf([path, target]: [string, string]): [string, unknown] {
   if (target.endsWith('/*')) return builtOf([`${path}.ts`, `${target}.ts`])
   if (!target.endsWith('.ts')) return [path, target]

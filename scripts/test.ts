@@ -1,4 +1,4 @@
-// Every check and every test; or, given paths or flags of `node --test`, only the tests that these name.
+// Runs every check and every test; with paths or flags of `node --test`, only the tests that these select.
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { runPinned } from './pinned-node.mjs'
@@ -20,7 +20,7 @@ if (untested.length > 0) {
 }
 
 const checks = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
-// Node ends with 0 when it is interrupted before the first test.
+// Node exits with 0 if it is interrupted before the first test.
 let interrupted = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interrupted = 1))
 const tests = await runPinned(

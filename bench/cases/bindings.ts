@@ -1,4 +1,5 @@
-// A list of hydrated role bindings against the list of groups, which is put together from nothing else.
+// A list of role bindings, which show fields of three other kinds, against a list of groups, which show only their
+// own.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -11,7 +12,7 @@ import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import type { Store } from '../../server/store/db.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
-import { inTurns, ratioOf } from '../load/rounds.ts'
+import { alternate, ratioOf } from '../load/rounds.ts'
 import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
 import { startWorld } from '../stores/world.ts'
@@ -21,7 +22,7 @@ const rounds = 21
 const count = 500
 
 export async function benchBindings(): Promise<Line[]> {
-  const world = await startWorld(1000, [], plantBindings)
+  const world = await startWorld(1000, [], createBindings)
   const load = startProcess('load', 'bench/load/http-load.ts')
   const sides = ['roleBindings', 'groups'].map((kind) => ({
     ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, world.authorization) },
@@ -30,14 +31,14 @@ export async function benchBindings(): Promise<Line[]> {
     const [bindings, groups] = sides.map((task) => () => measure(load, world.server, task))
     if (!bindings || !groups) return []
     for (const task of sides) await measure(load, world.server, { ...task, seconds: warmSeconds })
-    const taken = await inTurns(rounds, bindings, groups)
-    const perCpu = (samples: typeof taken.ours) => samples.map((sample) => sample.perCpu)
+    const samples = await alternate(rounds, bindings, groups)
+    const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
     return [
       {
         what: 'List of 50 bindings, hydrated, against 50 groups',
-        measured: rates(taken.ours),
-        bound: rates(taken.bound),
-        ratio: ratioOf(perCpu(taken.ours), perCpu(taken.bound)).toFixed(2),
+        measured: rates(samples.ours),
+        bound: rates(samples.bound),
+        ratio: ratioOf(perCpu(samples.ours), perCpu(samples.bound)).toFixed(2),
         toReach: '',
         isReached: undefined,
       },
@@ -48,7 +49,7 @@ export async function benchBindings(): Promise<Line[]> {
   }
 }
 
-function plantBindings(store: Store, organization: string): Promise<void> {
+function createBindings(store: Store, organization: string): Promise<void> {
   const now = Date.now()
   return store.write(function* () {
     for (let at = 0; at < count; at++) {

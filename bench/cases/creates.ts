@@ -1,5 +1,5 @@
-// Durable creates: writes that wait together share a commit. Held against one row a commit, which is what
-// a single caller gets who waits for each answer; and the same in the store alone, without HTTP around it.
+// Durable creates. Writes that wait at the same time share a commit, so 64 in flight are compared with one at a
+// time, which needs a commit for each row; over REST and in the store alone.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -12,7 +12,7 @@ import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
-import { inTurns, median, ratioOf } from '../load/rounds.ts'
+import { alternate, median, ratioOf } from '../load/rounds.ts'
 import { short, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
 import type { World } from '../stores/world.ts'
@@ -33,22 +33,22 @@ export async function benchCreates(): Promise<Line[]> {
   }
 }
 
-/** Creates in a second, with many in flight and with one. */
+/** Creates per second, with many in flight and with one. */
 export async function createRates({ server, group, authorization }: World) {
   const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
   const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
   const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   const load = startProcess('load', 'bench/load/http-load.ts')
-  const rateWith = async (some: number) =>
-    (await measure(load, server, { request, inFlight: some, seconds })).rate
+  const rateWith = async (concurrency: number) =>
+    (await measure(load, server, { request, inFlight: concurrency, seconds })).rate
   try {
     await measure(load, server, { request, inFlight, seconds: warmSeconds })
-    const taken = await inTurns(
+    const samples = await alternate(
       rounds,
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return { together: taken.ours, alone: taken.bound }
+    return { together: samples.ours, alone: samples.bound }
   } finally {
     await load.stop()
   }
@@ -61,14 +61,14 @@ async function benchStore(): Promise<Line> {
   try {
     await prepareStore(config, store)
     const { organization } = await makeOrganization(store, config, 'bench', undefined)
-    const rateWith = (some: number) => storeRate(store, organization, some)
+    const rateWith = (concurrency: number) => storeRate(store, organization, concurrency)
     await rateWith(inFlight)
-    const taken = await inTurns(
+    const samples = await alternate(
       rounds,
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return line('Creates, the store alone, 64 a commit and 1', taken.ours, taken.bound)
+    return line('Creates, the store alone, 64 a commit and 1', samples.ours, samples.bound)
   } finally {
     await store.close()
     await remove()

@@ -1,4 +1,5 @@
-// Exchanges in this process against the two signatures they cannot do without: one verified, one made.
+// Token exchanges, measured in this process, against the two signature operations that each needs: one
+// verification and one signing.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -14,7 +15,7 @@ import { readConfig } from '../../server/config/config.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
-import { inTurns, median, ratioOf } from '../load/rounds.ts'
+import { alternate, median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/world.ts'
 
@@ -59,7 +60,7 @@ export async function benchExchange(): Promise<Line[]> {
     const outbound = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
     const issuerKeys = openIssuerKeys(outbound, issuerRuleOf(config), Date.now)
     const { authUrl, baseUrl } = config
-    const askAws = () => Promise.reject(new Error('nobody asks'))
+    const askAws = () => Promise.reject(new Error('not used here'))
     const exchange = openExchange({
       store,
       keys,
@@ -80,13 +81,13 @@ export async function benchExchange(): Promise<Line[]> {
         await mintToken(keys, parties, identity, Date.now())
       })
     for (let round = 0; round < 5; round++) await ours()
-    const taken = await inTurns(rounds, ours, bound)
-    const ratio = ratioOf(taken.ours, taken.bound)
+    const samples = await alternate(rounds, ours, bound)
+    const ratio = ratioOf(samples.ours, samples.bound)
     return [
       {
         what: 'Exchanges against their two signatures',
-        measured: `${median(taken.ours).toFixed(0)}/cpu s`,
-        bound: `${median(taken.bound).toFixed(0)}/cpu s`,
+        measured: `${median(samples.ours).toFixed(0)}/cpu s`,
+        bound: `${median(samples.bound).toFixed(0)}/cpu s`,
         ...{ ratio: ratio.toFixed(2), toReach: goal.toFixed(2), isReached: ratio >= goal },
       },
     ]
@@ -96,7 +97,7 @@ export async function benchExchange(): Promise<Line[]> {
   }
 }
 
-/** In a second of the processor. */
+/** Operations per second of CPU time. */
 async function rateOf(act: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   for (let at = 0; at < exchanges; at++) await act()

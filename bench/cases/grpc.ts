@@ -1,4 +1,4 @@
-// A gRPC call against an empty handler of grpc-js that answers the same bytes.
+// A gRPC call against an empty grpc-js handler that sends the same bytes.
 import { promisify } from 'node:util'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
@@ -42,7 +42,7 @@ async function answerOf(
   metadata.set('authorization', authorization)
   const call = promisify(client.makeUnaryRequest<Buffer, Buffer>).bind(client) as unknown as (
     ...args: unknown[]
-  ) => Promise<Buffer> // promisify sees the last of the overloads
+  ) => Promise<Buffer> // promisify picks the last overload
   const bytes = await call(path, asIs, asIs, Buffer.from(request, 'base64'), metadata)
   client.close()
   return bytes

@@ -1,4 +1,4 @@
-// How fast records are imported, against reading and parsing the same files alone; and how much memory it takes.
+// The speed of an import against only reading and parsing the same files, and its peak memory.
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,13 +10,13 @@ import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/world.ts'
 
 const count = 100_000
-const fraction = 1 / 3
-const largest = 300e6
+const goal = 1 / 3
+const maxBytes = 300e6
 
 export async function benchImport(): Promise<Line[]> {
-  const place = await temporarySettings()
+  const temporary = await temporarySettings()
   try {
-    const { config } = readConfig({}, place.settings)
+    const { config } = readConfig({}, temporary.settings)
     const folder = join(config.dataDir, 'records')
     await writeRecords(folder)
     const store = openStore(config)
@@ -39,11 +39,11 @@ export async function benchImport(): Promise<Line[]> {
       ratioLine('… once more, with nothing new, against reading and parsing', again.seconds, waiting),
       {
         ...{ what: 'Memory of that import', measured: megabytes(first.memory), bound: '', ratio: '' },
-        ...{ toReach: `${megabytes(largest)} at most`, isReached: first.memory <= largest },
+        ...{ toReach: `${megabytes(maxBytes)} at most`, isReached: first.memory <= maxBytes },
       },
     ]
   } finally {
-    await place.remove()
+    await temporary.remove()
   }
 }
 
@@ -57,10 +57,10 @@ async function perSecond(work: () => Promise<void>): Promise<number> {
 
 function ratioLine(what: string, seconds: number, bound: number): Line {
   const rate = count / seconds
-  const told = (each: number) => `${Math.round(each).toLocaleString('en')}/s`
+  const format = (perSecond: number) => `${Math.round(perSecond).toLocaleString('en')}/s`
   return {
-    ...{ what, measured: told(rate), bound: told(bound), ratio: (rate / bound).toFixed(2) },
-    ...{ toReach: fraction.toFixed(2), isReached: rate / bound >= fraction },
+    ...{ what, measured: format(rate), bound: format(bound), ratio: (rate / bound).toFixed(2) },
+    ...{ toReach: goal.toFixed(2), isReached: rate / bound >= goal },
   }
 }
 
@@ -73,19 +73,19 @@ const fourOf = (number: number) =>
 async function writeRecords(folder: string): Promise<void> {
   await mkdir(folder)
   for (let at = 0; at < count; at++) {
-    // Far apart, as names are that somebody drew.
+    // Multiplied, so that consecutive records have ids that are far apart, as random ids are.
     const [a, b] = [(at * 48_271) % 160_000, (at * 69_621) % 160_000]
     const id = `GHSA-${fourOf(a)}-${fourOf(b)}-${fourOf(at)}`
     await writeFile(join(folder, `${id}.json`), JSON.stringify(recordOf(id, at)))
   }
 }
 
-/** Of the size that such records have. */
+/** A record of typical size. */
 const recordOf = (id: string, at: number) => ({
   ...{ schema_version: '1.7.3', id, modified: '2026-02-03T04:05:06Z', published: '2026-01-02T03:04:05Z' },
   aliases: [`CVE-20${10 + (at % 17)}-${10_000 + at}`],
-  summary: 'A reader of its input can be made to write where it should not',
-  details: 'A text that was made for this looks at first like any other text of its kind. '.repeat(20),
+  summary: 'Out-of-bounds write while parsing input',
+  details: 'This sentence stands for the description of a real record. '.repeat(20),
   severity: [{ type: 'CVSS_V3', score: 'CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N' }],
   affected: [
     {

@@ -1,5 +1,4 @@
-// The same pages as clients get them, told beside what they cost in process: here the fixed cost of a request
-// is part of the figure.
+// The pages of pages.ts over HTTP, without a goal: the fixed cost of a request is part of these figures.
 
 import { mintToken } from '../../server/auth/tokens.ts'
 import { readConfig } from '../../server/config/config.ts'
@@ -16,25 +15,25 @@ const rounds = 5
 const seconds = 0.3
 const warmSeconds = 2
 
-type Place = Huge & { server: Server; authorization: string }
+type ServedStore = Huge & { server: Server; authorization: string }
 
 export async function pagesOverHttp(stores: readonly Huge[]): Promise<Line[]> {
   const load = startProcess('load', 'bench/load/http-load.ts')
-  const places: Place[] = []
+  const served: ServedStore[] = []
   try {
-    for (const huge of stores) places.push(await serve(huge))
+    for (const huge of stores) served.push(await serve(huge))
     const whole = () => '?order_by=name'
-    const team = ({ team }: Place) => `?order_by=name&uidp.descendants_of=${team}`
+    const team = ({ team }: ServedStore) => `?order_by=name&uidp.descendants_of=${team}`
     return [
-      await compare('First page, by name, over HTTP', load, places, whole),
-      await compare('First page in a small group, by name, over HTTP', load, places, team),
+      await compare('First page, by name, over HTTP', load, served, whole),
+      await compare('First page in a small group, by name, over HTTP', load, served, team),
     ]
   } finally {
-    await Promise.all([load, ...places.map(({ server }) => server)].map((process) => process.stop()))
+    await Promise.all([load, ...served.map(({ server }) => server)].map((process) => process.stop()))
   }
 }
 
-async function serve(huge: Huge): Promise<Place> {
+async function serve(huge: Huge): Promise<ServedStore> {
   const { config } = readConfig({}, huge.settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
@@ -49,25 +48,25 @@ async function serve(huge: Huge): Promise<Place> {
 async function compare(
   what: string,
   load: Process,
-  places: readonly Place[],
-  query: (place: Place) => string,
+  stores: readonly ServedStore[],
+  query: (served: ServedStore) => string,
 ): Promise<Line> {
-  const cost = async (place: Place, time: number) => {
-    const request = requestOf(`/iam/v2beta1/groups${query(place)}`, place.authorization)
-    const { perCpu } = await measure(load, place.server, { request, inFlight: 1, seconds: time })
+  const cost = async (served: ServedStore, time: number) => {
+    const request = requestOf(`/iam/v2beta1/groups${query(served)}`, served.authorization)
+    const { perCpu } = await measure(load, served.server, { request, inFlight: 1, seconds: time })
     return 1e6 / perCpu
   }
-  for (const place of places) await cost(place, warmSeconds)
-  const taken = places.map((): number[] => [])
+  for (const served of stores) await cost(served, warmSeconds)
+  const costs = stores.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {
-    for (const [at, place] of places.entries()) taken[at]?.push(await cost(place, seconds))
+    for (const [at, served] of stores.entries()) costs[at]?.push(await cost(served, seconds))
   }
-  const [least = [], ...others] = taken
+  const [smallest = [], ...others] = costs
   return {
     what,
-    measured: others.map((costs) => `${median(costs).toFixed(0)} µs`).join(', '),
-    bound: `${median(least).toFixed(0)} µs`,
-    ratio: Math.max(...others.map((costs) => ratioOf(costs, least))).toFixed(2),
+    measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
+    bound: `${median(smallest).toFixed(0)} µs`,
+    ratio: Math.max(...others.map((larger) => ratioOf(larger, smallest))).toFixed(2),
     ...{ toReach: '', isReached: undefined },
   }
 }

@@ -1,5 +1,5 @@
-// What a page of 50 with its exact total costs as the organization grows from 1k groups (the bound) to 100k
-// and 1M. Timed in this process, from the corridor to the JSON, so that no fixed cost of HTTP hides the growth.
+// The cost of a page of 50 with its exact total, as the organization grows from 1k groups (the bound) to 100k and
+// 1M. Measured in this process, from the corridor to the JSON, so that the fixed cost of HTTP does not hide growth.
 
 import { median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
@@ -15,89 +15,89 @@ const rounds = 15
 const calls = 20
 const spread = 50
 
-type Place = Huge & Lister & { count: number }
-/** The requests of a case, which differ from one organization to the other in nothing but uids and tokens. */
-type Case = { what: string; toReach?: number; requests(place: Place): Promise<ListRequest[]> }
+type ListedStore = Huge & Lister & { count: number }
+/** `requests` returns the same requests for every store, but for uids and page tokens. */
+type Case = { what: string; toReach?: number; requests(store: ListedStore): Promise<ListRequest[]> }
 
 export async function benchPages(): Promise<Line[]> {
-  const places: Place[] = []
+  const stores: ListedStore[] = []
   for (const count of sizes) {
     const huge = await hugeStore(count)
-    places.push({ count, ...huge, ...(await openLister(huge)) })
+    stores.push({ count, ...huge, ...(await openLister(huge)) })
   }
   const lines: Line[] = []
-  for (const one of cases()) lines.push(await measureCase(one, places))
-  for (const { close } of places) await close()
-  return [...lines, ...(await pagesOverHttp(places))]
+  for (const one of cases()) lines.push(await measureCase(one, stores))
+  for (const { close } of stores) await close()
+  return [...lines, ...(await pagesOverHttp(stores))]
 }
 
 function* cases(): Generator<Case> {
   for (const orderBy of orders) {
     const whole = (): ListRequest => ({ orderBy })
-    const team = ({ team }: Place): ListRequest => ({ orderBy, uidp: { descendantsOf: team } })
+    const team = ({ team }: ListedStore): ListRequest => ({ orderBy, uidp: { descendantsOf: team } })
     const teamReach = orderBy === 'name' ? 5 : 1.5
     yield { what: `First page, by ${orderBy}`, toReach: 1.5, requests: async () => [whole()] }
     yield {
       what: `Page in the middle, by ${orderBy}`,
       toReach: 1.5,
-      requests: async (place) => [await after(place, whole(), place.count / 2)],
+      requests: async (store) => [await after(store, whole(), store.count / 2)],
     }
     yield {
       what: `First page in a small group, by ${orderBy}`,
       toReach: teamReach,
-      requests: async (place) => [team(place)],
+      requests: async (store) => [team(store)],
     }
     yield {
       what: `Second page in a small group, by ${orderBy}`,
       toReach: teamReach,
-      requests: async (place) => [await after(place, team(place), 0)],
+      requests: async (store) => [await after(store, team(store), 0)],
     }
     yield {
       what: `${spread} pages all over, in turn, by ${orderBy}`,
-      requests: (place) => Promise.all(positions(place).map((skip) => after(place, whole(), skip))),
+      requests: (store) => Promise.all(positions(store).map((skip) => after(store, whole(), skip))),
     }
   }
 }
 
-const positions = ({ count }: Place) =>
+const positions = ({ count }: ListedStore) =>
   Array.from({ length: spread }, (_, at) => (at * (count - 100)) / spread)
 
-/** The same list, from where the page ends that starts after `skip` rows. */
-async function after({ list }: Place, request: ListRequest, skip: number): Promise<ListRequest> {
+/** The request for the page that follows the page after `skip` rows. */
+async function after({ list }: ListedStore, request: ListRequest, skip: number): Promise<ListRequest> {
   const { nextPageToken } = JSON.parse(await list({ ...request, skip: Math.floor(skip) }))
-  if (typeof nextPageToken !== 'string') throw new Error('a page that should have a next one has none')
+  if (typeof nextPageToken !== 'string') throw new Error('the page has no next page')
   return { ...request, pageToken: nextPageToken }
 }
 
-async function measureCase({ what, toReach, requests }: Case, places: readonly Place[]): Promise<Line> {
-  const prepared = await Promise.all(
-    places.map(async (place) => ({ ...place, asked: await requests(place) })),
+async function measureCase({ what, toReach, requests }: Case, stores: readonly ListedStore[]): Promise<Line> {
+  const runs = await Promise.all(
+    stores.map(async (store) => ({ list: store.list, requests: await requests(store) })),
   )
-  const times = places.map((): number[] => [])
+  const times = stores.map((): number[] => [])
   for (let round = -2; round < rounds; round++) {
-    for (const [at, { list, asked }] of prepared.entries()) {
-      const time = await timeOf(list, asked)
-      if (round >= 0) times[at]?.push(time) // the first rounds fill caches
+    for (const [at, run] of runs.entries()) {
+      const time = await timeOf(run.list, run.requests)
+      if (round >= 0) times[at]?.push(time) // the first two rounds fill caches
     }
   }
-  const [least = [], ...others] = times
-  const ratio = Math.max(...others.map((some) => ratioOf(some, least)))
+  const [smallest = [], ...others] = times
+  const ratio = Math.max(...others.map((larger) => ratioOf(larger, smallest)))
   return {
     what,
-    measured: others.map((some) => `${median(some).toFixed(0)} µs`).join(', '),
-    bound: `${median(least).toFixed(0)} µs`,
+    measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
+    bound: `${median(smallest).toFixed(0)} µs`,
     ratio: ratio.toFixed(2),
     toReach: toReach === undefined ? '' : `${toReach}`,
     isReached: toReach === undefined ? undefined : ratio <= toReach,
   }
 }
 
-/** Microseconds of a call, the median of some. */
-async function timeOf(list: Lister['list'], asked: readonly ListRequest[]): Promise<number> {
+/** The median time of a call in microseconds. */
+async function timeOf(list: Lister['list'], requests: readonly ListRequest[]): Promise<number> {
   const times: number[] = []
-  for (let at = 0; at < Math.max(calls, asked.length); at++) {
+  for (let at = 0; at < Math.max(calls, requests.length); at++) {
     const started = performance.now()
-    await list(asked[at % asked.length] ?? {})
+    await list(requests[at % requests.length] ?? {})
     times.push((performance.now() - started) * 1000)
   }
   return median(times)

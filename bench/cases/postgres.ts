@@ -1,4 +1,4 @@
-// The same calls on PostgreSQL, told without a bound. The processor's seconds are those of our process alone.
+// The same calls on PostgreSQL, without a bound. CPU time is that of our process alone.
 import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
@@ -6,7 +6,7 @@ import { startProcess } from '../load/processes.ts'
 import { median } from '../load/rounds.ts'
 import { rates, short, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import { told } from '../report/report.ts'
+import { plainLine } from '../report/report.ts'
 import type { World } from '../stores/world.ts'
 import { startWorld } from '../stores/world.ts'
 import { createRates } from './creates.ts'
@@ -18,7 +18,7 @@ const seconds = 1.2
 export async function benchPostgres(): Promise<Line[]> {
   const cluster = await startCluster({ fsync: true }).catch((error: Error) => error)
   if (cluster instanceof Error)
-    return [told('PostgreSQL cannot be started here', cluster.message.slice(0, 60))]
+    return [plainLine('PostgreSQL cannot be started here', cluster.message.slice(0, 60))]
   try {
     const { url } = await createDatabase(cluster.url)
     const world = await startWorld(1000, [
@@ -52,7 +52,7 @@ async function read(what: string, { server, authorization }: World, path: string
     await measure(load, server, { ...task, seconds: warmSeconds })
     const samples: Sample[] = []
     for (let round = 0; round < rounds; round++) samples.push(await measure(load, server, task))
-    return told(what, rates(samples))
+    return plainLine(what, rates(samples))
   } finally {
     await load.stop()
   }
@@ -61,7 +61,7 @@ async function read(what: string, { server, authorization }: World, path: string
 async function creates(world: World): Promise<Line[]> {
   const { together, alone } = await createRates(world)
   return [
-    told('Creates, 64 in flight, PostgreSQL', `${short(median(together))}/s`),
-    told('Creates, 1 in flight, PostgreSQL', `${short(median(alone))}/s`),
+    plainLine('Creates, 64 in flight, PostgreSQL', `${short(median(together))}/s`),
+    plainLine('Creates, 1 in flight, PostgreSQL', `${short(median(alone))}/s`),
   ]
 }

@@ -1,4 +1,4 @@
-// A REST call against a bare node:http server that sends the same bytes.
+// A REST call against a plain node:http server that sends the same bytes.
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:http'
@@ -15,7 +15,7 @@ export async function compareWithBare(
   path: string,
   least: number,
 ): Promise<Line> {
-  const canned = await answerOf(server.port, path, authorization)
+  const canned = await responseOf(server.port, path, authorization)
   const bare = await startBound('bench/load/bare-http.ts', canned)
   const load = startProcess('load', 'bench/load/http-load.ts')
   const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
@@ -31,11 +31,11 @@ export const requestOf = (path: string, authorization: string) =>
 
 const setByNode = new Set(['date', 'connection', 'keep-alive'])
 
-async function answerOf(port: number, path: string, authorization: string): Promise<Canned> {
+async function responseOf(port: number, path: string, authorization: string): Promise<Canned> {
   const request = get({ port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   const body = await text(response)
-  if (response.statusCode !== 200) throw new Error(`${path} was answered with ${body}`)
+  if (response.statusCode !== 200) throw new Error(`${path} returned ${body}`)
   const headers: string[] = []
   for (let at = 0; at < response.rawHeaders.length; at += 2) {
     const [name = '', value = ''] = response.rawHeaders.slice(at, at + 2)

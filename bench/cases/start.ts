@@ -1,4 +1,4 @@
-// How soon a server is ready, and how much memory it takes.
+// The time from start to ready, and the memory of the server.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -10,28 +10,28 @@ import { startWorld, temporarySettings } from '../stores/world.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const starts = 5
-const longest = 1000
-const largest = 150e6
+const maxMilliseconds = 1000
+const maxBytes = 150e6
 const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 
 export async function benchStart(): Promise<Line[]> {
-  const first = await timeStarts(() => temporarySettings())
-  const place = await temporarySettings()
-  const later = await timeStarts(async () => ({ ...place, remove: async () => {} }))
-  await place.remove()
+  const onEmptyStore = await timeStarts(() => temporarySettings())
+  const temporary = await temporarySettings()
+  const onFilledStore = await timeStarts(async () => ({ ...temporary, remove: async () => {} }))
+  await temporary.remove()
   return [
-    timeLine('Start to ready, empty store', first),
-    timeLine('Start to ready', later),
+    timeLine('Start to ready, empty store', onEmptyStore),
+    timeLine('Start to ready', onFilledStore),
     ...(await benchMemory()),
   ]
 }
 
-async function timeStarts(place: () => ReturnType<typeof temporarySettings>): Promise<number> {
+async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings>): Promise<number> {
   const times: number[] = []
   for (let at = 0; at < starts; at++) {
-    const { settings, port, remove } = await place()
+    const { settings, port, remove } = await settingsFor()
     const started = performance.now()
-    // As `npm start` does it, launcher included.
+    // As `npm start` does, including the launcher.
     const child = spawn(process.execPath, [launcher, 'serve', ...settings], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -69,10 +69,10 @@ async function benchMemory(): Promise<Line[]> {
 
 const timeLine = (what: string, milliseconds: number): Line => ({
   ...{ what, measured: `${milliseconds.toFixed(0)} ms`, bound: '', ratio: '' },
-  ...{ toReach: `${longest} ms`, isReached: milliseconds < longest },
+  ...{ toReach: `${maxMilliseconds} ms`, isReached: milliseconds < maxMilliseconds },
 })
 
 const memoryLine = (what: string, bytes: number): Line => ({
   ...{ what, measured: `${(bytes / 1e6).toFixed(0)} MB`, bound: '', ratio: '' },
-  ...{ toReach: `${largest / 1e6} MB`, isReached: bytes < largest },
+  ...{ toReach: `${maxBytes / 1e6} MB`, isReached: bytes < maxBytes },
 })

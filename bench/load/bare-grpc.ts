@@ -1,14 +1,14 @@
-// The bound of gRPC: a handler of grpc-js that answers the same bytes to everything.
+// The bound of gRPC: a grpc-js handler that answers every call with the same bytes.
 import { promisify } from 'node:util'
 import type { sendUnaryData } from '@grpc/grpc-js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { grpcDefinition } from './grpc-definition.ts'
-import { onOrder } from './meter.ts'
+import { onCommand } from './meter.ts'
 
 /** `bytes` are in base64. */
 export type CannedBytes = { path: string; bytes: string }
 
-onOrder(({ path, bytes }: CannedBytes) => {
+onCommand(({ path, bytes }: CannedBytes) => {
   const reply = Buffer.from(bytes, 'base64')
   const server = new Server()
   server.addService(grpcDefinition(path), {

@@ -1,12 +1,12 @@
-// The bound of REST: node:http and nothing else, sending what it was told to.
+// The bound of REST: plain node:http that sends a fixed response.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { onOrder } from './meter.ts'
+import { onCommand } from './meter.ts'
 
 export type Canned = { headers: string[]; body: string }
 
-onOrder(async ({ headers, body }: Canned) => {
+onCommand(async ({ headers, body }: Canned) => {
   const server = createServer({ keepAliveTimeout: 65_000 }, (_, response) => {
     response.writeHead(200, headers)
     response.end(body)

@@ -1,4 +1,4 @@
-// The server has a core to itself and the load another, so that it is the server that is measured.
+// Pins the server and the load generator to a core each, so that they do not compete.
 import { spawnSync } from 'node:child_process'
 
 export type Role = 'server' | 'load'
@@ -8,7 +8,7 @@ const coreOf = first === undefined || second === undefined ? undefined : { serve
 
 export const pinning = coreOf
   ? `The server runs on core ${coreOf.server}, the load on core ${coreOf.load}.`
-  : 'Nothing is pinned, for want of taskset or of a second core: server and load may get in each other’s way.'
+  : 'Nothing is pinned (no taskset, or a single core): server and load compete for the processor.'
 
 /** The command that runs a program on the core of its role. */
 export function pin(role: Role, command: string[]): string[] {

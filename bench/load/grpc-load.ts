@@ -1,17 +1,17 @@
-// Load over gRPC: the same bytes again and again, by grpc-js, over a few connections.
+// Generates load over gRPC: repeats one request with grpc-js over a few connections.
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { asIs } from './grpc-definition.ts'
 import type { GrpcLoad, Loaded } from './load.ts'
-import { onOrder } from './meter.ts'
+import { onCommand } from './meter.ts'
 
 const channels = 4
 
-onOrder(async (load: GrpcLoad): Promise<Loaded> => {
+onCommand(async (load: GrpcLoad): Promise<Loaded> => {
   const clients = Array.from({ length: channels }, () => open(load.port))
   const started = performance.now()
   const until = started + load.seconds * 1000
   const answers = await Promise.all(
-    Array.from({ length: load.inFlight }, (_, at) => repeat(clients[at % channels] as Client, load, until)), // as many as channels
+    Array.from({ length: load.inFlight }, (_, at) => repeat(clients[at % channels] as Client, load, until)), // the index is below the length
   )
   const seconds = (performance.now() - started) / 1000
   for (const client of clients) client.close()

@@ -1,12 +1,12 @@
-// Load over HTTP/1.1 that costs little itself: the same bytes again and again on connections that stay open,
-// an answer being complete once as many bytes have come as the first answer had.
+// Generates load over HTTP/1.1 at little cost: repeats one request on open connections and counts a response as
+// complete when as many bytes have arrived as the first response had.
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { Load, Loaded } from './load.ts'
-import { onOrder } from './meter.ts'
+import { onCommand } from './meter.ts'
 
-onOrder(async (load: Load): Promise<Loaded> => {
+onCommand(async (load: Load): Promise<Loaded> => {
   const length = await probe(load)
   const started = performance.now()
   const until = started + load.seconds * 1000
@@ -21,7 +21,7 @@ async function open({ port }: Load): Promise<Socket> {
   return socket
 }
 
-/** The length of an answer, which every other answer must have as well. */
+/** The length of the response; every other response must have the same. */
 async function probe(load: Load): Promise<number> {
   const socket = await open(load)
   socket.write(load.request)
@@ -33,7 +33,7 @@ async function probe(load: Load): Promise<number> {
     if (head > 3 && seen.length >= length) break
   }
   socket.destroy()
-  if (!seen.startsWith('HTTP/1.1 200')) throw new Error(`unexpected answer: ${seen}`)
+  if (!seen.startsWith('HTTP/1.1 200')) throw new Error(`unexpected response: ${seen}`)
   return seen.length
 }
 
@@ -48,10 +48,10 @@ async function repeat(load: Load, length: number, until: number): Promise<number
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the server closed a connection')))
     socket.on('data', (chunk) => {
-      if (received === 0 && chunk[atStatus] !== two) reject(new Error(`unexpected answer: ${chunk}`))
+      if (received === 0 && chunk[atStatus] !== two) reject(new Error(`unexpected response: ${chunk}`))
       received += chunk.length
       if (received < length) return
-      if (received > length) reject(new Error(`an answer had ${received} bytes in place of ${length}`))
+      if (received > length) reject(new Error(`a response had ${received} bytes instead of ${length}`))
       received = 0
       answers++
       if (performance.now() < until) socket.write(load.request)

@@ -1,4 +1,4 @@
-// Load on a server for a while, and what it cost the server.
+// Loads a server for some seconds and measures its CPU time.
 import type { Process, Server } from './processes.ts'
 import { usageOf } from './processes.ts'
 
@@ -9,9 +9,9 @@ export type GrpcLoad = Load & { path: string; authorization: string }
 export type Loaded = { answers: number; seconds: number }
 
 export type Sample = {
-  /** Answers in a second. */
+  /** Responses per second. */
   rate: number
-  /** Answers in a second of the server's processor, which is steady where the machine is not. */
+  /** Responses per second of the server's CPU time, which varies less than the clock on a shared machine. */
   perCpu: number
 }
 

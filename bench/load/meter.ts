@@ -1,26 +1,26 @@
-// Loaded before each program that is measured or measures: takes the orders of whoever started it, tells what
-// it has used, and ends it with whoever started it.
+// Preloaded into every process of a benchmark: receives commands over IPC, reports CPU time and memory, and ends
+// the process when its parent ends.
 
-/** Seconds of the processor, and bytes of memory. */
+/** CPU time in seconds and resident memory in bytes. */
 export type Usage = { cpu: number; memory: number }
 
-/** Orders that came before the program was there to take them. */
+/** Commands that arrived before the program called `onCommand`. */
 const early: unknown[] = []
-let take: ((order: unknown) => void) | undefined
+let handle: ((command: unknown) => void) | undefined
 
 process.on('message', (message) => {
   if (message === 'usage') process.send?.(usage())
-  else if (take) take(message)
+  else if (handle) handle(message)
   else early.push(message)
 })
 process.on('disconnect', () => process.exit(1))
-// The program ends when it wants to, whether or not anybody still asks.
+// The IPC channel must not keep the program alive.
 process.channel?.unref()
 
-/** Answers each order, and stays until told to end. */
-export function onOrder<T>(answer: (order: T) => unknown): void {
-  take = async (order) => process.send?.(await answer(order as T)) // the starter knows what is asked here
-  for (const order of early.splice(0)) take(order)
+/** Answers each command with the result of `run`, and keeps the process alive. */
+export function onCommand<T>(run: (command: T) => unknown): void {
+  handle = async (command) => process.send?.(await run(command as T)) // the parent sends what this program expects
+  for (const command of early.splice(0)) handle(command)
   process.channel?.ref()
 }
 

@@ -1,2 +1,2 @@
-// Loaded into a program that ends by itself: tells how much memory it took at most.
+// Preloaded into a program that ends by itself: reports its peak memory.
 process.on('exit', () => process.send?.(process.resourceUsage().maxRSS * 1024))

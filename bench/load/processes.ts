@@ -1,4 +1,4 @@
-// Processes that a benchmark starts: each on its core, told what to do over IPC, ended with this one.
+// The processes of a benchmark: pinned to a core, commanded over IPC, ended with this process.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ export type Server = Process & { port: number }
 
 export const usageOf = (process: Process) => process.ask<Usage>('usage')
 
-const stopPatience = 10_000
+const stopTimeoutMs = 10_000
 
 export function startProcess(
   role: Role,
@@ -34,16 +34,16 @@ export function startProcess(
 ): Process {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', meter]
   const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
-  // Standard output goes nowhere, as that of a service goes to a file or a pipe, not to a terminal.
+  // Standard output is discarded: a service writes to a file or a pipe, not to a terminal.
   const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   return {
     ask: (message) => ask(child, exited, message),
     async stop() {
       child.kill('SIGINT')
-      const insist = setTimeout(() => child.kill('SIGKILL'), stopPatience)
+      const kill = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
       await exited
-      clearTimeout(insist)
+      clearTimeout(kill)
     },
   }
 }
@@ -56,10 +56,10 @@ async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: 
   return answer as T
 }
 
-/** A server of ours that tells its port once it is told what to answer. */
-export async function startBound(file: string, answer: unknown): Promise<Server> {
+/** Starts a bare server that sends `response` to every request. */
+export async function startBound(file: string, response: unknown): Promise<Server> {
   const server = startProcess('server', file)
-  return { ...server, port: await server.ask<number>(answer) }
+  return { ...server, port: await server.ask<number>(response) }
 }
 
 export async function startStemmad(settings: string[], port: number): Promise<Server> {
@@ -68,34 +68,34 @@ export async function startStemmad(settings: string[], port: number): Promise<Se
   return { ...server, port }
 }
 
-/** Runs a command of ours to its end, on all cores. */
+/** Runs a `stemmad` command to its end, on all cores. */
 export async function runMeasured(args: string[]): Promise<{ seconds: number; memory: number }> {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlagsOf(args[0]), '--import', peak]
   const started = performance.now()
   const child = spawn(process.execPath, [...flags, join(root, 'server/main.ts'), ...args], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  const told = once(child, 'message')
+  const reported = once(child, 'message')
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`stemmad ${args[0]} ended with ${code}`)
   const seconds = (performance.now() - started) / 1000
-  return { seconds, memory: (await told)[0] as number }
+  return { seconds, memory: (await reported)[0] as number }
 }
 
-const readyPatience = 20_000
+const readyTimeoutMs = 20_000
 
-/** Resolves once /readyz answers that it is. */
+/** Resolves when /readyz returns 200. */
 export async function untilReady(port: number): Promise<void> {
-  const patience = AbortSignal.timeout(readyPatience)
-  while (!patience.aborted) {
-    const isReady = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: patience }).then(
+  const timeout = AbortSignal.timeout(readyTimeoutMs)
+  while (!timeout.aborted) {
+    const isReady = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: timeout }).then(
       ({ ok }) => ok,
       () => false,
     )
     if (isReady) return
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
-  throw new Error(`the server was not ready within ${readyPatience} ms`)
+  throw new Error(`the server was not ready within ${readyTimeoutMs} ms`)
 }
 
 export async function findFreePort(): Promise<number> {

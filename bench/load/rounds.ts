@@ -1,19 +1,19 @@
-// A machine moves by half from one second to the next, so two sides are measured in turns and compared turn
-// by turn, and of the turns the median counts.
+// The speed of a shared machine changes by half from one second to the next. So two sides are measured in
+// alternation and compared round by round, and the median of the rounds counts.
 
-export async function inTurns<A, B>(
+export async function alternate<A, B>(
   rounds: number,
   ours: () => Promise<A>,
   bound: () => Promise<B>,
 ): Promise<{ ours: A[]; bound: B[] }> {
-  const taken = { ours: [] as A[], bound: [] as B[] }
+  const samples = { ours: [] as A[], bound: [] as B[] }
   for (let round = 0; round < rounds; round++) {
-    // Neither side always comes first.
-    if (round % 2 === 0) taken.ours.push(await ours())
-    taken.bound.push(await bound())
-    if (round % 2 === 1) taken.ours.push(await ours())
+    // Neither side is always first.
+    if (round % 2 === 0) samples.ours.push(await ours())
+    samples.bound.push(await bound())
+    if (round % 2 === 1) samples.ours.push(await ours())
   }
-  return taken
+  return samples
 }
 
 export function median(values: readonly number[]): number {
@@ -23,7 +23,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2
 }
 
-/** The median of the ratios of each turn. */
+/** The median of the ratios of all rounds. */
 export function ratioOf(ours: readonly number[], bound: readonly number[]): number {
-  return median(ours.map((value, turn) => value / (bound[turn] ?? Number.NaN)))
+  return median(ours.map((value, round) => value / (bound[round] ?? Number.NaN)))
 }

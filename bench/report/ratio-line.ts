@@ -1,36 +1,36 @@
-// Load on a server and on its bound in turns, as a line of the table.
+// Measures a server and its bound in alternation, as a line of the table.
 import type { Load, Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
 import type { Process, Server } from '../load/processes.ts'
-import { inTurns, median, ratioOf } from '../load/rounds.ts'
+import { alternate, median, ratioOf } from '../load/rounds.ts'
 import type { Line } from './report.ts'
 
-/** Many and short, so that a disturbance from outside meets both sides of a turn. */
+/** Many short rounds, so that a disturbance from outside affects both sides of a round. */
 const rounds = 21
 export const seconds = 0.4
-/** Until the compiler has seen enough: of lists it still improves what it made after ten thousand calls. */
+/** Warm-up: the JIT compiler still improves the code of lists after ten thousand calls. */
 export const warmSeconds = 10
 
-export type Contest = { load: Process; server: Server; bare: Server; task: Omit<Load, 'port'> }
+export type Comparison = { load: Process; server: Server; bare: Server; task: Omit<Load, 'port'> }
 
-export async function ratioLine(what: string, contest: Contest, least: number): Promise<Line> {
-  const { load, server, bare, task } = contest
+export async function ratioLine(what: string, comparison: Comparison, least: number): Promise<Line> {
+  const { load, server, bare, task } = comparison
   for (const side of [server, bare]) await measure(load, side, { ...task, seconds: warmSeconds })
-  const taken = await inTurns(
+  const samples = await alternate(
     rounds,
     () => measure(load, server, task),
     () => measure(load, bare, task),
   )
-  const ratio = ratioOf(taken.ours.map(perCpu), taken.bound.map(perCpu))
+  const ratio = ratioOf(samples.ours.map(perCpu), samples.bound.map(perCpu))
   return {
-    ...{ what, measured: rates(taken.ours), bound: rates(taken.bound) },
+    ...{ what, measured: rates(samples.ours), bound: rates(samples.bound) },
     ...{ ratio: ratio.toFixed(2), toReach: least.toFixed(2), isReached: ratio >= least },
   }
 }
 
 const perCpu = (sample: Sample) => sample.perCpu
 
-/** In a second of the server's processor, and in a second of the clock. */
+/** Responses per second of the server's CPU time, and per second of the clock. */
 export const rates = (samples: readonly Sample[]) =>
   `${short(median(samples.map(perCpu)))}/cpu s, ${short(median(samples.map(({ rate }) => rate)))}/s`
 

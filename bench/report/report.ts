@@ -1,20 +1,20 @@
-// What a benchmark says, and the table of it.
+// The lines that a benchmark reports, and their table.
 
 export type Line = {
   what: string
   measured: string
-  /** What it is held against, taken in the same run. */
+  /** What it is compared with, measured in the same run. */
   bound: string
   ratio: string
   toReach: string
-  /** Undefined where a figure is only told. */
+  /** Undefined for a figure without a goal. */
   isReached: boolean | undefined
 }
 
 export type Bench = () => Promise<Line[]>
 
-/** A line that is held against nothing. */
-export const told = (what: string, measured: string): Line => ({
+/** A line without a bound or a goal. */
+export const plainLine = (what: string, measured: string): Line => ({
   ...{ what, measured, bound: '', ratio: '', toReach: '' },
   isReached: undefined,
 })

@@ -1,5 +1,5 @@
-// Stores with one organization of a given size, kept in the folder for temporary files from one run to the
-// next: making the largest takes longer than measuring it.
+// Stores with one organization of a given size. They are kept in the temporary folder between runs, because making
+// the largest takes longer than measuring it.
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -43,13 +43,13 @@ export async function hugeStore(count: number): Promise<Huge> {
   return { settings, ...JSON.parse(readFileSync(facts, 'utf8')) }
 }
 
-/** Stores of other versions, which take gigabytes. */
+/** Removes the stores of other versions, which take gigabytes. */
 function removeAllBut(kept: string): void {
   const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== kept)
   for (const name of others) rmSync(join(tmpdir(), name), { recursive: true, force: true })
 }
 
-/** Changes with whatever decides what a row looks like. */
+/** A hash of the files that decide the content of a row. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(groups.shape)
   const root = join(import.meta.dirname, '../..')
@@ -67,14 +67,14 @@ async function make(folder: string, count: number): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true, mode: 0o700 })
   const { config } = readConfig({}, ['--data-dir', draft])
-  const { organization, identity } = await found(config)
+  const { organization, identity } = await createOrganization(config)
   const team = fill(join(draft, 'stemma.db'), organization, count)
-  await requireRightTally(config)
+  await requireCorrectTally(config)
   writeFileSync(join(draft, 'facts.json'), JSON.stringify({ organization, identity, team }))
   renameSync(draft, folder)
 }
 
-async function found(config: Config) {
+async function createOrganization(config: Config) {
   const store = openStore(config)
   await prepareStore(config, store)
   const made = await makeOrganization(store, config, 'huge', undefined)
@@ -82,7 +82,7 @@ async function found(config: Config) {
   return made
 }
 
-/** Past the store, which would take minutes: rows first, then indexes and tally. Answers the team in the middle. */
+/** Writes rows, tally and indexes directly: through the store it would take minutes. Returns the team in the middle. */
 function fill(file: string, organization: string, count: number): string {
   const connection = connect(file, false)
   const { db } = connection
@@ -129,7 +129,7 @@ function insertTally(db: DatabaseSync, counts: Map<string, Count>): void {
   for (const [place, { children, subtree }] of counts) insert.run(groups.table.name, place, children, subtree)
 }
 
-async function requireRightTally(config: Config): Promise<void> {
+async function requireCorrectTally(config: Config): Promise<void> {
   const store = openStore(config)
   const wrong = await checkTally(store, talliedKinds, false)
   await store.close()

@@ -1,4 +1,4 @@
-// Lists groups in this process: everything that the server does between its door and its store.
+// Lists groups in this process, from the corridor to the store and back, without HTTP.
 import { randomBytes } from 'node:crypto'
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
@@ -16,7 +16,7 @@ import type { Huge } from './huge.ts'
 export type ListRequest = MessageInitShape<typeof ListGroupsRequestSchema>
 
 export type Lister = {
-  /** The answer as JSON. */
+  /** The response as JSON. */
   list(request: ListRequest): Promise<string>
   close(): Promise<void>
 }

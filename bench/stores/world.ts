@@ -16,24 +16,24 @@ import { treeBelow } from './tree.ts'
 export type World = {
   server: Server
   organization: string
-  /** The group that was made last: two levels below the organization. */
+  /** The group created last, two levels below the organization. */
   group: string
   authorization: string
   end(): Promise<void>
 }
 
-/** What a benchmark adds to the store of its world. */
-export type Planting = (store: Store, organization: string) => Promise<unknown>
+/** Adds further rows to the store before the server starts. */
+export type Fill = (store: Store, organization: string) => Promise<unknown>
 
-/** `more` are settings beside the defaults, such as those of PostgreSQL. */
-export async function startWorld(count: number, more: string[] = [], plantMore?: Planting): Promise<World> {
+/** `more` are further settings, such as those of PostgreSQL. */
+export async function startWorld(count: number, more: string[] = [], fill?: Fill): Promise<World> {
   const { settings, port, remove } = await temporarySettings(more)
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
   const { organization, identity } = await makeOrganization(store, config, 'bench', undefined)
-  const group = await plant(store, organization, count)
-  await plantMore?.(store, organization)
+  const group = await createGroups(store, organization, count)
+  await fill?.(store, organization)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const token = await mintToken(keys, parties, identity, Date.now())
   await store.close()
@@ -57,8 +57,8 @@ export async function temporarySettings(more: string[] = []) {
   }
 }
 
-/** Answers the last group made. */
-function plant(store: Store, organization: string, count: number): Promise<string> {
+/** Returns the group created last. */
+function createGroups(store: Store, organization: string, count: number): Promise<string> {
   return store.write(function* () {
     let last = organization
     for (const { uid, group } of treeBelow(organization, count)) {
