@@ -100,9 +100,9 @@ function createTree(store: Store, above: number): Promise<{ identity: string; de
         group = newChildUid(root, now, randomBytes)
         yield* createEntry(groups, create(GroupSchema, { name: 'beside' }), { uid: group, now })
       }
-      const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
-      const binding = create(RoleBindingSchema, { identityUid: identity, roleUid })
-      yield* createEntry(roleBindings, binding, { uid: newChildUid(group, now, randomBytes), now })
+      const columns = { identity, role: builtInRoles[at % builtInRoles.length]?.uid ?? '' }
+      const uid = newChildUid(group, now, randomBytes)
+      yield* createEntry(roleBindings, create(RoleBindingSchema), { uid, now, columns })
     }
     return { identity, deepest: chain.at(-1) ?? '' }
   })

@@ -65,11 +65,11 @@ function createBindings(store: Store, organization: string): Promise<void> {
         },
       })
       yield* createEntry(identities, identity, { uid: identityUid, now })
-      const roleUid = builtInRoles[at % builtInRoles.length]?.uid ?? ''
-      const binding = create(RoleBindingSchema, { identityUid, roleUid })
-      yield* createEntry(roleBindings, binding, {
+      const role = builtInRoles[at % builtInRoles.length]?.uid ?? ''
+      yield* createEntry(roleBindings, create(RoleBindingSchema), {
         uid: newChildUid(organization, now, randomBytes),
         now,
+        columns: { identity: identityUid, role },
       })
     }
   })

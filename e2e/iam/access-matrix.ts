@@ -107,7 +107,7 @@ const makeInvite = (scene: Scene) =>
 async function makeAccessRequest({ platform, here }: Scene): Promise<string> {
   const user = await platform.addIdentity('')
   const uid = newChildUid(here, Date.now(), randomBytes)
-  const facts = { uid, now: Date.now(), columns: [user.identity] }
+  const facts = { uid, now: Date.now(), columns: { identity: user.identity } }
   await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
   return uid
 }

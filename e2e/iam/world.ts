@@ -197,11 +197,11 @@ export function plant(store: Store, world: World): Promise<void> {
     for (const uid of [...world.users, ...world.workloads])
       yield* createEntry(identities, robot(uid), facts(uid))
     for (const { uid, identity, role } of world.bindings) {
-      const binding = create(RoleBindingSchema, { identityUid: identity, roleUid: role.uid })
-      yield* createEntry(roleBindings, binding, facts(uid))
+      const columns = { identity, role: role.uid }
+      yield* createEntry(roleBindings, create(RoleBindingSchema), { ...facts(uid), columns })
     }
     for (const { uid, role } of world.providers) {
-      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: [role, '', ''] })
+      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: { client_secret: '' } })
     }
     for (const uid of world.associations) {
       const association = create(AccountAssociationSchema, {
@@ -216,16 +216,19 @@ export function plant(store: Store, world: World): Promise<void> {
         keyId: uid,
         expirationTime: timestampFromMs(soon),
       })
-      yield* createEntry(groupInvites, invite, { ...facts(uid), columns: [role, uid, '', soon] })
+      yield* createEntry(groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
     }
     for (const { uid, user } of world.requests) {
       yield* createEntry(groupAccessRequests, create(GroupAccessRequestSchema), {
         ...facts(uid),
-        columns: [user],
+        columns: { identity: user },
       })
     }
     for (const [at, uid] of world.repos.entries())
-      yield* createEntry(repos, create(RepoSchema, { name: `repo-${at}` }), { ...facts(uid), columns: [''] })
+      yield* createEntry(repos, create(RepoSchema, { name: `repo-${at}` }), {
+        ...facts(uid),
+        columns: { readme: '' },
+      })
     for (const [at, uid] of world.tags.entries()) {
       const tag = create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` })
       yield* createEntry(tags, tag, facts(uid))
@@ -234,7 +237,8 @@ export function plant(store: Store, world: World): Promise<void> {
       const advisoryId = newAdvisoryId(randomBytes)
       const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
       const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
-      yield* createEntry(advisories, advisory, { ...facts(uid), columns: columnsOf(advisory, '').values })
+      const { columns } = columnsOf(advisory, '')
+      yield* createEntry(advisories, advisory, { ...facts(uid), columns })
     }
     for (const uid of world.subscriptions) {
       const subscription = create(SubscriptionSchema, { sink: 'https://hooks.test' })

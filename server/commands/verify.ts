@@ -6,12 +6,10 @@ import { OrgKind } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isUid, parentOf } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
 import { groups } from '../resources/iam/groups/table.ts'
-import { entryOf, factsOf, messageOf } from '../resources/kind.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../resources/stored-resource.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Store } from '../store/db.ts'
 import { StoreError } from '../store/store-error.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
-import { first } from '../store/work.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 
@@ -56,19 +54,18 @@ const domain = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}
 export async function verifyOrganization(store: Store, uid: string, verdict: Verdict): Promise<string> {
   try {
     return await store.write(function* () {
-      const row = yield* first(selectForUpdate(groups.table, uid))
-      if (!row || parentOf(uid) !== '') throw new UsageError(`there is no organization ${uid}`)
-      const { proto, updateTime } = keptOf(row)
-      const group = messageOf(groups, proto)
+      const stored = yield* lockResource(groups, uid)
+      if (!stored || parentOf(uid) !== '') throw new UsageError(`there is no organization ${uid}`)
+      const group = stored.resource
       if (verdict.isVerified && !domain.test(group.name))
         throw new UsageError(
           `an organization is verified under the name of its domain, such as example.com; this one is named ${JSON.stringify(group.name)}`,
         )
       group.verified = verdict.isVerified
       if (verdict.kind !== undefined) group.kind = verdict.kind
-      const time = Math.max(verdict.now, updateTime + 1)
-      group.updateTime = timestampFromMs(time)
-      yield* updateEntry(groups.table, entryOf(groups, group, factsOf(uid, group, time)))
+      const updateTime = nextUpdateTime(verdict.now, stored.updateTime)
+      group.updateTime = timestampFromMs(updateTime)
+      yield* replaceResource(groups, group, { uid, updateTime })
       return group.name
     })
   } catch (error) {

@@ -11,13 +11,12 @@ import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
-import type { Value } from '../store/sql.ts'
 import { StoreError } from '../store/store-error.ts'
 import { insertEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { Kind } from './kind.ts'
+import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { entryOf } from './kind.ts'
 import { readReply } from './reply.ts'
 import { resourceIn } from './request-resource.ts'
@@ -25,66 +24,64 @@ import { resourceIn } from './request-resource.ts'
 export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
 type Resource = Message & { uid: string; name?: string } & Times
 
-/**
- * What is done to a resource before it is written. It answers the values of the table's own columns where the
- * resource does not tell them.
- */
-// biome-ignore lint/suspicious/noConfusingVoidType: most only check
-export type Preparation = Work<Value[] | void> | Value[] | void
+/** `grants` are those that the caller holds at the parent. `time` becomes the resource's create time. */
+export type CreateContext = { grants: Grants; time: number }
 
-/** The values that a preparation answers, if any. */
-export function* prepared(preparation: Preparation): Work<Value[] | undefined> {
-  if (!preparation || Array.isArray(preparation)) return preparation || undefined
-  return (yield* preparation) || undefined
-}
-
-/** What the caller holds in the call's group, and the time that the resource will bear. */
-export type Moment = { grants: Grants; time: number }
-
-export type Creation<D extends DescMessage> = {
-  /** Checks what the contract cannot say, and sets what only the service sets. */
-  prepare?(draft: MessageShape<D>, moment: Moment): Preparation
-  /** A uid of its own below the parent, unless the kind says otherwise. */
+export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = BeforeCreate<D, X> & {
+  /** A new uid below the parent by default. */
   uid?: string
-  /** What to say if there is one like it already. */
+  /** The message of the error if a unique resource like this one exists. */
   conflict?(draft: MessageShape<D>): string
 }
 
-/** A new resource in the group that the call names. */
-export function createResource<D extends DescMessage>(
+/**
+ * Checks rules that the contract cannot express, and sets the fields that only the service sets. Returns the values
+ * of the extra columns, if the kind has any.
+ */
+type BeforeCreate<D extends DescMessage, X extends ExtraColumns> = keyof X extends never
+  ? { beforeCreate?(draft: MessageShape<D>, context: CreateContext): HookResult<void> }
+  : { beforeCreate(draft: MessageShape<D>, context: CreateContext): HookResult<ExtraValues<X>> }
+
+/** Hooks that read the store are generators. */
+export type HookResult<T> = T | Work<T>
+
+export function* resultOf<T>(result: HookResult<T>): Work<T> {
+  return isWork(result) ? yield* result : result
+}
+
+const isWork = <T>(result: HookResult<T>): result is Work<T> =>
+  typeof result === 'object' && result !== null && Symbol.iterator in result
+
+/** Creates a resource in the parent that the call names. */
+export function createResource<D extends DescMessage, X extends ExtraColumns>(
   { store, now, random }: Dependencies,
-  kind: Kind<D>,
+  kind: Kind<D, X>,
   call: Call,
-  { prepare, uid, conflict }: Creation<D> = {},
+  options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert without its extra columns throws
 ): Promise<Reply> {
+  const { beforeCreate, uid, conflict } = options
   return store.write(function* () {
     const grants = yield* admit(call.demand, true)
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, resourceIn(kind, call))
     const time = now()
-    const columns = yield* prepared(prepare?.(draft, { grants, time }))
-    const created = uid ?? newChildUid(parent, time, random)
-    yield* createIn(
-      parent,
-      kind,
-      draft,
-      { uid: created, now: time, ...(columns ? { columns } : {}) },
-      conflict?.(draft),
-    )
-    return yield* readReply(kind, created, call.form)
+    const columns = yield* resultOf(beforeCreate?.(draft, { grants, time }))
+    const entry = { uid: uid ?? newChildUid(parent, time, random), now: time, columns }
+    yield* createIn(parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // as `BeforeCreate` returns them
+    return yield* readReply(kind, entry.uid, call.form)
   }, call.deadline)
 }
 
-/** Writes a new resource, and says it in words if what it is to lie in is not there, or another is in its way. */
-export function* createIn<D extends DescMessage>(
+/** Writes a new resource. A missing parent and a conflict become errors for the caller. */
+export function* createIn<D extends DescMessage, X extends ExtraColumns>(
   parent: string,
-  kind: Kind<D>,
+  kind: Kind<D, X>,
   draft: MessageShape<D>,
-  facts: NewFacts,
+  entry: NewEntry<X>,
   conflict?: string,
 ): Work<void> {
   try {
-    yield* createEntry(kind, draft, facts)
+    yield* createEntry(kind, draft, entry)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     if (error.kind === 'foreign-key') throw notFound(kind.liesIn.typeName, parent)
@@ -93,20 +90,21 @@ export function* createIn<D extends DescMessage>(
   }
 }
 
-/** `columns` are the values of the table's own columns, where the resource does not tell them. */
-export type NewFacts = { uid: string; now: number; columns?: Value[] }
+export type NewEntry<X extends ExtraColumns> = { uid: string; now: number } & (keyof X extends never
+  ? { columns?: undefined }
+  : { columns: ExtraValues<X> })
 
-/** Writes a new resource under the uid it was given. */
-export function* createEntry<D extends DescMessage>(
-  kind: Kind<D>,
+/** Writes a new resource. */
+export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
   draft: MessageShape<D>,
-  { uid, now, columns }: NewFacts,
+  { uid, now, columns }: NewEntry<X>,
 ): Work<void> {
   const resource = draft as unknown as Resource
   resource.uid = uid
   stamp(kind.desc, resource, now)
-  const facts = { uid, name: resource.name ?? '', createTime: now, updateTime: now }
-  yield* insertEntry(kind.table, entryOf(kind, draft, facts, columns), lineage(parentOf(uid)))
+  const fields = { uid, name: resource.name ?? '', createTime: now, updateTime: now }
+  yield* insertEntry(kind.table, entryOf(kind, draft, fields, columns), lineage(parentOf(uid)))
 }
 
 function stamp(desc: DescMessage, resource: Times, now: number): void {
@@ -116,7 +114,7 @@ function stamp(desc: DescMessage, resource: Times, now: number): void {
   }
 }
 
-/** A resource as a caller may create it: without what only the service sets. */
+/** The part of a sent resource that a caller may set. */
 export function draftOf<D extends DescMessage>(desc: D, sent: MessageShape<D>): MessageShape<D> {
   const draft = clone(desc, sent)
   clearUnsettable(reflect(desc, draft))
@@ -126,9 +124,9 @@ export function draftOf<D extends DescMessage>(desc: D, sent: MessageShape<D>): 
 function clearUnsettable(message: ReflectMessage): void {
   for (const field of message.fields) {
     if (!message.isSet(field)) continue
-    const isOperators = rulesOf(field).operatorOnly
-    if (isOperators && message.get(field)) throw operatorOnly(field.name, '')
-    if (isOperators || isOutputOnly(field)) message.clear(field)
+    const isForOperator = rulesOf(field).operatorOnly
+    if (isForOperator && message.get(field)) throw operatorOnly(field.name, '')
+    if (isForOperator || isOutputOnly(field)) message.clear(field)
     else if (isBranch(field)) clearUnsettable(message.get(field))
   }
 }

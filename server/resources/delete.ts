@@ -5,20 +5,19 @@ import { lineage, parentOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
-import { deleteEntry, keptOf, selectForDelete } from '../store/table.ts'
+import { deleteEntry, readForDelete } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
-import { first } from '../store/work.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 import { emptyReply } from './reply.ts'
 
-export type Deletion = {
-  /** Whether it succeeds where there is nothing to delete any more. */
+export type DeleteOptions = {
+  /** Whether deleting a resource that does not exist succeeds. */
   isIdempotent?: boolean
-  /** What must be so, or be done, before. */
-  before?(uid: string): Work<void>
-  /** What to say if other resources still refer to it. */
+  /** Checks preconditions, and deletes rows that depend on the resource. */
+  beforeDelete?(uid: string): Work<void>
+  /** The message of the error if other resources still refer to it. */
   inUse?: string
 }
 
@@ -26,15 +25,15 @@ export function deleteResource(
   { store }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call,
-  { isIdempotent = false, before, inUse }: Deletion = {},
+  { isIdempotent = false, beforeDelete, inUse }: DeleteOptions = {},
 ): Promise<Reply> {
   return store.write(function* () {
     yield* admit(call.demand, true)
     const uid = call.demand.scope
-    const row = yield* first(selectForDelete(kind.table, uid))
+    const row = yield* readForDelete(kind.table, uid)
     if (row) {
-      requireMatch(call.ifMatch, keptOf(row).updateTime)
-      if (before) yield* before(uid)
+      requireMatch(call.ifMatch, row.updateTime)
+      if (beforeDelete) yield* beforeDelete(uid)
       yield* removeUnused(kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
     else requireNone(call.ifMatch)
@@ -52,8 +51,8 @@ function* removeUnused(kind: Kind<DescMessage>, uid: string, inUse: string | und
   }
 }
 
-/** Removes a row that must be there. */
+/** Deletes a row; throws if it does not exist. */
 export function* removeEntry(kind: Kind<DescMessage>, uid: string): Work<void> {
-  const wasThere = yield* deleteEntry(kind.table, uid, lineage(parentOf(uid)))
-  if (!wasThere) throw notFound(kind.desc.typeName, uid)
+  const existed = yield* deleteEntry(kind.table, uid, lineage(parentOf(uid)))
+  if (!existed) throw notFound(kind.desc.typeName, uid)
 }

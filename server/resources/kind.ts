@@ -11,55 +11,81 @@ import { isBranch } from '../aip/field-path.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
 import type { Value } from '../store/sql.ts'
-import type { Entry, Form, Rendered, Table } from '../store/table.ts'
+import type { Columns, Entry, Form, Rendered, Table } from '../store/table.ts'
 import { storedForm } from '../store/table.ts'
 import { shapeOf, writeJson } from '../wire/json-writer.ts'
 
-export type Kind<D extends DescMessage> = {
+export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> = {
   desc: D
   table: Table
-  /** The kind of what its resources lie in. */
+  /** The kind of the resources that contain its resources. */
   liesIn: DescMessage
-  /** The stamp of what this program renders. */
+  /** The shape that this program renders, see `shapeOf`. */
   shape: string
   forms: { json: Form; bytes: Form }
-  /** The values of the table's own columns; null for what the resource does not tell, and its writer has to. */
-  columns(resource: MessageShape<D>): Value[]
+  /** Columns that are computed from the resource. */
+  columnsOf(resource: MessageShape<D>): Columns
+  extraColumns: X
+  /** Whether the message or one inside it has INPUT_ONLY fields. */
+  hasInput: boolean
   /** Every spelling of a field that lists can be ordered by, with its column. */
   sortable: ReadonlyMap<string, string>
   defaultOrder: OrderTerm[]
 }
 
-export type KindOptions<D extends DescMessage> = Partial<Omit<Table, 'columns'>> & {
-  /** The table's own columns, each with its value. */
+/**
+ * Columns whose values the stored resource does not contain, such as the digest of a secret, with their SQL type.
+ * They are passed by name when a resource is created, and keep their values in an update that does not name them.
+ */
+export type ExtraColumns = { readonly [column: string]: keyof ColumnTypes }
+
+type ColumnTypes = { text: string; integer: number }
+
+export type ExtraValues<X extends ExtraColumns> = { readonly [column in keyof X]: ColumnTypes[X[column]] }
+
+export type NoExtraColumns = Record<never, never>
+
+export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial<Omit<Table, 'columns'>> & {
+  /** Columns that are computed from the resource whenever it is written. */
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
-  /** Groups, unless it is said otherwise. */
+  extraColumns?: X
+  /** The default is the kind of groups. */
   liesIn?: DescMessage
-  /** The messages that rows keep ready for resources of other kinds (see hydration.ts): their shapes are part of this one's. */
+  /** Messages that rows keep rendered for resources of other kinds (see hydration.ts): part of this kind's shape. */
   shownAs?: DescMessage[]
   /** Further spellings of fields to order by. */
   sortable?: { [spelling: string]: string }
   defaultOrder?: OrderTerm[]
 }
 
-export function kindOf<D extends DescMessage>(desc: D, name: string, options: KindOptions<D> = {}): Kind<D> {
+export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoExtraColumns>(
+  desc: D,
+  name: string,
+  options: KindOptions<D, X> = {},
+): Kind<D, X> {
   const {
     columns = {},
+    extraColumns = {} as X, // `X` has no columns where the option is left out
     liesIn = GroupSchema,
     shownAs = [],
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
   } = options
   const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, rendered = storedForm } = options
-  const values = Object.values(columns)
+  const computed = Object.entries(columns)
+  const names = [...Object.keys(columns), ...Object.keys(extraColumns)]
   const shape = shapeOf(desc, ...shownAs)
   return {
-    ...{ desc, liesIn, shape },
-    table: { name, columns: Object.keys(columns), isPlace, isAtPlaces, isOrderedInPlace, rendered },
+    ...{ desc, liesIn, shape, extraColumns, defaultOrder },
+    table: { name, columns: names, isPlace, isAtPlaces, isOrderedInPlace, rendered },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
-    columns: (resource) => values.map((tell) => tell(resource)),
+    columnsOf(resource) {
+      const values: Record<string, Value> = {}
+      for (const [column, compute] of computed) values[column] = compute(resource)
+      return values
+    },
+    hasInput: containsInput(desc),
     sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),
-    defaultOrder,
   }
 }
 
@@ -76,53 +102,52 @@ function sortableOf(desc: DescMessage): [string, string][] {
   return [['uid', 'uid'], ...pairs]
 }
 
-export type EntryFacts = { uid: string; name: string; createTime: number; updateTime: number }
+/** Fields that every row has as columns. */
+export type StandardFields = { uid: string; name: string; createTime: number; updateTime: number }
 
-/** Those of a resource that is there already. */
-export function factsOf(uid: string, resource: Message, updateTime: number): EntryFacts {
+/** Of a stored resource that changes at `updateTime`. */
+export function standardFieldsOf(uid: string, resource: Message, updateTime: number): StandardFields {
   const { name = '', createTime } = resource as { name?: string; createTime?: Timestamp }
   return { uid, name, createTime: createTime ? timestampMs(createTime) : 0, updateTime }
 }
 
 /** The row of a resource. */
-export function entryOf<D extends DescMessage>(
-  kind: Kind<D>,
+export function entryOf<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
   resource: MessageShape<D>,
-  facts: EntryFacts,
-  columns = kind.columns(resource),
+  fields: StandardFields,
+  extra?: Partial<ExtraValues<X>>,
 ): Entry {
-  const kept = withoutInput(kind.desc, resource)
+  const stored = withoutInput(kind, resource)
   return {
-    ...facts,
-    proto: toBinary(kind.desc, kept),
-    json: writeJson(kind.desc, kept),
+    ...fields,
+    proto: toBinary(kind.desc, stored),
+    json: writeJson(kind.desc, stored),
     shape: kind.shape,
-    parent: parentOf(facts.uid) || null,
-    root: rootOf(facts.uid),
-    columns,
+    parent: parentOf(fields.uid) || null,
+    root: rootOf(fields.uid),
+    columns: Object.assign(kind.columnsOf(stored), extra),
   }
 }
 
-/** A resource as it is kept: what is only ever sent in lies in columns, if anywhere. */
-export function withoutInput<D extends DescMessage>(desc: D, resource: MessageShape<D>): MessageShape<D> {
-  if (!takesInput(desc)) return resource
-  const kept = clone(desc, resource)
-  clearInput(reflect(desc, kept))
-  return kept
+/** A resource as it is stored: INPUT_ONLY fields are in columns, if anywhere. */
+export function withoutInput<D extends DescMessage>(
+  { desc, hasInput }: Kind<D>,
+  resource: MessageShape<D>,
+): MessageShape<D> {
+  if (!hasInput) return resource
+  const stored = clone(desc, resource)
+  clearInput(reflect(desc, stored))
+  return stored
 }
 
-const inputs = new Map<DescMessage, boolean>()
-
-/** Whether anything in such a message is only ever sent in. */
-function takesInput(desc: DescMessage): boolean {
-  const known = inputs.get(desc)
-  if (known !== undefined) return known
-  inputs.set(desc, false) // as far as is known, should it hold itself
-  const takes = desc.fields.some(
-    (field) => isInputOnly(field) || (isBranch(field) && takesInput(field.message)),
+/** `seen` ends the search in a message that contains itself. */
+function containsInput(desc: DescMessage, seen = new Set<DescMessage>()): boolean {
+  if (seen.has(desc)) return false
+  seen.add(desc)
+  return desc.fields.some(
+    (field) => isInputOnly(field) || (isBranch(field) && containsInput(field.message, seen)),
   )
-  inputs.set(desc, takes)
-  return takes
 }
 
 function clearInput(message: ReflectMessage): void {

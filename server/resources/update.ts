@@ -10,71 +10,72 @@ import { violationsOf } from '../aip/validate.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
-import type { Value } from '../store/sql.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Entry } from '../store/table.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../store/table.ts'
+import type { Columns } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
-import { first } from '../store/work.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Preparation, Times } from './create.ts'
-import { prepared } from './create.ts'
+import type { HookResult, Times } from './create.ts'
+import { resultOf } from './create.ts'
 import type { Dependencies } from './dependencies.ts'
-import type { Kind } from './kind.ts'
-import { entryOf, factsOf, messageOf, withoutInput } from './kind.ts'
+import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
+import { withoutInput } from './kind.ts'
 import { readReply } from './reply.ts'
 import { resourceIn } from './request-resource.ts'
+import { lockResource, nextUpdateTime, replaceResource } from './stored-resource.ts'
 
 export type UpdateRequest = Message & { updateMask?: FieldMask | undefined }
 
-type Resource = Message & { name?: string } & Times
+type Resource = Message & Times
 
-/** An update on its way: what there was, what is to change, and what becomes of it. */
-export type Revision<D extends DescMessage> = {
+export type UpdateContext<D extends DescMessage, X extends ExtraColumns> = {
+  /** The resource before the update. */
   current: MessageShape<D>
-  /** The values of the table's own columns so far. */
-  columns: readonly Value[]
+  /** The extra columns before the update. */
+  columns: ExtraValues<X>
   mask: DescField[][]
-  /** May be changed further. */
+  /** The resource after the update. The hook may change it further. */
   merged: MessageShape<D>
   grants: Grants
-  /** The time that the resource will bear, if it changes. */
+  /** Becomes the resource's update time, if it changes. */
   time: number
 }
 
-export type Updating<D extends DescMessage> = {
-  /** Checks what the contract cannot say, and sets what only the service sets. */
-  revise?(revision: Revision<D>): Preparation
-  /** What to say if there is one like it already. */
+export type UpdateOptions<D extends DescMessage, X extends ExtraColumns> = {
+  /**
+   * Checks rules that the contract cannot express, and sets the fields that only the service sets. Returns the extra
+   * columns that change.
+   */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
+  beforeUpdate?(context: UpdateContext<D, X>): HookResult<Partial<ExtraValues<X>> | void>
+  /** The message of the error if a unique resource like this one exists. */
   conflict?(merged: MessageShape<D>): string
 }
 
-/** Reads, merges, checks and writes in one piece, so that no change of somebody else is lost. */
-export function updateResource<D extends DescMessage>(
+/** Reads, merges, checks and writes in one transaction, so that no concurrent change is lost. */
+export function updateResource<D extends DescMessage, X extends ExtraColumns>(
   { store, now }: Dependencies,
-  kind: Kind<D>,
+  kind: Kind<D, X>,
   call: Call<UpdateRequest>,
-  { revise, conflict }: Updating<D> = {},
+  { beforeUpdate, conflict }: UpdateOptions<D, X> = {},
 ): Promise<Reply> {
   return store.write(function* () {
     const grants = yield* admit(call.demand, true)
     const uid = call.demand.scope
-    const row = yield* first(selectForUpdate(kind.table, uid))
-    if (!row) throw notFound(kind.desc.typeName, uid)
-    const { proto, updateTime, columns } = keptOf(row)
+    const stored = yield* lockResource(kind, uid)
+    if (!stored) throw notFound(kind.desc.typeName, uid)
+    const { resource: current, columns, updateTime } = stored
     requireMatch(call.ifMatch, updateTime)
-    const current = messageOf(kind, proto)
     const sent = resourceIn(kind, call)
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
-    const time = Math.max(now(), updateTime + 1)
-    const revised = yield* prepared(revise?.({ current, columns, mask, merged, grants, time }))
-    const kept = withoutInput(kind.desc, merged)
-    const values = revised ?? kind.columns(merged)
-    if (equals(kind.desc, current, kept) && isSame(values, columns))
-      return yield* readReply(kind, uid, call.form)
-    const facts = stamp(uid, kept as Resource, time)
-    yield* write(kind, entryOf(kind, kept, facts, values), conflict?.(merged))
+    const time = nextUpdateTime(now(), updateTime)
+    const changed = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
+    const updated = withoutInput(kind, merged)
+    if (!equals(kind.desc, current, updated) || !isSame(columns, changed ?? {})) {
+      stamp(updated as Resource, time)
+      const change = { uid, updateTime: time, columns: changed ?? {} }
+      yield* withConflict(replaceResource(kind, updated, change), conflict?.(merged))
+    }
     return yield* readReply(kind, uid, call.form)
   }, call.deadline)
 }
@@ -94,15 +95,14 @@ function merge<D extends DescMessage>(
   return merged as MessageShape<D>
 }
 
-/** The time of a change is later than that of the change before, whatever the clock says: tags are made of it. */
-function stamp(uid: string, resource: Resource, updateTime: number) {
+function stamp(resource: Resource, updateTime: number): void {
   if (resource.updateTime) resource.updateTime = timestampFromMs(updateTime)
-  return factsOf(uid, resource, updateTime)
 }
 
-function* write(kind: Kind<DescMessage>, entry: Entry, conflict: string | undefined): Work<void> {
+/** A broken unique constraint becomes an error for the caller. */
+function* withConflict(write: Work<void>, conflict: string | undefined): Work<void> {
   try {
-    yield* updateEntry(kind.table, entry)
+    yield* write
   } catch (error) {
     if (error instanceof StoreError && error.kind === 'unique' && conflict) throw alreadyExists(conflict)
     throw error
@@ -114,15 +114,9 @@ function maskOf(desc: DescMessage, sent: Message, mask: FieldMask | undefined): 
   return populatedPaths(reflect(desc, sent))
 }
 
-/** Whether a mask names exactly this field, and not only what it lies in. */
+/** Whether a mask names exactly this field, and not only a message that contains it. */
 export const isNamed = (mask: DescField[][], path: string) =>
   mask.some((fields) => fields.map(({ name }) => name).join('.') === path)
 
-function isSame(values: readonly Value[], columns: readonly Value[]): boolean {
-  return values.every((value, at) => {
-    const before = columns[at] ?? null
-    return value instanceof Uint8Array && before instanceof Uint8Array
-      ? Buffer.compare(value, before) === 0
-      : value === before
-  })
-}
+const isSame = (columns: Columns, changed: Partial<Columns>): boolean =>
+  Object.entries(changed).every(([column, value]) => columns[column] === value)

@@ -204,7 +204,7 @@ function* plant(): Work<void> {
       root: uid.slice(0, 40),
       name: `group-${at % 9}`,
       parent: above.at(-1) ?? null,
-      columns: [],
+      columns: {},
     }
     const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: at, updateTime: at }
     yield* insertEntry(groups, { ...entry, ...stored }, above)

@@ -289,7 +289,7 @@ function plant(store: Store, nodes: readonly Node[]): Promise<void> {
     for (const { uid, name, create_time, update_time } of nodes) {
       const above = uid.split('/').map((_, at, path) => path.slice(0, at + 1).join('/'))
       above.pop()
-      const entry = { uid, root, name, parent: above.at(-1) ?? null, columns: [] }
+      const entry = { uid, root, name, parent: above.at(-1) ?? null, columns: {} }
       const shape = update_time % 37 === 0 ? 'old' : ''
       const stored = { proto: Buffer.from(uid), json: shape || uid + wide, shape }
       const times = { createTime: create_time, updateTime: update_time }

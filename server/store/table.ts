@@ -22,6 +22,9 @@ export type Table = {
 /** A resource as it is stored and as it leaves. */
 export type Stored = { proto: Uint8Array; json: string; shape: string }
 
+/** Values of a table's own columns, by name. */
+export type Columns = { readonly [column: string]: Value }
+
 export type Entry = Stored & {
   uid: string
   parent: string | null
@@ -29,8 +32,8 @@ export type Entry = Stored & {
   name: string
   createTime: number
   updateTime: number
-  /** The values of the table's own columns. */
-  columns: readonly Value[]
+  /** All of the table's own columns for an insert; those that change for an update. */
+  columns: Columns
 }
 
 /** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
@@ -55,12 +58,36 @@ export function* readBytes(table: Table, uids: readonly string[]): Work<Map<stri
   return new Map(rows as [string, Uint8Array][])
 }
 
-/** A row that was read to be changed. */
-export type Kept = { proto: Uint8Array; updateTime: number; columns: Value[] }
+/** A row that no other transaction changes before the current one ends. */
+export type LockedRow = { proto: Uint8Array; updateTime: number; columns: Columns }
 
-export const keptOf = ([proto, updateTime, ...columns]: Row): Kept => ({ proto, updateTime, columns }) as Kept // in the order of keptColumns
+/** Reads a row to change it, with those of the table's own columns that are named. */
+export function* readForUpdate(
+  table: Table,
+  uid: string,
+  columns: readonly string[] = [],
+): Work<LockedRow | undefined> {
+  const [row] = yield sql`${selectLocked(table, uid, columns)} /*pg for no key update */`
+  return row && lockedRowOf(row, columns)
+}
 
-const keptColumns = (table: Table) => raw(['proto', 'update_time', ...table.columns].join(', '))
+/** Reads a row to delete it: no other transaction inserts a child of it before the current one ends. */
+export function* readForDelete(
+  table: Table,
+  uid: string,
+  columns: readonly string[] = [],
+): Work<LockedRow | undefined> {
+  const [row] = yield sql`${selectLocked(table, uid, columns)} /*pg for update */`
+  return row && lockedRowOf(row, columns)
+}
+
+const selectLocked = (table: Table, uid: string, columns: readonly string[]): Sql =>
+  sql`select ${raw(['proto', 'update_time', ...columns].join(', '))} from ${raw(table.name)} where uid = ${uid}`
+
+function lockedRowOf([proto, updateTime, ...values]: Row, columns: readonly string[]): LockedRow {
+  const named = Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
+  return { proto: proto as Uint8Array, updateTime: updateTime as number, columns: named }
+}
 
 /** `above` leads from the organization down to the parent. */
 export function insertEntry(table: Table, entry: Entry, above: readonly string[]): Work<void> {
@@ -80,7 +107,11 @@ export function* insertEntries(
 
 /** Rows that are in no total. */
 export const insertUncounted = (table: Table, entries: readonly Entry[]): Work<void> =>
-  insertRows(table.name, [...everyColumn, ...table.columns], entries.map(valuesOf))
+  insertRows(
+    table.name,
+    [...everyColumn, ...table.columns],
+    entries.map((entry) => valuesOf(table, entry)),
+  )
 
 /** Rows of any table. */
 export function* insertRows(
@@ -92,13 +123,21 @@ export function* insertRows(
   if (rows.length > 0) yield bulkInsert(sql`insert into ${into}`, rows)
 }
 
-const valuesOf = (entry: Entry): Value[] => [
+const valuesOf = (table: Table, entry: Entry): Value[] => [
   ...[entry.uid, entry.parent, entry.root, entry.name, entry.createTime, entry.updateTime],
-  ...[entry.proto, entry.json, entry.shape, ...entry.columns],
+  ...[entry.proto, entry.json, entry.shape],
+  ...table.columns.map((column) => requireValue(table, entry, column)),
 ]
 
+function requireValue({ name }: Table, { columns }: Entry, column: string): Value {
+  const value = columns[column]
+  if (value === undefined) throw new Error(`an insert into ${name} has no value for ${column}`)
+  return value
+}
+
+/** Replaces the resource. Columns of the table's own that the entry does not have keep their value. */
 export function* updateEntry(table: Table, entry: Entry): Work<void> {
-  const own = table.columns.map((column, at) => sql`, ${raw(column)} = ${entry.columns[at] ?? null}`)
+  const own = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
     proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(own, '')} where uid = ${entry.uid}`
 }
@@ -117,11 +156,3 @@ export function* deleteContents(table: Table, place: string, above: readonly str
   const rows = yield sql`delete from ${raw(table.name)} where parent = ${place} returning uid`
   if (rows.length > 0) yield* adjustTally(table.name, above, -rows.length)
 }
-
-/** Reads a row to change it: nobody else changes it before this transaction ends. */
-export const selectForUpdate = (table: Table, uid: string): Sql =>
-  sql`select ${keptColumns(table)} from ${raw(table.name)} where uid = ${uid} /*pg for no key update */`
-
-/** Reads a row to delete it: nothing can be put into it before this transaction ends. */
-export const selectForDelete = (table: Table, uid: string): Sql =>
-  sql`select ${keptColumns(table)} from ${raw(table.name)} where uid = ${uid} /*pg for update */`

@@ -35,7 +35,7 @@ const above = (uid: string) =>
 
 function* insert(table: Table, uid: string): Work<void> {
   const [root = ''] = uid.split('/')
-  const entry = { uid, root, name: 'x', parent: above(uid).at(-1) ?? null, columns: [] }
+  const entry = { uid, root, name: 'x', parent: above(uid).at(-1) ?? null, columns: {} }
   const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: 1, updateTime: 1 }
   yield* insertEntry(table, { ...entry, ...stored }, above(uid))
 }

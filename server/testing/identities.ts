@@ -111,9 +111,9 @@ function* createRole(group: string, capabilities: CapabilityName[], now: number)
   return uid
 }
 
-function* bindTo(roleUid: string, identityUid: string, group: string, now: number): Work<void> {
-  const binding = create(RoleBindingSchema, { identityUid, roleUid })
-  yield* createEntry(roleBindings, binding, { uid: lastChildUid(group), now })
+function* bindTo(role: string, identity: string, group: string, now: number): Work<void> {
+  const columns = { identity, role }
+  yield* createEntry(roleBindings, create(RoleBindingSchema), { uid: lastChildUid(group), now, columns })
 }
 
 function* deleteBindings(identity: string, group?: string): Work<void> {

@@ -12,14 +12,15 @@ import { roleBindings } from './role-bindings/table.ts'
 /** Binds an identity to a role in a group. What it holds there already it is not given twice. */
 export function* bindRole(
   { now, random }: Pick<Dependencies, 'now' | 'random'>,
-  identityUid: string,
-  roleUid: string,
+  identity: string,
+  role: string,
   group: string,
 ): Work<void> {
   const held = yield* first(sql`select uid from role_bindings
-    where identity = ${identityUid} and parent = ${group} and role = ${roleUid}`)
+    where identity = ${identity} and parent = ${group} and role = ${role}`)
   if (held) return
-  const binding = create(RoleBindingSchema, { identityUid, roleUid })
   const time = now()
-  yield* createEntry(roleBindings, binding, { uid: newChildUid(group, time, random), now: time })
+  const uid = newChildUid(group, time, random)
+  const columns = { identity, role }
+  yield* createEntry(roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
 }

@@ -6,13 +6,12 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { parentOf, userUid } from '../../aip/uid.ts'
 import { sql } from '../../store/sql.ts'
-import type { Kept } from '../../store/table.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../../store/table.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createEntry } from '../create.ts'
 import type { Dependencies } from '../dependencies.ts'
-import { entryOf, factsOf, messageOf } from '../kind.ts'
+import { messageOf } from '../kind.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { bindRole } from './binding.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
@@ -34,26 +33,25 @@ type Setting = Pick<Dependencies, 'now' | 'random'>
 export function* ensurePerson({ now }: Setting, person: Person): Work<string> {
   const { issuer, subject } = person
   const uid = userUid(issuer, subject)
-  const row = yield* first(selectForUpdate(identities.table, uid))
-  if (!row) yield* createEntry(identities, identityOf(person, now()), { uid, now: now() })
-  else yield* noteEmail(uid, person, keptOf(row), now())
+  const stored = yield* lockResource(identities, uid)
+  if (!stored) yield* createEntry(identities, identityOf(person, now()), { uid, now: now() })
+  else yield* updateEmail(person, stored.resource, nextUpdateTime(now(), stored.updateTime))
   return uid
 }
 
-/** Addresses change; some are vouched for only later, and some no longer. */
-function* noteEmail(uid: string, person: Person, kept: Kept, now: number): Work<void> {
-  const { emailUnverified, email: known, ...rest } = messageOf(identities, kept.proto)
+/** Addresses change; some are verified only later, and some no longer. */
+function* updateEmail(person: Person, stored: Identity, updateTime: number): Work<void> {
+  const { emailUnverified, email: known, ...rest } = stored
   const isDisowned = person.speaksFor !== undefined && known?.toLowerCase().endsWith(`@${person.speaksFor}`)
   const email = person.email ?? (isDisowned ? undefined : known)
   if (email === known) return
-  const updateTime = Math.max(now, kept.updateTime + 1)
   const addresses = email === undefined ? { emailUnverified: known ?? emailUnverified } : { email }
   const changed = create(IdentitySchema, {
     ...rest,
     ...(addresses as { email: string }), // one of the two is there
     updateTime: timestampFromMs(updateTime),
   })
-  yield* updateEntry(identities.table, entryOf(identities, changed, factsOf(uid, changed, updateTime)))
+  yield* replaceResource(identities, changed, { uid: stored.uid, updateTime })
 }
 
 /** An identity that is recognised by one issuer and one subject. */

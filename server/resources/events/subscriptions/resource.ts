@@ -21,7 +21,7 @@ function subscriptionsMethods(deps: Dependencies) {
 
     createSubscription: (call: Call) =>
       createResource(deps, subscriptions, call, {
-        prepare({ sink }) {
+        beforeCreate({ sink }) {
           const fault = sinkFault(sink, isLoopbackAllowed)
           if (fault !== undefined) throw invalidField('sink', fault)
         },

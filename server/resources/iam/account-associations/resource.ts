@@ -48,12 +48,12 @@ function accountAssociationsMethods(deps: Dependencies) {
       createResource(deps, accountAssociations, call, {
         uid: call.request.parent,
         conflict: () => 'the group has an account association already',
-        prepare: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
+        beforeCreate: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
       }),
 
     updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
       updateResource(deps, accountAssociations, call, {
-        revise: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
+        beforeUpdate: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
       }),
 
     deleteAccountAssociation: (call: Call) =>

@@ -13,8 +13,7 @@ import { notFound } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { keptOf, selectForDelete } from '../../../store/table.ts'
-import { first } from '../../../store/work.ts'
+import { readForDelete } from '../../../store/table.ts'
 import { createIn } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -38,17 +37,21 @@ function groupAccessRequestsMethods(deps: Dependencies) {
       store.write(function* () {
         const grants = yield* admit(call.demand, true)
         const { uid, roleUid } = call.request
-        const row = yield* first(selectForDelete(groupAccessRequests.table, uid))
+        const row = yield* readForDelete(groupAccessRequests.table, uid, ['identity'])
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
-        const [identity] = keptOf(row).columns
+        const identity = row.columns.identity as string // not null
         const group = parentOf(uid)
         yield* requireDelegable(grants, group, roleUid, 'role_uid')
-        const binding = create(RoleBindingSchema, { identityUid: identity as string, roleUid })
         const time = now()
-        const facts = { uid: newChildUid(group, time, random), now: time }
-        yield* createIn(group, roleBindings, binding, facts, 'the person has this role in this group already')
+        const entry = {
+          uid: newChildUid(group, time, random),
+          now: time,
+          columns: { identity, role: roleUid },
+        }
+        const conflict = 'the person has this role in this group already'
+        yield* createIn(group, roleBindings, create(RoleBindingSchema), entry, conflict)
         yield* removeEntry(groupAccessRequests, uid)
-        return yield* readReply(roleBindings, facts.uid, call.form)
+        return yield* readReply(roleBindings, entry.uid, call.form)
       }, call.deadline),
 
     deleteGroupAccessRequest: (call: Call) =>

@@ -6,9 +6,9 @@ import { identities } from '../identities/table.ts'
 const name = 'group_access_requests'
 
 export const groupAccessRequests = kindOf(GroupAccessRequestSchema, name, {
-  /** Told by whoever makes a request. */
-  columns: { identity: () => null },
-  // The field of the identity has the same name and number here as in a binding.
+  /** The identity that asks for access. */
+  extraColumns: { identity: 'text' },
+  // The field `identity` has the same name and number here as in a role binding.
   rendered: hydrated(name, [
     { from: identities, by: 'identity', json: 'binding_json', bytes: 'binding_bytes' },
   ]),

@@ -55,12 +55,12 @@ function groupInvitesMethods(deps: Dependencies) {
       const group = call.demand.scope
       const { code, keyId } = makeCode(group, random)
       const reply = await createResource(deps, groupInvites, call, {
-        *prepare(draft, { grants, time }) {
+        *beforeCreate(draft, { grants, time }) {
           if (!draft.ttl) throw invalidField('ttl', 'is required, such as 3600s')
           setExpiry(draft, draft.ttl, time)
           draft.keyId = keyId
           yield* requireDelegable(grants, group, draft.roleUid, 'role_uid')
-          return columnsOf(draft, digestOf(code))
+          return { digest: digestOf(code) }
         },
       })
       return withCode(reply, code)
@@ -68,10 +68,9 @@ function groupInvitesMethods(deps: Dependencies) {
 
     updateGroupInvite: (call: Call<UpdateGroupInviteRequest>) =>
       updateResource(deps, groupInvites, call, {
-        *revise({ columns: [, , digest], merged, grants, time }) {
+        *beforeUpdate({ merged, grants, time }) {
           if (merged.ttl) setExpiry(merged, merged.ttl, time)
           yield* requireDelegable(grants, parentOf(call.demand.scope), merged.roleUid, 'role_uid')
-          return columnsOf(merged, digest as string)
         },
       }),
 
@@ -84,12 +83,6 @@ export const groupInvitesResource = defineResource({
   service: GroupInvitesService,
   methods: groupInvitesMethods,
 })
-
-/** All as the resource tells them, but for the digest. */
-function columnsOf(invite: GroupInvite, digest: string) {
-  const { columns } = groupInvites.table
-  return groupInvites.columns(invite).map((value, at) => (columns[at] === 'digest' ? digest : value))
-}
 
 const codeField = GroupInviteSchema.field.code
 

@@ -10,10 +10,10 @@ export const groupInvites = kindOf(GroupInviteSchema, name, {
   columns: {
     role: ({ roleUid }) => roleUid,
     key_id: ({ keyId }) => keyId,
-    /** Of the code, which nobody keeps. */
-    digest: () => null,
     expire_time: ({ expirationTime }) => (expirationTime ? timestampMs(expirationTime) : 0),
   },
+  /** The digest of the code. The code itself is not stored. */
+  extraColumns: { digest: 'text' },
   rendered: hydrated(name, [
     { from: roles, by: 'role', json: 'invite_json', bytes: 'invite_bytes', isOptional: true },
   ]),

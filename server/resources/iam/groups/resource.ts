@@ -87,7 +87,7 @@ function groupsMethods(deps: Dependencies) {
   function* requestAccess(organization: string, identity: string): Work<void> {
     const request = create(GroupAccessRequestSchema)
     const time = now()
-    const facts = { uid: newChildUid(organization, time, random), now: time, columns: [identity] }
+    const facts = { uid: newChildUid(organization, time, random), now: time, columns: { identity } }
     try {
       yield* createEntry(groupAccessRequests, request, facts)
     } catch (error) {
@@ -113,14 +113,14 @@ function groupsMethods(deps: Dependencies) {
 
     updateGroup: (call: Call<UpdateGroupRequest>) =>
       updateResource(deps, groups, call, {
-        revise({ current, merged }) {
+        beforeUpdate({ current, merged }) {
           if (current.verified && current.name !== merged.name) throw operatorOnly('name', current.uid)
         },
       }),
 
     deleteGroup: (call: Call) =>
       deleteResource(deps, groups, call, {
-        before: (uid) => requireEmpty(uid, call.demand.caller.identity),
+        beforeDelete: (uid) => requireEmpty(uid, call.demand.caller.identity),
       }),
 
     lookupGroup: (call: Call) =>

@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { keptOf, selectForUpdate } from '../../../store/table.ts'
-import { first } from '../../../store/work.ts'
 import type { Platform } from '../../../testing/platform.ts'
 import { startPlatform } from '../../../testing/platform.ts'
 import { onEachStore } from '../../../testing/stores.ts'
-import { messageOf } from '../../kind.ts'
+import { lockResource } from '../../stored-resource.ts'
 import { noteSeen, openLastSeen } from './last-seen.ts'
 import { identities } from './table.ts'
 
@@ -19,11 +17,10 @@ onEachStore('when an identity was last seen', (engine) => {
   after(() => platform.stop())
 
   const read = async (uid: string) => {
-    const row = await platform.store.write(() => first(selectForUpdate(identities.table, uid)))
-    assert.ok(row)
-    const { proto, updateTime } = keptOf(row)
-    const { lastSeenTime } = messageOf(identities, proto)
-    return { updateTime, seen: lastSeenTime ? timestampMs(lastSeenTime) : 0 }
+    const stored = await platform.store.write(() => lockResource(identities, uid))
+    assert.ok(stored)
+    const { lastSeenTime } = stored.resource
+    return { updateTime: stored.updateTime, seen: lastSeenTime ? timestampMs(lastSeenTime) : 0 }
   }
 
   test('is written at most once a minute, and is no change', async () => {

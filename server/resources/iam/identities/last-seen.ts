@@ -2,9 +2,7 @@
 // its time of update and its tag stay.
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Store } from '../../../store/db.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
-import { first } from '../../../store/work.ts'
-import { entryOf, factsOf, messageOf } from '../../kind.ts'
+import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
 const often = 60_000
@@ -26,15 +24,13 @@ export function openLastSeen(store: Store, now: () => number, onError: (error: u
 
 export function noteSeen(store: Store, uid: string, time: number): Promise<void> {
   return store.write(function* () {
-    const row = yield* first(selectForUpdate(identities.table, uid))
-    if (!row) return
-    const { proto, updateTime } = keptOf(row)
-    const identity = messageOf(identities, proto)
+    const stored = yield* lockResource(identities, uid)
+    if (!stored) return
+    const { resource: identity, updateTime } = stored
     const before = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
     // Another copy may have noted it meanwhile.
     if (time - before < often) return
     identity.lastSeenTime = timestampFromMs(time)
-    const facts = factsOf(uid, identity, updateTime)
-    yield* updateEntry(identities.table, entryOf(identities, identity, facts))
+    yield* replaceResource(identities, identity, { uid, updateTime })
   })
 }

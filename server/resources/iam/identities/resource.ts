@@ -67,7 +67,7 @@ function identitiesMethods(deps: Dependencies) {
 
     createIdentity: (call: Call<CreateIdentityRequest>) =>
       createResource(deps, identities, call, {
-        prepare(draft, { time }) {
+        beforeCreate(draft, { time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
           requireRecognisable(draft, time)
@@ -76,7 +76,7 @@ function identitiesMethods(deps: Dependencies) {
 
     updateIdentity: (call: Call<UpdateIdentityRequest>) =>
       updateResource(deps, identities, call, {
-        *revise({ current, merged, grants, time }) {
+        *beforeUpdate({ current, merged, grants, time }) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
           requireRecognisable(merged, time)
@@ -86,7 +86,7 @@ function identitiesMethods(deps: Dependencies) {
 
     deleteIdentity: (call: Call) =>
       deleteResource(deps, identities, call, {
-        before: removeElsewhere,
+        beforeDelete: removeElsewhere,
         inUse: 'cannot delete identity that still holds roles',
       }),
 

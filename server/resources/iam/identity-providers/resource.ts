@@ -64,27 +64,27 @@ function identityProvidersMethods(deps: Dependencies) {
 
     createIdentityProvider: (call: Call<CreateIdentityProviderRequest>) =>
       createResource(deps, identityProviders, call, {
-        *prepare(draft, { grants }) {
+        *beforeCreate(draft, { grants }) {
           const oidc = oidcOf(draft)
           const secret = oidc?.clientSecret ?? ''
           yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
-          return [draft.defaultRole, oidc?.issuer ?? '', sealed(secret)]
+          return { client_secret: sealed(secret) }
         },
       }),
 
     updateIdentityProvider: (call: Call<UpdateIdentityProviderRequest>) =>
       updateResource(deps, identityProviders, call, {
-        *revise({ columns: [, , stored], current, merged, mask, grants }) {
+        *beforeUpdate({ columns: { client_secret: stored }, current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
           // Nobody can send back a secret that is never shown, so only naming it clears it.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
-          const secret = isKept ? (stored as string) : sealed(sent)
+          const secret = isKept ? stored : sealed(sent)
           yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
             throw invalidField('oidc.client_secret', 'must be given again for another issuer')
-          return [merged.defaultRole, oidcOf(merged)?.issuer ?? '', secret]
+          return { client_secret: secret }
         },
       }),
 

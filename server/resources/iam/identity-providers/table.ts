@@ -5,7 +5,7 @@ export const identityProviders = kindOf(IdentityProviderSchema, 'identity_provid
   columns: {
     default_role: ({ defaultRole }) => defaultRole,
     issuer: ({ configuration }) => configuration.value?.issuer ?? '',
-    /** Sealed, which only the service can do. */
-    client_secret: () => null,
   },
+  /** The client secret is sealed. */
+  extraColumns: { client_secret: 'text' },
 })

@@ -50,7 +50,7 @@ function roleBindingsMethods(deps: Dependencies) {
     createRoleBinding: (call: Call<CreateRoleBindingRequest>) =>
       createResource(deps, roleBindings, call, {
         conflict,
-        prepare: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft),
+        beforeCreate: (draft, { grants }) => requireAllowed(grants, call.demand.scope, draft),
       }),
 
     /** All or none; the answer is in the order of the requests. */
@@ -64,9 +64,9 @@ function roleBindingsMethods(deps: Dependencies) {
         for (const [at, draft] of drafts.entries()) {
           const uid = newChildUid(parent, time, random)
           const field = `requests[${at}].role_binding.`
-          yield* requireAllowed(grants, parent, draft, field)
-          const isThere = `${field.slice(0, -1)}: ${conflict()}`
-          yield* createIn(parent, roleBindings, draft, { uid, now: time }, isThere)
+          const columns = yield* requireAllowed(grants, parent, draft, field)
+          const message = `${field.slice(0, -1)}: ${conflict()}`
+          yield* createIn(parent, roleBindings, draft, { uid, now: time, columns }, message)
           uids.push(uid)
         }
         const rows = yield* readAll(uids, call.form)
@@ -76,14 +76,12 @@ function roleBindingsMethods(deps: Dependencies) {
     updateRoleBinding: (call: Call<UpdateRoleBindingRequest>) =>
       updateResource(deps, roleBindings, call, {
         conflict,
-        /** What the row keeps in its columns stands in for what was not sent. */
-        *revise({ columns: [identity, role], merged, mask, grants }) {
+        *beforeUpdate({ columns: { identity, role }, merged, mask, grants }) {
           const named = (name: string) => mask.some(([field]) => field?.name === name)
-          if (!named('identity_uid')) merged.identityUid = identity as string
-          if (!named('role_uid')) merged.roleUid = role as string
-          const isChanged = merged.identityUid !== identity || merged.roleUid !== role
-          if (isChanged) yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
-          return roleBindings.columns(merged)
+          if (!named('identity_uid')) merged.identityUid = identity
+          if (!named('role_uid')) merged.roleUid = role
+          if (merged.identityUid === identity && merged.roleUid === role) return {}
+          return yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
         },
       }),
 
@@ -97,13 +95,19 @@ export const roleBindingsResource = defineResource({
   methods: roleBindingsMethods,
 })
 
-/** `prefix` leads to the binding in the request. */
-function* requireAllowed(grants: Grants, group: string, binding: RoleBinding, prefix = ''): Work<void> {
+/** Returns the columns of a binding that the caller may make. `prefix` is the path of the binding in the request. */
+function* requireAllowed(
+  grants: Grants,
+  group: string,
+  binding: RoleBinding,
+  prefix = '',
+): Work<{ identity: string; role: string }> {
   const { identityUid = '', roleUid = '' } = binding
   if (identityUid === '') throw invalidField(`${prefix}identity_uid`, 'is required')
   if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
   yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
+  return { identity: identityUid, role: roleUid }
 }
 
 /** A role and a parent of the whole batch stand for those that name none, and agree with those that do. */

@@ -9,10 +9,8 @@ const name = 'role_bindings'
 const part = { json: 'binding_json', bytes: 'binding_bytes' }
 
 export const roleBindings = kindOf(RoleBindingSchema, name, {
-  columns: {
-    identity: ({ identityUid }) => identityUid ?? null,
-    role: ({ roleUid }) => roleUid ?? null,
-  },
+  /** Uids. The fields `identity_uid` and `role_uid` are INPUT_ONLY. */
+  extraColumns: { identity: 'text', role: 'text' },
   rendered: hydrated(name, [
     { from: identities, by: 'identity', ...part },
     { from: groups, by: 'parent', ...part },

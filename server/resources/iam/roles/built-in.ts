@@ -6,10 +6,10 @@ import type { BuiltInRole } from '../../../policy/built-in-roles.ts'
 import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityNamed } from '../../../policy/capabilities.ts'
 import type { Store } from '../../../store/db.ts'
-import { insertEntry, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import { insertEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
-import { entryOf, messageOf } from '../../kind.ts'
+import { entryOf } from '../../kind.ts'
+import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { roles } from './table.ts'
 
 /** A day that never changes, since every install has the same roles. */
@@ -32,9 +32,10 @@ function* seed({ uid, name, description, capabilities }: BuiltInRole): Work<void
     createTime: time,
     updateTime: time,
   })
-  const entry = entryOf(roles, wanted, { uid, name, createTime: since, updateTime: since })
-  const row = yield* first(selectForUpdate(roles.table, uid))
-  if (!row) yield* insertEntry(roles.table, entry, [])
-  else if (!equals(RoleSchema, messageOf(roles, keptOf(row).proto), wanted))
-    yield* updateEntry(roles.table, entry)
+  const stored = yield* lockResource(roles, uid)
+  if (!stored) {
+    const entry = entryOf(roles, wanted, { uid, name, createTime: since, updateTime: since })
+    yield* insertEntry(roles.table, entry, [])
+  } else if (!equals(RoleSchema, stored.resource, wanted))
+    yield* replaceResource(roles, wanted, { uid, updateTime: since })
 }

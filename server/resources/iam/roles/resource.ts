@@ -65,7 +65,7 @@ function rolesMethods(deps: Dependencies) {
     createRole: (call: Call<CreateRoleRequest>) =>
       createResource(deps, roles, call, {
         conflict,
-        prepare(draft, { grants }) {
+        beforeCreate(draft, { grants }) {
           requireHeld(grants, tidy(draft), call.demand.scope)
         },
       }),
@@ -73,7 +73,7 @@ function rolesMethods(deps: Dependencies) {
     updateRole: (call: Call<UpdateRoleRequest>) =>
       updateResource(deps, roles, call, {
         conflict,
-        *revise({ current, merged, grants }) {
+        *beforeUpdate({ current, merged, grants }) {
           const before = bitsOf(current)
           const added = [...tidy(merged)].filter((bit) => !before.has(bit))
           requireHeld(grants, new Set(added), parentOf(call.demand.scope))

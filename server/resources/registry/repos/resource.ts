@@ -23,7 +23,7 @@ import type { Demand } from '../../../policy/admit.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
-import { deleteContents, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import { deleteContents } from '../../../store/table.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -31,9 +31,9 @@ import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { updateResource } from '../../update.ts'
 import { tags } from '../tags/table.ts'
 import { readmeFault } from './readme.ts'
@@ -65,9 +65,9 @@ export function reposMethods(deps: Dependencies, readme?: string) {
     async createRepo(call: Call<CreateRepoRequest>) {
       await requireHarmless(call.demand, readme)
       return createResource(deps, repos, call, {
-        prepare(draft) {
-          settle(draft)
-          return [readme ?? '']
+        beforeCreate(draft) {
+          removeUnset(draft)
+          return { readme: readme ?? '' }
         },
         conflict,
       })
@@ -76,9 +76,9 @@ export function reposMethods(deps: Dependencies, readme?: string) {
     async updateRepo(call: Call<UpdateRepoRequest>) {
       await requireHarmless(call.demand, readme)
       return updateResource(deps, repos, call, {
-        revise({ merged, columns: [before] }) {
-          settle(merged)
-          return [readme ?? (before as string)]
+        beforeUpdate({ merged }) {
+          removeUnset(merged)
+          return readme === undefined ? {} : { readme }
         },
         conflict,
       })
@@ -86,7 +86,7 @@ export function reposMethods(deps: Dependencies, readme?: string) {
 
     deleteRepo: (call: Call) =>
       deleteResource(deps, repos, call, {
-        before: (uid) => deleteContents(tags.table, uid, lineage(uid)),
+        beforeDelete: (uid) => deleteContents(tags.table, uid, lineage(uid)),
       }),
 
     getRepoReadme: (call: Call) =>
@@ -105,14 +105,12 @@ export function reposMethods(deps: Dependencies, readme?: string) {
       return store.write(function* () {
         yield* admit(demand, true)
         const uid = demand.scope
-        const row = yield* first(selectForUpdate(repos.table, uid))
-        if (!row) throw notFound(RepoSchema.typeName, uid)
-        const { proto, updateTime: before } = keptOf(row)
-        requireMatch(call.ifMatch, before)
-        const repo = messageOf(repos, proto)
-        const updateTime = Math.max(now(), before + 1)
-        repo.updateTime = timestampFromMs(updateTime)
-        yield* updateEntry(repos.table, entryOf(repos, repo, factsOf(uid, repo, updateTime), [content]))
+        const stored = yield* lockResource(repos, uid)
+        if (!stored) throw notFound(RepoSchema.typeName, uid)
+        requireMatch(call.ifMatch, stored.updateTime)
+        const updateTime = nextUpdateTime(now(), stored.updateTime)
+        const repo = { ...stored.resource, updateTime: timestampFromMs(updateTime) }
+        yield* replaceResource(repos, repo, { uid, updateTime, columns: { readme: content } })
         return readmeReply(uid, content, updateTime)
       }, call.deadline)
     },
@@ -125,8 +123,8 @@ export const reposResource = defineResource({
   methods: reposMethods,
 })
 
-/** What has no value is not shown. */
-function settle(repo: Repo): void {
+/** Optional fields without a value are left out of replies. */
+function removeUnset(repo: Repo): void {
   if (repo.description === '') delete repo.description
   if (repo.catalogTier === undefined) return
   if (!CatalogTierSchema.value[repo.catalogTier])

@@ -4,8 +4,6 @@ import { kindOf } from '../../kind.ts'
 export const repos = kindOf(RepoSchema, 'repos', {
   isPlace: true,
   isAtPlaces: false,
-  columns: {
-    /** Beside the resource, since lists do not show it. */
-    readme: () => null,
-  },
+  /** Not part of the resource, since lists do not show it. */
+  extraColumns: { readme: 'text' },
 })

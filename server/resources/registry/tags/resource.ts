@@ -14,18 +14,17 @@ import { admit } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
-import { keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createIn, draftOf } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { entryOf, factsOf, messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { resourceIn } from '../../request-resource.ts'
 import { defineResource } from '../../resource.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { updateResource } from '../../update.ts'
 import { sorts, sortsWithin } from './sort.ts'
 import { tags } from './table.ts'
@@ -47,17 +46,16 @@ function tagsMethods(deps: Dependencies) {
   }
 
   function* move(uid: string, draft: Tag): Work<string> {
-    const row = yield* first(selectForUpdate(tags.table, uid))
-    if (!row) throw aborted('the tag was deleted meanwhile; try again')
-    const { proto, updateTime: before } = keptOf(row)
-    const { createTime, digest, deprecated, bundles } = messageOf(tags, proto)
+    const stored = yield* lockResource(tags, uid)
+    if (!stored) throw aborted('the tag was deleted meanwhile; try again')
+    const { createTime, digest, deprecated, bundles } = stored.resource
     const isSame =
       digest === draft.digest && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()
     if (isSame) return uid
-    const updateTime = Math.max(now(), before + 1)
+    const updateTime = nextUpdateTime(now(), stored.updateTime)
     const moved = create(TagSchema, { ...draft, uid, updateTime: timestampFromMs(updateTime) })
     if (createTime) moved.createTime = createTime
-    yield* updateEntry(tags.table, entryOf(tags, moved, factsOf(uid, moved, updateTime)))
+    yield* replaceResource(tags, moved, { uid, updateTime })
     if (digest !== draft.digest) yield noteMove(uid, updateTime, draft.digest)
     return uid
   }
@@ -77,7 +75,7 @@ function tagsMethods(deps: Dependencies) {
 
     updateTag: (call: Call<UpdateTagRequest>) =>
       updateResource(deps, tags, call, {
-        *revise({ current, merged, time }) {
+        *beforeUpdate({ current, merged, time }) {
           if (current.digest !== merged.digest) yield noteMove(merged.uid, time, merged.digest)
         },
         conflict: ({ name }) => `the repo has a tag named ${JSON.stringify(name)} already`,

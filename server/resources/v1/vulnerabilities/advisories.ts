@@ -22,9 +22,8 @@ import { parentOf } from '../../../aip/uid.ts'
 import { admit } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { keptOf, readBytes, selectForDelete } from '../../../store/table.ts'
+import { readBytes, readForDelete } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -77,8 +76,8 @@ export function advisoriesOfV1({ store }: Dependencies, writing: AdvisoryWriting
     delete: (call: Call<DeleteAdvisoryRequest>) =>
       write(call, function* () {
         const { id } = call.request
-        const row = yield* first(selectForDelete(advisories.table, id))
-        if (row) requireMatch(call.ifMatch, keptOf(row).updateTime)
+        const row = yield* readForDelete(advisories.table, id)
+        if (row) requireMatch(call.ifMatch, row.updateTime)
         yield* writing.withdraw(id)
         return emptyReply
       }),

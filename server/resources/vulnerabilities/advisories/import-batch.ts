@@ -74,11 +74,11 @@ function* underFreeNames(group: string, items: readonly Prepared[]): Work<Prepar
   return items.map((item) => (item.isNamed && taken.has(nameOf(item)) ? renamed(group, item) : item))
 }
 
-const nameOf = ({ entry }: Prepared) => entry.columns[0] as string // the first of the table's own
+const nameOf = ({ entry }: Prepared) => entry.columns.advisory_id as string // computed for every advisory
 
 function* addAll(group: string, items: readonly Prepared[], segment: number): Work<void> {
   const entries = items
-    .map(({ entry }) => ({ ...entry, columns: [...entry.columns.slice(0, -1), segment] }))
+    .map(({ entry }) => ({ ...entry, columns: { ...entry.columns, segment } }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1))
   yield* insertEntries(advisories.table, entries, lineage(group))
   yield* addPostings(

@@ -54,8 +54,8 @@ export function prepare(group: string, { draft, createTime, ...item }: Item): Pr
     ...{ uid, advisoryId: isNamed ? draft.advisoryId : newAdvisoryId(random) },
     ...{ createTime: timestampFromMs(createTime), updateTime: timestampFromMs(updateTime) },
   })
-  const { values, hashes } = columnsOf(advisory, origin)
-  const entry = entryOf(advisories, advisory, { uid, name: '', createTime, updateTime }, values)
+  const { columns, hashes } = columnsOf(advisory, origin)
+  const entry = entryOf(advisories, advisory, { uid, name: '', createTime, updateTime }, columns)
   requireSize(entry.proto)
   return {
     ...{ source, format, record, origin, updateTime, withdrawTime, entry, isNamed },

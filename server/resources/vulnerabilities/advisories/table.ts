@@ -8,13 +8,12 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     artifact_name: ({ artifactName }) => artifactName,
     /** By which its terms lead to it. */
     number: ({ uid }) => numberOf(uid),
-    /** What the artifact is built from, which the resource does not show; and with it the rest. */
-    origin: () => null,
-    terms: () => null,
-    texts: () => null,
-    /** Where its postings lie. */
-    segment: () => null,
   },
+  /**
+   * `origin` is the source package of the artifact. `terms` and `texts` are searched. `segment` is where the
+   * postings of the advisory are.
+   */
+  extraColumns: { origin: 'text', terms: 'text', texts: 'text', segment: 'integer' },
   sortable: {
     advisory_id: 'advisory_id',
     advisoryId: 'advisory_id',

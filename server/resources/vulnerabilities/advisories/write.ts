@@ -11,15 +11,16 @@ import { rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, invalidArgument, invalidField, notFound } from '../../../aip/errors.ts'
 import { newChildUid, rootOf } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
-import type { Value } from '../../../store/sql.ts'
 import { sql } from '../../../store/sql.ts'
-import { insertUncounted, keptOf, selectForUpdate, updateEntry } from '../../../store/table.ts'
+import { insertUncounted } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createIn } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
-import { entryOf, factsOf, messageOf } from '../../kind.ts'
+import type { ExtraValues } from '../../kind.ts'
+import { entryOf, standardFieldsOf } from '../../kind.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
 import { changePostings } from './postings.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
@@ -50,12 +51,12 @@ export function* createAdvisory(
   requireValid(advisory)
   requireSize(toBinary(AdvisorySchema, advisory))
   sortEvents(advisory)
-  const columns = columnsOf(advisory, origin)
+  const { columns, hashes } = columnsOf(advisory, origin)
   const taken = `there is an advisory ${advisory.advisoryId} already`
   const gone = yield* first(sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`)
   if (gone) throw alreadyExists(taken)
-  yield* createIn(group, advisories, advisory, { uid, now: time, columns: columns.values }, taken)
-  yield* changePostings(columns.segment, numberOf(uid), new Set(), columns.hashes)
+  yield* createIn(group, advisories, advisory, { uid, now: time, columns }, taken)
+  yield* changePostings(columns.segment, numberOf(uid), new Set(), hashes)
   return uid
 }
 
@@ -66,11 +67,10 @@ export function* reviseAdvisory(
   revise: (advisory: Advisory) => void,
   newOrigin?: string,
 ): Work<Advisory> {
-  const row = yield* first(selectForUpdate(advisories.table, uid))
-  if (!row) throw notFound(AdvisorySchema.typeName, uid)
-  const { proto, updateTime: before, columns } = keptOf(row)
-  const { origin, segment, hashes: had } = foundBy(uid, columns)
-  const advisory = messageOf(advisories, proto)
+  const stored = yield* lockResource(advisories, uid)
+  if (!stored) throw notFound(AdvisorySchema.typeName, uid)
+  const { resource: advisory, proto } = stored
+  const { origin, segment } = stored.columns
   revise(advisory)
   settleEvents(advisory, now(), random)
   requireValid(advisory)
@@ -79,31 +79,26 @@ export function* reviseAdvisory(
   requireSize(made)
   const isSame = Buffer.compare(made, proto) === 0
   if (isSame && (newOrigin === undefined || newOrigin === origin)) return advisory
-  const updateTime = Math.max(now(), before + 1)
+  const updateTime = nextUpdateTime(now(), stored.updateTime)
   advisory.updateTime = timestampFromMs(updateTime)
-  const { values, hashes } = columnsOf(advisory, newOrigin ?? origin, segment)
-  yield* updateEntry(
-    advisories.table,
-    entryOf(advisories, advisory, factsOf(uid, advisory, updateTime), values),
-  )
-  yield* changePostings(segment, numberOf(uid), had, hashes)
+  const { columns, hashes } = columnsOf(advisory, newOrigin ?? origin, segment)
+  yield* replaceResource(advisories, advisory, { uid, updateTime, columns })
+  yield* changePostings(segment, numberOf(uid), storedHashes(uid, stored.columns), hashes)
   return advisory
 }
 
 /** Nobody finds it any more; whoever knows it reads when it was withdrawn. */
 export function* withdrawAdvisory({ now }: Setting, uid: string): Work<void> {
-  const row = yield* first(selectForUpdate(advisories.table, uid))
-  if (!row) throw notFound(AdvisorySchema.typeName, uid)
-  const { proto, updateTime: before, columns } = keptOf(row)
-  const advisory = messageOf(advisories, proto)
-  const time = Math.max(now(), before + 1)
+  const stored = yield* lockResource(advisories, uid)
+  if (!stored) throw notFound(AdvisorySchema.typeName, uid)
+  const { resource: advisory, columns } = stored
+  const time = nextUpdateTime(now(), stored.updateTime)
   advisory.deleteTime = timestampFromMs(time)
   advisory.updateTime = timestampFromMs(time)
-  const { segment, hashes } = foundBy(uid, columns)
-  yield* changePostings(segment, numberOf(uid), hashes, new Set())
+  yield* changePostings(columns.segment, numberOf(uid), storedHashes(uid, columns), new Set())
   yield* removeEntry(advisories, uid)
-  const facts = { ...factsOf(uid, advisory, time), name: advisory.advisoryId }
-  yield* insertUncounted(withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, facts)])
+  const fields = { ...standardFieldsOf(uid, advisory, time), name: advisory.advisoryId }
+  yield* insertUncounted(withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, fields)])
 }
 
 /** Events lie below their advisory. */
@@ -156,24 +151,18 @@ const plainFields = [
   ...(['componentName', 'componentType', 'componentLocation', 'legacyAdvisoryId'] as const),
 ]
 
-/** The values of the table's own columns, and what it is found by. It makes a segment of its own unless one is named. */
-export function columnsOf(advisory: Advisory, origin: string, segment = numberOf(advisory.uid)) {
+type AdvisoryColumns = ExtraValues<typeof advisories.extraColumns>
+
+/** The extra columns of an advisory, and the hashes of its terms. It has a segment of its own by default. */
+export function columnsOf(
+  advisory: Advisory,
+  origin: string,
+  segment = numberOf(advisory.uid),
+): { columns: AdvisoryColumns; hashes: Set<number> } {
   const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
-  const { uid, advisoryId, artifactName } = advisory
-  const values = [advisoryId, artifactName, numberOf(uid), origin, listed(terms), listed(texts), segment]
-  return { values, segment, hashes: hashesOf(rootOf(uid), terms, texts) }
+  const columns = { origin, terms: listed(terms), texts: listed(texts), segment }
+  return { columns, hashes: hashesOf(rootOf(advisory.uid), terms, texts) }
 }
 
-/** What a row says of how it is found: the table's own columns, in their order. */
-function foundBy(uid: string, columns: readonly Value[]) {
-  const [, , , origin, terms, texts, segment] = columns as [
-    Value,
-    Value,
-    Value,
-    string,
-    string,
-    string,
-    number,
-  ]
-  return { origin, segment, hashes: hashesOf(rootOf(uid), unlisted(terms), unlisted(texts)) }
-}
+const storedHashes = (uid: string, { terms, texts }: AdvisoryColumns): Set<number> =>
+  hashesOf(rootOf(uid), unlisted(terms), unlisted(texts))

@@ -1,0 +1,43 @@
+// Reads a stored resource to change it, and replaces it.
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { readForUpdate, updateEntry } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
+import { entryOf, messageOf, standardFieldsOf } from './kind.ts'
+
+/** A resource that no other transaction changes before the current one ends. */
+export type LockedResource<D extends DescMessage, X extends ExtraColumns> = {
+  resource: MessageShape<D>
+  proto: Uint8Array
+  updateTime: number
+  columns: ExtraValues<X>
+}
+
+export function* lockResource<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
+  uid: string,
+): Work<LockedResource<D, X> | undefined> {
+  const row = yield* readForUpdate(kind.table, uid, Object.keys(kind.extraColumns))
+  if (!row) return undefined
+  const columns = row.columns as ExtraValues<X> // as the kind declares them
+  return { ...row, resource: messageOf(kind, row.proto), columns }
+}
+
+/** Later than the last change whatever the clock says, since entity tags are made of update times. */
+export const nextUpdateTime = (now: number, last: number): number => Math.max(now, last + 1)
+
+export type Change<X extends ExtraColumns> = {
+  uid: string
+  updateTime: number
+  /** Extra columns that are left out keep their values. */
+  columns?: Partial<ExtraValues<X>> | undefined
+}
+
+export function* replaceResource<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
+  resource: MessageShape<D>,
+  { uid, updateTime, columns }: Change<X>,
+): Work<void> {
+  const fields = standardFieldsOf(uid, resource, updateTime)
+  yield* updateEntry(kind.table, entryOf(kind, resource, fields, columns))
+}
