@@ -3,8 +3,9 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import type { ContextFlags } from '../context.ts'
 import { commandOf, rowsField } from '../contract/commands.ts'
+import { camel } from '../contract/spelling.ts'
 import { findGroups } from '../names/find.ts'
-import { callee, isNamed } from '../names/kinds.ts'
+import { isNamed, namedLike, nameFieldOf } from '../names/kinds.ts'
 import { openSession } from '../session.ts'
 
 /** In milliseconds. */
@@ -22,7 +23,7 @@ export async function suggestNames(
 ): Promise<Suggested[]> {
   try {
     const connection = await openSession({ ...(server as ContextFlags), timeout: patience }, env)
-    const kind = callee(resource)
+    const kind = namedLike(resource)
     return kind === 'groups' ? await groupPaths(connection, current) : await names(connection, kind)
   } catch {
     return []
@@ -42,7 +43,8 @@ async function groupPaths(connection: Connection, current: string): Promise<Sugg
 
 async function names(connection: Connection, kind: string): Promise<Suggested[]> {
   const rows = await rowsOf(connection, kind, {})
-  return isNamed(kind) ? wordsOf(rows, '') : rows.map(({ uid }) => ({ word: String(uid) }))
+  const nameField = camel(nameFieldOf(kind))
+  return isNamed(kind) ? wordsOf(rows, '', nameField) : rows.map(({ uid }) => ({ word: String(uid) }))
 }
 
 async function rowsOf(connection: Connection, resource: string, filter: JsonObject): Promise<JsonObject[]> {
@@ -51,10 +53,10 @@ async function rowsOf(connection: Connection, resource: string, filter: JsonObje
   return (answer[rowsField(command)] ?? []) as JsonObject[]
 }
 
-function wordsOf(rows: JsonObject[], prefix: string): Suggested[] {
+function wordsOf(rows: JsonObject[], prefix: string, nameField = 'name'): Suggested[] {
   const words = new Map<string, Suggested>()
-  for (const { name, advisoryId, description = '' } of rows) {
-    const word = prefix + String(name ?? advisoryId ?? '')
+  for (const { [nameField]: name = '', description = '' } of rows) {
+    const word = prefix + String(name)
     if (!words.has(word)) words.set(word, { word, about: String(description) })
   }
   return [...words.values()].sort((a, b) => (a.word < b.word ? -1 : 1))

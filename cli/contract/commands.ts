@@ -1,18 +1,6 @@
-// The commands that the contract makes: a resource for each service of v2beta1, a verb for each of its methods.
+// The commands of the contract: a resource for each service of v2beta1, a verb for each of its methods.
 import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
-import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
-import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
-import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
-import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
-import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
-import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
-import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
-import { PingService } from '@stemma/api/gen/platform/ping/v2beta1/ping_pb.ts'
-import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
-import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
-import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { services } from '@stemma/api/gen/services.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { kebab, singular } from './spelling.ts'
@@ -27,27 +15,20 @@ export type Command = {
   target: DescField[]
 }
 
-export type Resource = { name: string; service: DescService; commands: Command[] }
-
-const services: DescService[] = [
-  GroupsService,
-  IdentitiesService,
-  RolesService,
-  RoleBindingsService,
-  IdentityProvidersService,
-  AccountAssociationsService,
-  GroupInvitesService,
-  GroupAccessRequestsService,
-  ReposService,
-  TagsService,
-  AdvisoriesService,
-  SubscriptionsService,
-  PingService,
-]
+export type Resource = {
+  name: string
+  service: DescService
+  commands: Command[]
+  /** The message of the resource; undefined for a service that has none, such as ping. */
+  message: DescMessage | undefined
+}
 
 const first = ['list', 'get', 'create', 'update', 'delete']
 
-export const resources: Resource[] = services.map(resourceOf)
+export const resources: Resource[] = services
+  .filter(({ typeName }) => typeName.includes('.v2beta1.'))
+  .map(resourceOf)
+  .sort((a, b) => (a.name < b.name ? -1 : 1))
 
 export const findResource = (name: string) => resources.find((resource) => resource.name === name)
 
@@ -73,7 +54,13 @@ function resourceOf(service: DescService): Resource {
       target: targetOf(method),
     }
   })
-  return { name, service, commands: commands.sort((a, b) => rank(a) - rank(b)) }
+  const list = commands.find(({ kind }) => kind === 'list')
+  return {
+    name,
+    service,
+    commands: commands.sort((a, b) => rank(a) - rank(b)),
+    message: list && subjectOf(list),
+  }
 }
 
 /** What is wanted most comes first. */
@@ -126,9 +113,10 @@ function rowsIn({ method }: Command) {
   return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** The message that a command is about: what its answer holds, or each of its rows. */
-export const subjectOf = (command: Command): DescMessage =>
-  rowsIn(command)?.message ?? command.method.desc.output
+/** The message that a command is about: its response, or each row of it. */
+export function subjectOf(command: Command): DescMessage {
+  return rowsIn(command)?.message ?? command.method.desc.output
+}
 
 /** Where the rows lie in an answer; `` for an answer that is one resource. */
 export const rowsField = (command: Command): string => rowsIn(command)?.jsonName ?? ''

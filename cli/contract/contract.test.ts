@@ -7,7 +7,7 @@ import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { aboutOf } from '@stemma/api/reference/about.ts'
 import { globalOptions, ownOptions, readLine } from '../arguments.ts'
-import { examples } from '../help/examples.ts'
+import { examplesOf, treeExamples } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
 import { readTreeLine } from '../resources/tree-command.ts'
@@ -86,8 +86,9 @@ describe('every table', () => {
     const list = own.find(({ verb }) => verb === 'list')
     if (list)
       test(`${name} shows fields that there are`, () => {
-        for (const { paths } of columnsOf(name, true))
-          for (const path of paths) assert.ok(has(subjectOf(list), path.split('.')), path)
+        const message = subjectOf(list)
+        for (const { paths } of columnsOf(message, true))
+          for (const path of paths) assert.ok(has(message, path.split('.')), path)
       })
   }
 })
@@ -100,17 +101,18 @@ function has(message: DescMessage, [first, ...rest]: string[]): boolean {
 }
 
 describe('every example', () => {
-  for (const [name, lines] of Object.entries(examples))
-    for (const line of lines)
+  for (const line of treeExamples)
+    test(line, () => {
+      const [, ...words] = wordsOf(line)
+      assert.deepEqual(words.slice(0, 2), ['groups', 'tree'])
+      readTreeLine(words.slice(2))
+    })
+
+  for (const command of commands)
+    for (const line of examplesOf(command))
       test(line.split('\n')[0] ?? '', () => {
-        const [resource = '', verb = ''] = name.split(' ')
         const [, ...words] = wordsOf(line)
-        assert.deepEqual(words.slice(0, 2), [resource, verb])
-        if (verb === 'tree') {
-          readTreeLine(words.slice(2))
-          return
-        }
-        const command = commandOf(resource, verb)
+        assert.deepEqual(words.slice(0, 2), [command.resource, command.verb])
         const { positionals } = readLine(command, words.slice(2))
         if (command.target.length === 0) assert.deepEqual(positionals, [])
         else assert.ok(positionals.length > 0 || words.includes('-f'))

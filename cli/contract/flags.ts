@@ -1,8 +1,10 @@
 // The flags of a command, from the fields of its request.
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import { isOutputOnly, isScope, rulesOf } from '@stemma/api/method.ts'
+import { parentOf } from '../names/kinds.ts'
 import type { Command } from './commands.ts'
-import { kebab } from './spelling.ts'
+import { resources } from './commands.ts'
+import { kebab, singular } from './spelling.ts'
 
 export type Flag = {
   name: string
@@ -58,12 +60,10 @@ function flagOf(command: Command, path: DescField[], prefix: string): Flag {
 export const isUid = (field: DescField): boolean =>
   rulesOf(field).uid || (isScope(field) && field.fieldKind === 'scalar')
 
-/** Which resource a field that holds a uid means. */
+/** The resource whose uid a field contains: the one it is named after, or the parent. */
 export function resourceMeant({ resource }: Command, { name }: DescField): string {
-  const word = name.replace(/^default_|_uid$/g, '')
-  if (word === 'role') return 'roles'
-  if (word === 'identity') return 'identities'
-  if (['uid', 'ids', 'ancestors_of'].includes(word)) return resource
-  // Tags lie directly in repos alone, and below groups.
-  return resource === 'tags' && word !== 'descendants_of' ? 'repos' : 'groups'
+  const word = kebab(name.replace(/^default_|_uid$/g, ''))
+  if (['uid', 'ids', 'ancestors-of'].includes(word)) return resource
+  if (word === 'descendants-of') return 'groups'
+  return resources.find((candidate) => singular(candidate.name) === word)?.name ?? parentOf(resource)
 }

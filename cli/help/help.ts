@@ -8,7 +8,7 @@ import { singular } from '../contract/spelling.ts'
 import { exitCodesHelp } from '../exit-codes.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { UsageError } from '../usage.ts'
-import { examples } from './examples.ts'
+import { examplesOf, treeExamples } from './examples.ts'
 import { fieldRows } from './flags.ts'
 import { helpWidth, rows, wrap } from './layout.ts'
 
@@ -71,9 +71,8 @@ function resourceHelp({ name, service, commands }: Resource): string {
     firstSentence(aboutOf(command.method.desc)),
   ])
   if (name === 'groups') verbs.push([tree.name, tree.text])
-  const shown = [...commands.map(({ verb }) => verb), 'tree'].flatMap(
-    (verb) => examples[`${name} ${verb}`]?.slice(0, 1) ?? [],
-  )
+  const all = [...commands.map(examplesOf), ...(name === 'groups' ? [treeExamples] : [])]
+  const shown = all.flatMap((lines) => lines.slice(0, 1))
   return `${wrap(aboutOf(service), 0, helpWidth())}
 
 Usage: stemma ${name} VERB [flags]
@@ -84,14 +83,12 @@ See stemma ${name} VERB --help for the flags of each.`
 }
 
 function commandHelp(command: Command): string {
-  const { resource, verb } = command
+  const { resource } = command
   const mine = Object.keys(ownOptions(command)).flatMap((name) => (own[name] ? [own[name]] : []))
-  return page(
-    `${resource} ${usage(command)}`.trimEnd(),
-    aboutOf(command.method.desc),
-    examples[`${resource} ${verb}`],
-    [...fieldRows(command), ...mine],
-  )
+  return page(`${resource} ${usage(command)}`.trimEnd(), aboutOf(command.method.desc), examplesOf(command), [
+    ...fieldRows(command),
+    ...mine,
+  ])
 }
 
 function page(line: string, about: string, shown: string[] = [], flags: [string, string][] = []): string {
@@ -124,7 +121,7 @@ export function helpOf([first, second]: string[]): string {
   const resource = findResource(first)
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(first)}; see stemma --help`)
   if (first === 'groups' && second === 'tree')
-    return page(`groups ${tree.name}`, tree.text, examples['groups tree'], tree.flags)
+    return page(`groups ${tree.name}`, tree.text, treeExamples, tree.flags)
   const verb = resource.commands.length === 1 ? resource.commands[0]?.verb : second
   const command = verb === undefined ? undefined : findCommand(first, verb)
   return command ? commandHelp(command) : resourceHelp(resource)

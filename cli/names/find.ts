@@ -3,6 +3,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { commandOf, rowsField } from '../contract/commands.ts'
 import { UsageError } from '../usage.ts'
+import { nameFilterOf, parentOf, separatorOf } from './kinds.ts'
 
 export type Found = { uid: string; name: string; description: string }
 
@@ -21,8 +22,16 @@ export async function find(connection: Connection, resource: string, filter: Jso
 }
 
 /** A list with an empty name would show all there is. */
-const findByName = async (connection: Connection, resource: string, name: string, uidp: JsonObject = {}) =>
-  name === '' ? [] : find(connection, resource, { name, uidp })
+async function findByName(
+  connection: Connection,
+  resource: string,
+  name: string,
+  uidp: JsonObject = {},
+): Promise<Found[]> {
+  const filter = nameFilterOf(resource)
+  if (name === '' || !filter) return []
+  return find(connection, resource, { [filter.jsonName]: filter.fieldKind === 'list' ? [name] : name, uidp })
+}
 
 /**
  * `acme/team-a`: from the root down, or from a group whose name is seen anywhere if there is no such organization, as
@@ -58,13 +67,14 @@ export async function findNamed(
 }
 
 async function findBelow(connection: Connection, resource: string, text: string): Promise<Found[]> {
-  const separator = resource === 'tags' ? ':' : '/'
+  const separator = separatorOf(resource)
+  const parent = parentOf(resource)
   const parts = text.split(separator)
   const found: Found[] = []
   for (let at = 1; at < parts.length; at++) {
     const [place, name] = [parts.slice(0, at).join(separator), parts.slice(at).join(separator)]
     const places =
-      resource === 'tags' ? await findNamed(connection, 'repos', place) : await findGroups(connection, place)
+      parent === 'groups' ? await findGroups(connection, place) : await findNamed(connection, parent, place)
     for (const { uid } of few(places))
       found.push(...(await findByName(connection, resource, name, { childrenOf: uid })))
   }

@@ -4,8 +4,8 @@ import { singular } from '../contract/spelling.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { Refused, UsageError } from '../usage.ts'
 import type { Found } from './find.ts'
-import { find, findGroups, findNamed } from './find.ts'
-import { callee, isNamed, looksLikeUid } from './kinds.ts'
+import { findGroups, findNamed } from './find.ts'
+import { isNamed, looksLikeUid, namedLike } from './kinds.ts'
 
 /** `near` is the group that the command is about, whose own come first. */
 export async function uidOf(
@@ -15,7 +15,7 @@ export async function uidOf(
   near?: string,
 ): Promise<string> {
   if (looksLikeUid(text)) return text
-  const kind = callee(resource)
+  const kind = namedLike(resource)
   if (text === '') throw new UsageError(`must name one of the ${spoken(kind)}, by name or by uid`)
   if (!isNamed(kind))
     throw new UsageError(
@@ -30,7 +30,6 @@ export async function uidOf(
 
 function candidates(connection: Connection, kind: string, text: string, near?: string): Promise<Found[]> {
   if (kind === 'groups') return findGroups(connection, text)
-  if (kind === 'advisories') return find(connection, kind, { advisoryIds: [text] })
   return findNamed(connection, kind, text, near)
 }
 

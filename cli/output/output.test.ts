@@ -13,7 +13,7 @@ import type { Screen } from './screen.ts'
 import { cut, widthOf } from './width.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
-const subject = { resource: 'groups', message: subjectOf(commandOf('groups', 'list')) }
+const message = subjectOf(commandOf('groups', 'list'))
 
 async function printed(format: Format, pages: JsonObject[][], isTerminal = false): Promise<string> {
   let text = ''
@@ -24,7 +24,7 @@ async function printed(format: Format, pages: JsonObject[][], isTerminal = false
       text += more
     },
   }
-  const printer = openPrinter(format, subject, screen)
+  const printer = openPrinter(format, message, screen)
   for (const page of pages) await printer.page(page)
   await printer.end()
   return text
@@ -96,12 +96,7 @@ test('a readme is printed as it is', async () => {
     },
   }
   const command = commandOf('repos', 'readme')
-  await printOne(
-    'table',
-    { resource: 'repos', message: subjectOf(command) },
-    { uid: 'u', content: '# a\n\nb' },
-    screen,
-  )
+  await printOne('table', subjectOf(command), { uid: 'u', content: '# a\n\nb' }, screen)
   assert.equal(text, '# a\n\nb\n')
 })
 

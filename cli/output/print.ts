@@ -22,23 +22,21 @@ export function formatOf(text: string | undefined, unless: Format = 'table'): Fo
   return format
 }
 
-export type Subject = { resource: string; message: DescMessage }
-
 export type Printer = {
   page(rows: JsonObject[]): Promise<void>
   end(): Promise<void>
 }
 
-export function openPrinter(format: Format, subject: Subject, screen: Screen): Printer {
+export function openPrinter(format: Format, message: DescMessage, screen: Screen): Printer {
   if (format === 'json') return jsonPrinter(screen)
   if (format === 'yaml') return linePrinter(screen, (row) => yamlOf([row]))
   if (format === 'uid') return linePrinter(screen, uidLine)
-  return tablePrinter(subject, format === 'wide', screen)
+  return tablePrinter(message, format === 'wide', screen)
 }
 
 export async function printOne(
   format: Format,
-  { message }: Subject,
+  message: DescMessage,
   row: JsonObject,
   screen: Screen,
 ): Promise<void> {
@@ -95,8 +93,8 @@ function jsonPrinter(screen: Screen): Printer {
 /** Nobody's description pushes the rest out of sight. */
 const widest = 48
 
-function tablePrinter({ resource, message }: Subject, isWide: boolean, screen: Screen): Printer {
-  const columns = columnsOf(resource, isWide)
+function tablePrinter(message: DescMessage, isWide: boolean, screen: Screen): Printer {
+  const columns = columnsOf(message, isWide)
   const reading = { now: screen.isTerminal ? screen.now : undefined }
   // The first page decides, so that the first row need not wait for the last.
   let widths: number[] | undefined

@@ -80,7 +80,7 @@ function requireTargets({ target, kind, verb, resource }: Command, { positionals
 
 async function list({ command, line, connection, screen }: Run): Promise<void> {
   const request = await readRequest(command, line, undefined, connection)
-  const printer = openPrinter(formatOf(line.globals.output), subject(command), screen)
+  const printer = openPrinter(formatOf(line.globals.output), subjectOf(command), screen)
   const progress = openProgress(!screen.isTerminal && process.stderr.isTTY === true)
   if (line.globals.all) {
     const count = await printAll(pagesOf(connection, command, request), printer, progress)
@@ -112,14 +112,14 @@ async function call({ command, line, connection, screen }: Run): Promise<void> {
   const format = formatOf(line.globals.output, isDocument ? 'json' : 'table')
   const ask = async (target?: string) =>
     connection.call(command.method.desc, await readRequest(command, line, target, connection))
-  const printer = openPrinter(format, subject(command), screen)
+  const printer = openPrinter(format, subjectOf(command), screen)
   if (positionals.length > 1) {
     for (const target of positionals) await printer.page([await ask(target)])
     return printer.end()
   }
   const answer = await ask(positionals[0])
   const rows = answer[rowsField(command)]
-  if (!Array.isArray(rows)) return printOne(format, subject(command), answer, screen)
+  if (!Array.isArray(rows)) return printOne(format, subjectOf(command), answer, screen)
   await printer.page(rows as JsonObject[])
   return printer.end()
 }
@@ -142,7 +142,5 @@ async function remove({ command, line, connection }: Run): Promise<void> {
   progress.clear()
   say(`Deleted ${countOf(command, uids.length)}.`)
 }
-
-const subject = (command: Command) => ({ resource: command.resource, message: subjectOf(command) })
 
 const say = (words: string): void => void process.stderr.write(`${words}\n`)

@@ -48,7 +48,7 @@ describe('completion', () => {
   }
 
   test('knows commands, flags and values', async () => {
-    assert.deepEqual(await complete('gro'), ['groups', 'group-invites', 'group-access-requests'])
+    assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
     assert.deepEqual(await complete('groups', 'list', '--desc'), [
       '--descendants-of\tEverything below this group, at any depth',
@@ -109,7 +109,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
       ))
 
     test('completes commands, flags and values', async () => {
-      assert.deepEqual(await reply('gro'), ['groups', 'group-invites', 'group-access-requests'])
+      assert.deepEqual(await reply('gro'), ['group-access-requests', 'group-invites', 'groups'])
       assert.deepEqual(await reply('groups', 'list', '--desc'), ['--descendants-of'])
       // Bash takes = for a word of its own.
       assert.deepEqual(await reply('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])

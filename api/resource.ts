@@ -1,0 +1,27 @@
+// How a resource is named and shown, and where it is created, from the options of its message.
+import type { DescMessage } from '@bufbuild/protobuf'
+import { getOption } from '@bufbuild/protobuf'
+import type { Column } from './gen/platform/common/resource_pb.ts'
+import { resource } from './gen/platform/common/resource_pb.ts'
+
+export type ResourceOptions = {
+  columns: Column[]
+  /** The full name of the message that it is created in. */
+  parent: string
+  separator: string
+  nameField: string
+  hasUidOfParent: boolean
+}
+
+const groupType = 'platform.iam.v2beta1.Group'
+
+export function resourceOptions(message: DescMessage): ResourceOptions {
+  const { columns, parent, separator, nameField, hasUidOfParent } = getOption(message, resource)
+  return {
+    columns,
+    parent: parent || groupType,
+    separator: separator || '/',
+    nameField: nameField || 'name',
+    hasUidOfParent,
+  }
+}
