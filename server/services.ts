@@ -13,10 +13,10 @@ import { pingService, pingServiceV1 } from './resources/ping/ping.ts'
 import { reposMethods } from './resources/registry/repos/resource.ts'
 import type { AnyService } from './resources/resource.ts'
 import { defineService } from './resources/resource.ts'
-import type { Ask } from './resources/v1/call-v2.ts'
+import type { CallV2 } from './resources/v1/call-v2.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
-import { v1Services } from './v1-services.ts'
+import { advisoryWritesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies & Pick<Authentication, 'sts' | 'registration'>
 
@@ -38,6 +38,8 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
     callV2: callOver(v2),
     callV2WithReadme: (readme: string) =>
       callOver(serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps)),
+    deadlineClock: Date.now,
+    advisoryWrites: advisoryWritesOf(deps),
   }
   return [...v2, ...v1Services.flatMap((service) => serve(service, v1Deps))]
 }
@@ -55,7 +57,7 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
  * Calls of v1 to v2 go through the corridor as calls of their own, for the caller who is authenticated already. They
  * are not reported: the call of v1 is.
  */
-function callOver(endpoints: readonly Endpoint[]): Ask {
+function callOver(endpoints: readonly Endpoint[]): CallV2 {
   const served = new Map<DescMethod, Endpoint>(endpoints.map((endpoint) => [endpoint.method.desc, endpoint]))
   return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
     const endpoint = served.get(method)

@@ -28,7 +28,7 @@ examples('roles of v1', {
     const request = { parentId: owner.organization, role: wrong }
     const error = await fail(v1.create, request)
     assert.deepEqual(violations(error), ['capabilities'])
-    assert.match(error.message, /"groups\.fly" is none/)
+    assert.match(error.message, /"groups\.fly" is not one/)
     for (const name of ['CAP_IAM_GROUPS_LIST', '103', '', 'unknown']) {
       const refused = await fail(v1.create, { ...request, role: { name: 'a', capabilities: [name] } })
       assert.ok(refused.message.includes(JSON.stringify(name)), refused.message)

@@ -1,6 +1,6 @@
-// Lists of v1 hold every match in one answer: all pages of the list of v2, each converted as it comes, so that
-// nothing larger than the answer itself is kept. What the caller may not see, or is not there, matches nothing.
-import { setImmediate as turn } from 'node:timers/promises'
+// A v1 list returns all items in one reply: every page of the v2 list, each rendered as soon as it arrives, so that
+// memory holds little more than the reply itself.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   DescField,
   DescMessage,
@@ -16,68 +16,71 @@ import type { Call } from '../../rpc/call.ts'
 import { writeJson } from '../../wire/json-writer.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
-import type { Ask } from './call-v2.ts'
+import type { V1Dependencies } from './dependencies.ts'
 
+/** The largest page that v2 lists return. */
 const pageSize = 200
-const mostItems = 1_000_000
-/** Clients take no larger message. */
-const mostBytes = 100 * 1024 * 1024
+const maxItems = 1_000_000
+/** The largest message that published clients accept. */
+const maxBytes = 100 * 1024 * 1024
 
-export type Every<I extends DescMessage, O extends DescMessage, L extends DescMessage> = {
-  /** The list of v2, and what to ask of it. */
+export type V1List<I extends DescMessage, O extends DescMessage, L extends DescMessage> = {
+  /** The v2 list and its request. */
   method: DescMethodUnary<I, O>
   request: MessageInitShape<I>
-  /** The list of v1, whose `items` they become. */
+  /** The v1 response, whose field `items` contains the result. */
   list: L
+  /** Converts a page of v2 to items of v1. */
   items(page: MessageShape<O>): Message[] | Promise<Message[]>
 }
 
-export async function listEvery<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
-  ask: Ask,
+export async function listAllPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
+  { callV2, deadlineClock }: Pick<V1Dependencies, 'callV2' | 'deadlineClock'>,
   call: Call,
-  { method, request, list, items }: Every<I, O, L>,
+  { method, request, list, items }: V1List<I, O, L>,
 ): Promise<Reply> {
-  const answer = openAnswer(list, call.form)
+  const collected = collectItems(list, call.form)
   for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    if (Date.now() > call.deadline) throw deadlineExceeded()
-    // Every list of v2 has both.
+    if (deadlineClock() > call.deadline) throw deadlineExceeded()
+    // The request of every v2 list has both fields.
     const paging = { pageSize, pageToken } as unknown as MessageInitShape<I>
-    const { message } = await ask(call, method, { ...request, ...paging })
-    for (const item of await items(message)) answer.add(item)
+    const { message } = await callV2(call, method, { ...request, ...paging })
+    for (const item of await items(message)) collected.add(item)
     pageToken = (message as { nextPageToken?: string }).nextPageToken || undefined
-    // The embedded store answers without waiting, and others want their turn.
-    if (pageToken !== undefined) await turn()
+    // The embedded store answers synchronously: let other calls run between two pages.
+    if (pageToken !== undefined) await nextTurn()
   }
-  return answer.reply()
+  return collected.reply()
 }
 
-/** The items in the form of the door that asked. */
-function openAnswer(list: DescMessage, form: Call['form']) {
-  const { field, message } = itemsOf(list)
-  const parts: (string | Uint8Array)[] = []
-  let size = 0
+/** Renders items in the form that the door will send. */
+function collectItems(list: DescMessage, form: Call['form']) {
+  const { field, message } = itemsField(list)
+  const rendered: (string | Uint8Array)[] = []
+  let bytes = 0
   return {
     add(item: Message) {
       const part = form === 'json' ? writeJson(message, item) : toBinary(message, item)
-      size += typeof part === 'string' ? Buffer.byteLength(part) : part.length
-      if (size > mostBytes || parts.push(part) > mostItems)
-        throw tooLarge('the list is too long for one answer; narrow it, or page through the list of v2', 429)
+      bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length
+      if (bytes > maxBytes || rendered.push(part) > maxItems)
+        throw tooLarge('the list is too long for one response; narrow it, or use the paged list of v2', 429)
     },
     reply: (): Reply => ({
-      json: () => asJson(`{${JSON.stringify(field.jsonName)}:[${parts.join(',')}]}`),
+      json: () => asJson(`{${JSON.stringify(field.jsonName)}:[${rendered.join(',')}]}`),
       bytes() {
         const writer = new BinaryWriter()
-        // All are bytes, as the form was.
-        for (const part of parts as Uint8Array[])
-          writer.tag(field.number, WireType.LengthDelimited).bytes(part)
+        // A door asks only for the form of the call, so all items are bytes.
+        for (const item of rendered as Uint8Array[])
+          writer.tag(field.number, WireType.LengthDelimited).bytes(item)
         return writer.finish()
       },
     }),
   }
 }
 
-function itemsOf(list: DescMessage): { field: DescField; message: DescMessage } {
+function itemsField(list: DescMessage): { field: DescField; message: DescMessage } {
   const field = list.fields.find(({ name }) => name === 'items')
-  if (field?.fieldKind !== 'list' || !field.message) throw new Error(`${list.typeName} holds no items`)
+  if (field?.fieldKind !== 'list' || !field.message)
+    throw new Error(`${list.typeName} has no list field items`)
   return { field, message: field.message }
 }

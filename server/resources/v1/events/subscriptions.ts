@@ -1,4 +1,3 @@
-// Subscriptions as v1 has them.
 import { create } from '@bufbuild/protobuf'
 import type {
   CreateSubscriptionRequest,
@@ -6,42 +5,58 @@ import type {
   SubscriptionFilter,
 } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import {
-  SubscriptionSchema as OldSubscriptionSchema,
   SubscriptionListSchema,
+  Subscriptions,
+  SubscriptionSchema as V1SubscriptionSchema,
 } from '@stemma/api/gen/platform/events/subscription_pb.ts'
 import type { Subscription } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { listEvery } from '../all-pages.ts'
-import type { Ask } from '../call-v2.ts'
-import { converted, deleted, inNames } from '../convert.ts'
-import { namesOfPlace, placeOf } from '../place.ts'
+import { defineService } from '../../resource.ts'
+import { listAllPages } from '../all-pages.ts'
+import { convertReply, deleteReply } from '../convert-reply.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import type { FieldRename } from '../error-fields.ts'
+import { renameErrorFields } from '../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
 
 const v2 = SubscriptionsService.method
 
-export const subscriptionsOfV1 = (ask: Ask) => ({
-  create(call: Call<CreateSubscriptionRequest>) {
-    const { parentId, subscription } = call.request
-    const asked = ask(call, v2.createSubscription, {
-      parent: parentId,
-      ...(subscription && { subscription: { sink: subscription.sink } }),
-    })
-    return converted(inNames([[/^parent$/, 'parent_id']], asked), OldSubscriptionSchema, oldSubscriptionOf)
-  },
+const names: FieldRename[] = [
+  [/^uid$/, 'id'],
+  [/^parent$/, 'parent_id'],
+]
 
-  list(call: Call<SubscriptionFilter>) {
-    const { id, uidp } = call.request
-    const listing = listEvery(ask, call, {
-      method: v2.listSubscriptions,
-      request: { uidp: placeOf(uidp, { id }) },
-      list: SubscriptionListSchema,
-      items: ({ subscriptions }) => subscriptions.map(oldSubscriptionOf),
-    })
-    return inNames(namesOfPlace(id && 'id'), listing)
-  },
+export const subscriptionsV1 = defineService({ service: Subscriptions, methods })
 
-  delete: (call: Call<DeleteSubscriptionRequest>) =>
-    deleted(inNames([[/^uid$/, 'id']], ask(call, v2.deleteSubscription, { uid: call.request.id }))),
-})
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
+  return {
+    create(call: Call<CreateSubscriptionRequest>) {
+      const { parentId, subscription } = call.request
+      const reply = callV2(call, v2.createSubscription, {
+        parent: parentId,
+        ...(subscription && { subscription: { sink: subscription.sink } }),
+      })
+      return convertReply(renameErrorFields(names, reply), V1SubscriptionSchema, subscriptionToV1)
+    },
 
-const oldSubscriptionOf = ({ uid, sink }: Subscription) => create(OldSubscriptionSchema, { id: uid, sink })
+    list(call: Call<SubscriptionFilter>) {
+      const { id, uidp } = call.request
+      const listing = listAllPages(deps, call, {
+        method: v2.listSubscriptions,
+        request: { uidp: uidpFilter(uidp, { id }) },
+        list: SubscriptionListSchema,
+        items: ({ subscriptions }) => subscriptions.map(subscriptionToV1),
+      })
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+    },
+
+    delete(call: Call<DeleteSubscriptionRequest>) {
+      const reply = callV2(call, v2.deleteSubscription, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
+    },
+  }
+}
+
+const subscriptionToV1 = ({ uid, sink }: Subscription) => create(V1SubscriptionSchema, { id: uid, sink })

@@ -1,53 +1,53 @@
-// Repos and tags of v1 made into those of v2, and the other way round.
+// Converts repos and tags between v1 and v2.
 import { create } from '@bufbuild/protobuf'
-import type { Repo as OldRepo, Tag as OldTag } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import type { Repo as V1Repo, Tag as V1Tag } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import {
-  CatalogTier as OldCatalogTier,
-  RepoSchema as OldRepoSchema,
-  TagSchema as OldTagSchema,
+  CatalogTier as V1CatalogTier,
+  RepoSchema as V1RepoSchema,
+  TagSchema as V1TagSchema,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { CatalogTier } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 
-/** The names are the same, the numbers are not. */
+/** The two enums have the same names and different numbers. */
 const tiers = [
-  [OldCatalogTier.UNKNOWN, CatalogTier.UNSPECIFIED],
-  [OldCatalogTier.APPLICATION, CatalogTier.APPLICATION],
-  [OldCatalogTier.BASE, CatalogTier.BASE],
-  [OldCatalogTier.FIPS, CatalogTier.FIPS],
-  [OldCatalogTier.AI, CatalogTier.AI],
-  [OldCatalogTier.DEVTOOLS, CatalogTier.DEVTOOLS],
-  [OldCatalogTier.COMMERCIAL, CatalogTier.COMMERCIAL],
+  [V1CatalogTier.UNKNOWN, CatalogTier.UNSPECIFIED],
+  [V1CatalogTier.APPLICATION, CatalogTier.APPLICATION],
+  [V1CatalogTier.BASE, CatalogTier.BASE],
+  [V1CatalogTier.FIPS, CatalogTier.FIPS],
+  [V1CatalogTier.AI, CatalogTier.AI],
+  [V1CatalogTier.DEVTOOLS, CatalogTier.DEVTOOLS],
+  [V1CatalogTier.COMMERCIAL, CatalogTier.COMMERCIAL],
 ] as const
 
-/** No tier of v2, so that v2 refuses it. */
-const noTier = -1 as CatalogTier
-const tierOf = new Map<OldCatalogTier, CatalogTier>(tiers)
-const oldTierOf = new Map<CatalogTier, OldCatalogTier>(tiers.map(([old, tier]) => [tier, old]))
+/** Not a value of the v2 enum, so that v2 rejects it. */
+const invalidTier = -1 as CatalogTier
+const tierFromV1 = new Map<V1CatalogTier, CatalogTier>(tiers)
+const tierToV1 = new Map<CatalogTier, V1CatalogTier>(tiers.map(([v1, v2]) => [v2, v1]))
 
-/** What callers set; what is empty is not set. */
-export const repoOf = ({ name, description, catalogTier, bundles, aliases, activeTags }: OldRepo) => ({
+/** The fields that callers set. An empty description or tier counts as not set. */
+export const repoFromV1 = ({ name, description, catalogTier, bundles, aliases, activeTags }: V1Repo) => ({
   ...{ name, bundles, aliases, activeTags },
   ...(description !== '' && { description }),
-  ...(catalogTier !== OldCatalogTier.UNKNOWN && { catalogTier: tierOf.get(catalogTier) ?? noTier }),
+  ...(catalogTier !== V1CatalogTier.UNKNOWN && { catalogTier: tierFromV1.get(catalogTier) ?? invalidTier }),
 })
 
-export function oldRepoOf(repo: Repo, readme: string): OldRepo {
+export function repoToV1(repo: Repo, readme: string): V1Repo {
   const { uid, name, description = '', bundles, aliases, activeTags, createTime } = repo
-  return create(OldRepoSchema, {
+  return create(V1RepoSchema, {
     ...{ id: uid, name, description, bundles, aliases, activeTags, readme },
-    catalogTier: oldTierOf.get(repo.catalogTier ?? CatalogTier.UNSPECIFIED) ?? OldCatalogTier.UNKNOWN,
+    catalogTier: tierToV1.get(repo.catalogTier ?? CatalogTier.UNSPECIFIED) ?? V1CatalogTier.UNKNOWN,
     ...(createTime && { createTime }),
   })
 }
 
-export const tagOf = ({ name, digest, deprecated, bundles }: OldTag) => ({
+export const tagFromV1 = ({ name, digest, deprecated, bundles }: V1Tag) => ({
   ...{ name, digest, deprecated, bundles },
 })
 
-export const oldTagOf = ({ uid, name, digest, deprecated, bundles, updateTime }: Tag): OldTag =>
-  create(OldTagSchema, {
+export const tagToV1 = ({ uid, name, digest, deprecated, bundles, updateTime }: Tag): V1Tag =>
+  create(V1TagSchema, {
     ...{ id: uid, name, digest, deprecated, bundles },
     ...(updateTime && { lastUpdated: updateTime }),
   })

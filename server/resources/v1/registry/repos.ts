@@ -1,101 +1,112 @@
-// Repos as v1 has them: each with its readme.
+// Repos of v1, which include the readme. In v2 it has calls of its own.
 import { create } from '@bufbuild/protobuf'
 import type {
   CreateRepoRequest,
   DeleteRepoRequest,
-  Repo as OldRepo,
   RepoFilter,
+  Repo as V1Repo,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import { RepoSchema as OldRepoSchema, RepoListSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { RepoListSchema, RepoSchema as V1RepoSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Repo } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
+import type { Store } from '../../../store/db.ts'
 import { among, sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
-import type { Dependencies } from '../../dependencies.ts'
-import { listEvery } from '../all-pages.ts'
-import type { Ask } from '../call-v2.ts'
-import type { Renaming } from '../convert.ts'
-import { converted, deleted, inNames } from '../convert.ts'
-import { namesOfPlace, placeOf } from '../place.ts'
-import { oldRepoOf, repoOf } from './conversion.ts'
+import { listAllPages } from '../all-pages.ts'
+import type { CallV2 } from '../call-v2.ts'
+import { convertReply, deleteReply } from '../convert-reply.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import type { FieldRename } from '../error-fields.ts'
+import { renameErrorFields } from '../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { repoFromV1, repoToV1 } from './conversion.ts'
 
 const v2 = ReposService.method
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^parent$/, 'parent_id'],
   [/^uid$/, 'id'],
   [/^content$/, 'readme'],
 ]
 
-/** `askWithReadme` writes repos together with what they say of themselves. */
-export function reposOfV1({ store }: Dependencies, ask: Ask, askWithReadme: (readme: string) => Ask) {
-  /** Of repos that the caller has been shown: whoever sees a repo may read it. */
-  const readmesOf = (repos: Repo[]) =>
-    store.read(function* () {
-      const uids = repos.map(({ uid }) => uid)
-      if (uids.length === 0) return new Map<string, string>()
-      const rows = yield* all(sql`select uid, readme from repos where uid in ${among(uids)}`)
-      return new Map(rows as [string, string][])
-    })
-
-  async function shown(repos: Repo[]): Promise<OldRepo[]> {
-    const readmes = await readmesOf(repos)
-    return repos.map((repo) => oldRepoOf(repo, readmes.get(repo.uid) ?? ''))
-  }
-
-  /** The repo of that name, if the caller sees one. */
-  async function find(call: Call<CreateRepoRequest>, name: string): Promise<Repo | undefined> {
-    const asked = { uidp: { childrenOf: call.request.parentId }, name, pageSize: 1 }
-    return (await ask(call, v2.listRepos, asked)).message.repos[0]
-  }
-
-  /** Only what is given changes: whoever makes sure that a repo is there does not mean to empty it. */
-  async function changeGiven(call: Call<CreateRepoRequest>, known: Repo, old: OldRepo): Promise<Reply> {
-    const before = (await readmesOf([known])).get(known.uid) ?? ''
-    const write = old.readme === '' ? ask : askWithReadme(old.readme)
-    const asked = write(call, v2.updateRepo, { repo: { uid: known.uid, ...repoOf(old) } })
-    return converted(asked, OldRepoSchema, (repo) => oldRepoOf(repo, old.readme || before))
-  }
-
+export function repoMethods(deps: V1Dependencies) {
+  const { store, callV2, callV2WithReadme } = deps
   return {
     async createRepo(call: Call<CreateRepoRequest>) {
-      const { parentId, repo: old = create(OldRepoSchema), preventExisting } = call.request
-      const asked = askWithReadme(old.readme)(call, v2.createRepo, { parent: parentId, repo: repoOf(old) })
+      const { parentId, repo = create(V1RepoSchema), preventExisting } = call.request
+      const callWithReadme = callV2WithReadme(repo.readme)
+      const reply = callWithReadme(call, v2.createRepo, { parent: parentId, repo: repoFromV1(repo) })
       try {
-        return await converted(inNames(names, asked), OldRepoSchema, (repo) => oldRepoOf(repo, old.readme))
+        const renamed = renameErrorFields(names, reply)
+        return await convertReply(renamed, V1RepoSchema, (created) => repoToV1(created, repo.readme))
       } catch (error) {
         if (preventExisting || !isConflict(error)) throw error
-        const known = await find(call, old.name)
-        if (!known) throw error
-        return await inNames(names, changeGiven(call, known, old))
+        const existing = await findRepo(callV2, call, repo.name)
+        if (!existing) throw error
+        return await renameErrorFields(names, updateSetFields(deps, call, existing, repo))
       }
     },
 
-    updateRepo(call: Call<OldRepo>) {
+    updateRepo(call: Call<V1Repo>) {
       const { id, readme } = call.request
-      const repo = { uid: id, ...repoOf(call.request) }
-      const asked = askWithReadme(readme)(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
-      return converted(inNames(names, asked), OldRepoSchema, (updated) => oldRepoOf(updated, readme))
+      const repo = { uid: id, ...repoFromV1(call.request) }
+      const reply = callV2WithReadme(readme)(call, v2.updateRepo, { repo, updateMask: { paths: ['*'] } })
+      return convertReply(renameErrorFields(names, reply), V1RepoSchema, (updated) =>
+        repoToV1(updated, readme),
+      )
     },
 
     listRepos(call: Call<RepoFilter>) {
       const { id, uidp, name } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listRepos,
-        request: { uidp: placeOf(uidp, { id }), name },
+        request: { uidp: uidpFilter(uidp, { id }), name },
         list: RepoListSchema,
-        items: ({ repos }) => shown(repos),
+        async items({ repos }) {
+          const readmes = await readReadmes(store, repos)
+          return repos.map((repo) => repoToV1(repo, readmes.get(repo.uid) ?? ''))
+        },
       })
-      return inNames(namesOfPlace(id && 'id'), listing)
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
     },
 
-    deleteRepo: (call: Call<DeleteRepoRequest>) =>
-      deleted(inNames(names, ask(call, v2.deleteRepo, { uid: call.request.id }))),
+    deleteRepo(call: Call<DeleteRepoRequest>) {
+      const reply = callV2(call, v2.deleteRepo, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
+    },
   }
 }
 
 const isConflict = (error: unknown) => error instanceof StatusError && error.code === Code.ALREADY_EXISTS
+
+/** The repo of that name in the parent, if the caller may see it. */
+async function findRepo(callV2: CallV2, call: Call<CreateRepoRequest>, name: string) {
+  const request = { uidp: { childrenOf: call.request.parentId }, name, pageSize: 1 }
+  return (await callV2(call, v2.listRepos, request)).message.repos[0]
+}
+
+/** Clients use Create to make sure that a repo exists, so fields that are not set keep their values. */
+async function updateSetFields(
+  { store, callV2, callV2WithReadme }: V1Dependencies,
+  call: Call<CreateRepoRequest>,
+  { uid }: Repo,
+  repo: V1Repo,
+): Promise<Reply> {
+  const oldReadme = (await readReadmes(store, [{ uid }])).get(uid) ?? ''
+  const write = repo.readme === '' ? callV2 : callV2WithReadme(repo.readme)
+  const reply = write(call, v2.updateRepo, { repo: { uid, ...repoFromV1(repo) } })
+  return convertReply(reply, V1RepoSchema, (updated) => repoToV1(updated, repo.readme || oldReadme))
+}
+
+/** By uid. The caller may see these repos already, and needs no other capability for their readmes. */
+const readReadmes = (store: Store, repos: readonly { uid: string }[]) =>
+  store.read(function* () {
+    const uids = repos.map(({ uid }) => uid)
+    if (uids.length === 0) return new Map<string, string>()
+    const rows = yield* all(sql`select uid, readme from repos where uid in ${among(uids)}`)
+    return new Map(rows as [string, string][])
+  })

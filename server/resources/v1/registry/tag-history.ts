@@ -1,4 +1,4 @@
-// Which images a tag has named: v1 tells, and v2 does not.
+// The digests that a tag has had. v2 has no such call.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { TagHistoryFilter } from '@stemma/api/gen/platform/registry/registry_pb.ts'
@@ -8,11 +8,11 @@ import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { V1Dependencies } from '../dependencies.ts'
 
-const mostTold = 1000
+const maxItems = 1000
 
-export const tagHistoryOfV1 = ({ store }: Dependencies) => ({
+export const tagHistoryMethods = ({ store }: V1Dependencies) => ({
   listTagHistory: (call: Call<TagHistoryFilter>) =>
     store.read(function* () {
       yield* admit(call.demand, false)
@@ -20,7 +20,7 @@ export const tagHistoryOfV1 = ({ store }: Dependencies) => ({
       const [from, to] = [start ? timestampMs(start) : 0, end ? timestampMs(end) : Number.MAX_SAFE_INTEGER]
       const rows = yield* all(sql`select update_time, digest from tag_history
         where tag = ${parentId} and update_time >= ${from} and update_time < ${to}
-        order by update_time desc limit ${mostTold}`)
+        order by update_time desc limit ${maxItems}`)
       const items = rows.map(([time, digest]) => ({
         updateTimestamp: timestampFromMs(time as number),
         digest: digest as string,

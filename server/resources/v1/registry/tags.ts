@@ -1,68 +1,81 @@
-// Tags as v1 has them.
 import { create } from '@bufbuild/protobuf'
 import type {
   CreateTagRequest,
   DeleteTagRequest,
-  Tag as OldTag,
   TagFilter,
+  Tag as V1Tag,
 } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import { TagSchema as OldTagSchema, TagListSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { TagListSchema, TagSchema as V1TagSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { isUid } from '../../../aip/uid.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Reply } from '../../../wire/reply.ts'
-import { listEvery } from '../all-pages.ts'
-import type { Ask } from '../call-v2.ts'
-import { converted, deleted, inNames } from '../convert.ts'
-import { namesOfPlace, placeOf } from '../place.ts'
-import { oldTagOf, tagOf } from './conversion.ts'
+import { listAllPages } from '../all-pages.ts'
+import type { CallV2 } from '../call-v2.ts'
+import { convertReply, deleteReply } from '../convert-reply.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import type { FieldRename } from '../error-fields.ts'
+import { renameErrorFields } from '../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { tagFromV1, tagToV1 } from './conversion.ts'
 
 const v2 = TagsService.method
 
-export const tagsOfV1 = (ask: Ask) => ({
-  async createTag(call: Call<CreateTagRequest>) {
-    const { repoId, tag = create(OldTagSchema) } = call.request
-    const known = tag.digest === '' ? await find(ask, call, tag.name) : undefined
-    if (known) return replaceTag(ask, call, known.uid, tag)
-    const asked = ask(call, v2.createTag, { parent: repoId, tag: tagOf(tag) })
-    return converted(inNames([[/^parent$/, 'repo_id']], asked), OldTagSchema, oldTagOf)
-  },
+const names: FieldRename[] = [
+  [/^uid$/, 'id'],
+  [/^parent$/, 'repo_id'],
+]
 
-  updateTag: (call: Call<OldTag>) => replaceTag(ask, call, call.request.id, call.request),
+export function tagMethods(deps: V1Dependencies) {
+  const { callV2 } = deps
+  return {
+    async createTag(call: Call<CreateTagRequest>) {
+      const { repoId, tag = create(V1TagSchema) } = call.request
+      const existing = tag.digest === '' ? await findTag(callV2, call, tag.name) : undefined
+      if (existing) return replaceTag(callV2, call, existing.uid, tag)
+      const reply = callV2(call, v2.createTag, { parent: repoId, tag: tagFromV1(tag) })
+      return convertReply(renameErrorFields(names, reply), V1TagSchema, tagToV1)
+    },
 
-  deleteTag: (call: Call<DeleteTagRequest>) =>
-    deleted(inNames([[/^uid$/, 'id']], ask(call, v2.deleteTag, { uid: call.request.id }))),
+    updateTag: (call: Call<V1Tag>) => replaceTag(callV2, call, call.request.id, call.request),
 
-  listTags(call: Call<TagFilter>) {
-    const { id, uidp, name, digest, updatedSince } = call.request
-    const { excludeReferrers, excludeDates, excludeEpochs } = call.request
-    const listing = listEvery(ask, call, {
-      method: v2.listTags,
-      request: {
-        ...{ uidp: placeOf(uidp, { id }), name, digest },
-        ...(updatedSince && { updatedSince }),
-        includeReferrers: !excludeReferrers,
-        includeDates: !excludeDates,
-        includeEpochs: !excludeEpochs,
-      },
-      list: TagListSchema,
-      items: ({ tags }) => tags.map(oldTagOf),
-    })
-    return inNames(namesOfPlace(id && 'id'), listing)
-  },
-})
+    deleteTag(call: Call<DeleteTagRequest>) {
+      const reply = callV2(call, v2.deleteTag, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
+    },
 
-/** The tag of that name, if the caller sees one. */
-async function find(ask: Ask, call: Call<CreateTagRequest>, name: string): Promise<Tag | undefined> {
-  const { repoId } = call.request
-  if (!isUid(repoId) || name === '') return undefined
-  return (await ask(call, v2.listTags, { uidp: { childrenOf: repoId }, name, pageSize: 1 })).message.tags[0]
+    listTags(call: Call<TagFilter>) {
+      const { id, uidp, name, digest, updatedSince } = call.request
+      const { excludeReferrers, excludeDates, excludeEpochs } = call.request
+      const listing = listAllPages(deps, call, {
+        method: v2.listTags,
+        request: {
+          ...{ uidp: uidpFilter(uidp, { id }), name, digest },
+          ...(updatedSince && { updatedSince }),
+          includeReferrers: !excludeReferrers,
+          includeDates: !excludeDates,
+          includeEpochs: !excludeEpochs,
+        },
+        list: TagListSchema,
+        items: ({ tags }) => tags.map(tagToV1),
+      })
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
+    },
+  }
 }
 
-/** A tag always names an image, so without one it goes on naming that which it did: published clients send none. */
-function replaceTag(ask: Ask, call: Call, uid: string, old: OldTag): Promise<Reply> {
-  const paths = ['name', 'deprecated', 'bundles', ...(old.digest === '' ? [] : ['digest'])]
-  const asked = ask(call, v2.updateTag, { tag: { uid, ...tagOf(old) }, updateMask: { paths } })
-  return converted(inNames([[/^uid$/, 'id']], asked), OldTagSchema, oldTagOf)
+/** The tag of that name in the repo, if the caller may see it. */
+async function findTag(callV2: CallV2, call: Call<CreateTagRequest>, name: string): Promise<Tag | undefined> {
+  const { repoId } = call.request
+  if (!isUid(repoId) || name === '') return undefined
+  const reply = await callV2(call, v2.listTags, { uidp: { childrenOf: repoId }, name, pageSize: 1 })
+  return reply.message.tags[0]
+}
+
+/** Keeps the digest if the request has none, as published clients send it: a tag always has a digest. */
+function replaceTag(callV2: CallV2, call: Call, uid: string, tag: V1Tag): Promise<Reply> {
+  const paths = ['name', 'deprecated', 'bundles', ...(tag.digest === '' ? [] : ['digest'])]
+  const reply = callV2(call, v2.updateTag, { tag: { uid, ...tagFromV1(tag) }, updateMask: { paths } })
+  return convertReply(renameErrorFields(names, reply), V1TagSchema, tagToV1)
 }

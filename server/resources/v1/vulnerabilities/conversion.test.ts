@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import {
-  AdvisoryEventSchema as OldEventSchema,
   ReviewStatusSchema,
+  AdvisoryEventSchema as V1EventSchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import {
   AdvisoryEventSchema,
   ReviewStateSchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** What the bytes of a message tell: numbers and sorts, whatever the names. */
+/** The wire format of a message: numbers and types, without names. */
 const layoutOf = ({ fields }: DescMessage): unknown[] =>
   fields.map((field) => [field.number, field.fieldKind, field.scalar, insideOf(field)]).sort()
 
@@ -23,13 +23,13 @@ const typesOf = ({ fields }: DescMessage) =>
     fields.flatMap((field) => (field.oneof && field.message ? [[field.name, layoutOf(field.message)]] : [])),
   )
 
-describe('the two versions of an event', () => {
-  test('lay out what has happened alike, so that bytes carry it over', () => {
-    assert.equal(Object.keys(typesOf(OldEventSchema)).length, 8)
-    assert.deepEqual(typesOf(OldEventSchema), typesOf(AdvisoryEventSchema))
+describe('events of v1 and v2', () => {
+  test('have the same wire format for their types, so that bytes can be copied', () => {
+    assert.equal(Object.keys(typesOf(V1EventSchema)).length, 8)
+    assert.deepEqual(typesOf(V1EventSchema), typesOf(AdvisoryEventSchema))
   })
 
-  test('number what reviewers think alike', () => {
+  test('number review states alike', () => {
     const [states, statuses] = [ReviewStateSchema.values, ReviewStatusSchema.values]
     assert.deepEqual(
       statuses.map(({ number, name }) => [number, name]).slice(1),

@@ -1,14 +1,14 @@
-// Advisories of v1 made into those of v2, which are kept, and the other way round.
+// Converts advisories and their events between v1 and v2. The store keeps those of v2.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type {
-  Advisory as OldAdvisory,
-  AdvisoryEvent as OldEvent,
+  Advisory as V1Advisory,
+  AdvisoryEvent as V1Event,
 } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import {
-  AdvisorySchema as OldAdvisorySchema,
-  AdvisoryEventSchema as OldEventSchema,
+  AdvisorySchema as V1AdvisorySchema,
+  AdvisoryEventSchema as V1EventSchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import {
@@ -16,48 +16,48 @@ import {
   AdvisorySchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** As it may be created: without what only the service sets. */
-export const draftOf = (old: OldAdvisory): Advisory =>
+/** Without the fields that only the service sets. */
+export const advisoryFromV1 = (advisory: V1Advisory): Advisory =>
   create(AdvisorySchema, {
-    ...saidBy(old),
-    advisoryId: old.advisoryId,
-    events: old.events.map(eventOf),
+    ...writableFields(advisory),
+    advisoryId: advisory.advisoryId,
+    events: advisory.events.map(eventFromV1),
   })
 
-/** Puts what v1 says in the place of what an advisory said; its events stay. */
-export function replaceSaid(advisory: Advisory, old: OldAdvisory): void {
+/** Replaces all fields that callers set, except the events. */
+export function replaceFields(advisory: Advisory, replacement: V1Advisory): void {
   delete advisory.legacyAdvisoryId
-  Object.assign(advisory, saidBy(old))
+  Object.assign(advisory, writableFields(replacement))
 }
 
-const saidBy = (old: OldAdvisory) => ({
-  author: old.author,
-  artifactName: old.artifactName,
-  artifactType: old.artifactType,
-  artifactArchitecture: old.artifactArchitecture,
-  componentName: old.componentName ?? '',
-  componentLocation: old.componentLocation ?? '',
-  componentType: old.componentType ?? '',
-  aliases: [...old.aliases],
-  ...(old.legacyAdvisoryId && { legacyAdvisoryId: old.legacyAdvisoryId }),
+const writableFields = (advisory: V1Advisory) => ({
+  author: advisory.author,
+  artifactName: advisory.artifactName,
+  artifactType: advisory.artifactType,
+  artifactArchitecture: advisory.artifactArchitecture,
+  componentName: advisory.componentName ?? '',
+  componentLocation: advisory.componentLocation ?? '',
+  componentType: advisory.componentType ?? '',
+  aliases: [...advisory.aliases],
+  ...(advisory.legacyAdvisoryId && { legacyAdvisoryId: advisory.legacyAdvisoryId }),
 })
 
-/** Its uid is not taken over: whoever writes it knows which it has. */
-export function eventOf(old: OldEvent): AdvisoryEvent {
-  const { findings, author, reviewer, status, timestamp, issue } = old
+/** Without the uid, which the server sets. */
+export function eventFromV1(v1Event: V1Event): AdvisoryEvent {
+  const { findings, author, reviewer, status, timestamp, issue } = v1Event
   const event = create(AdvisoryEventSchema, {
     ...{ findings, author, reviewer, reviewState: status },
     ...(timestamp && { createTime: timestamp }),
     ...(issue && { issue }),
   })
-  copyType(reflect(OldEventSchema, old), reflect(AdvisoryEventSchema, event))
+  copyType(reflect(V1EventSchema, v1Event), reflect(AdvisoryEventSchema, event))
   return event
 }
 
-export function oldAdvisoryOf(advisory: Advisory): OldAdvisory {
+export function advisoryToV1(advisory: Advisory): V1Advisory {
   const { createTime, updateTime, deleteTime, legacyAdvisoryId } = advisory
   const { componentName, componentLocation, componentType } = advisory
-  return create(OldAdvisorySchema, {
+  return create(V1AdvisorySchema, {
     id: advisory.uid,
     advisoryId: advisory.advisoryId,
     author: advisory.author,
@@ -65,7 +65,7 @@ export function oldAdvisoryOf(advisory: Advisory): OldAdvisory {
     artifactType: advisory.artifactType,
     artifactArchitecture: advisory.artifactArchitecture,
     aliases: advisory.aliases,
-    events: advisory.events.map(oldEventOf),
+    events: advisory.events.map(eventToV1),
     ...(componentName && { componentName }),
     ...(componentLocation && { componentLocation }),
     ...(componentType && { componentType }),
@@ -76,18 +76,18 @@ export function oldAdvisoryOf(advisory: Advisory): OldAdvisory {
   })
 }
 
-export function oldEventOf(event: AdvisoryEvent): OldEvent {
+export function eventToV1(event: AdvisoryEvent): V1Event {
   const { uid, findings, author, reviewer, reviewState, createTime, issue } = event
-  const old = create(OldEventSchema, {
+  const v1Event = create(V1EventSchema, {
     ...{ id: uid, findings, author, reviewer, status: reviewState },
     ...(createTime && { timestamp: createTime }),
     ...(issue && { issue }),
   })
-  copyType(reflect(AdvisoryEventSchema, event), reflect(OldEventSchema, old))
-  return old
+  copyType(reflect(AdvisoryEventSchema, event), reflect(V1EventSchema, v1Event))
+  return v1Event
 }
 
-/** What has happened bears one name in both versions, and the fields inside it one number, so bytes carry it over. */
+/** Copies the event's type as bytes: the oneof has the same field names, and its messages the same numbers, in both versions. */
 function copyType(from: ReflectMessage, to: ReflectMessage): void {
   const source = from.fields.find((field) => field.oneof && from.isSet(field))
   const target = to.fields.find(({ name }) => name === source?.name)

@@ -1,4 +1,4 @@
-// Anybody who writes advisories proposes events; what counts is for those who may approve them.
+// Anyone who may write advisories may propose events; only approvers may accept, reject or change accepted ones.
 import { equals } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -11,25 +11,27 @@ import { nameOf } from '../../../policy/capabilities.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
 
-/** Says by whom an event is, and requires that they may review it if they do. `place` is where the call is made. */
-export function settleEvent(
+/**
+ * Fills in the author, review state and reviewer of an event that the caller writes, and requires the capability to
+ * approve in the call's scope if the write is a review. `before` is the stored event that it replaces.
+ */
+export function applyReviewRules(
   grants: Grants,
-  place: string,
+  scope: string,
   event: AdvisoryEvent,
   before?: AdvisoryEvent,
-): AdvisoryEvent {
+): void {
   const { identity } = grants.caller
   if (event.reviewState === ReviewState.UNSPECIFIED) event.reviewState = ReviewState.PENDING
   event.author ||= identity
   const isReview = event.reviewState !== ReviewState.PENDING
   if (isReview) event.reviewer ||= identity
-  const isGuarded = isReview || before?.reviewState === ReviewState.APPROVED
-  const isSame = before && equals(AdvisoryEventSchema, before, event)
-  if (isGuarded && !isSame) requireApprover(grants, place)
-  return event
+  const needsApprover = isReview || before?.reviewState === ReviewState.APPROVED
+  const isUnchanged = before && equals(AdvisoryEventSchema, before, event)
+  if (needsApprover && !isUnchanged) requireApprover(grants, scope)
 }
 
-function requireApprover(grants: Grants, place: string): void {
+function requireApprover(grants: Grants, scope: string): void {
   const approve = Capability.CAP_ADVISORIES_APPROVE
-  if (!holds(grants, [approve], place)) throw permissionDenied(nameOf(approve), place)
+  if (!holds(grants, [approve], scope)) throw permissionDenied(nameOf(approve), scope)
 }

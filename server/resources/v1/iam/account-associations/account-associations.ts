@@ -1,4 +1,3 @@
-// Account associations as v1 has them.
 import type {
   AccountAssociations,
   AccountAssociationsFilter,
@@ -7,50 +6,60 @@ import type {
 import {
   AccountAssociationsListSchema,
   AccountAssociationsSchema,
+  GroupAccountAssociations,
 } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import type { Renaming } from '../../convert.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { associationOf, oldAssociationOf } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { associationFromV1, associationToV1 } from './conversion.ts'
 
 const v2 = AccountAssociationsService.method
 
-const names: Renaming[] = [[/^(uid|parent)$/, 'group']]
+const names: FieldRename[] = [[/^(uid|parent)$/, 'group']]
 
-export function accountAssociationsOfV1(ask: Ask) {
+export const accountAssociationsV1 = defineService({ service: GroupAccountAssociations, methods })
+
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
   return {
     create(call: Call<AccountAssociations>) {
-      const accountAssociation = associationOf(call.request)
-      const asked = ask(call, v2.createAccountAssociation, { parent: call.request.group, accountAssociation })
-      return converted(inNames(names, asked), AccountAssociationsSchema, oldAssociationOf)
+      const accountAssociation = associationFromV1(call.request)
+      const reply = callV2(call, v2.createAccountAssociation, {
+        parent: call.request.group,
+        accountAssociation,
+      })
+      return convertReply(renameErrorFields(names, reply), AccountAssociationsSchema, associationToV1)
     },
 
     update(call: Call<AccountAssociations>) {
-      const accountAssociation = associationOf(call.request, call.request.group)
-      const asked = ask(call, v2.updateAccountAssociation, {
+      const accountAssociation = associationFromV1(call.request, call.request.group)
+      const reply = callV2(call, v2.updateAccountAssociation, {
         accountAssociation,
         updateMask: { paths: ['*'] },
       })
-      return converted(inNames(names, asked), AccountAssociationsSchema, oldAssociationOf)
+      return convertReply(renameErrorFields(names, reply), AccountAssociationsSchema, associationToV1)
     },
 
     list(call: Call<AccountAssociationsFilter>) {
       const { group, name } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listAccountAssociations,
-        request: { uidp: placeOf(undefined, { id: group }), name },
+        request: { uidp: uidpFilter(undefined, { id: group }), name },
         list: AccountAssociationsListSchema,
-        items: ({ accountAssociations }) => accountAssociations.map(oldAssociationOf),
+        items: ({ accountAssociations }) => accountAssociations.map(associationToV1),
       })
-      return inNames(namesOfPlace('group'), listing)
+      return renameErrorFields(uidpFieldNames('group'), listing)
     },
 
     delete(call: Call<DeleteAccountAssociationsRequest>) {
-      return deleted(inNames(names, ask(call, v2.deleteAccountAssociation, { uid: call.request.group })))
+      const reply = callV2(call, v2.deleteAccountAssociation, { uid: call.request.group })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }

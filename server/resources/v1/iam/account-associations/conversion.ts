@@ -1,18 +1,18 @@
-// Account associations of v1, known by their group, made into those of v2, and the other way round.
+// Converts account associations between v1, where the group is the key, and v2, where the uid is.
 import { create } from '@bufbuild/protobuf'
 import type { AccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsSchema } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import type { AccountAssociation } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 
-export const associationOf = (old: AccountAssociations, uid = ''): AccountAssociation =>
-  create(AccountAssociationSchema, { uid, ...saidBy(old) })
+export const associationFromV1 = (association: AccountAssociations, uid = ''): AccountAssociation =>
+  create(AccountAssociationSchema, { uid, ...sharedFields(association) })
 
-export const oldAssociationOf = (association: AccountAssociation): AccountAssociations =>
-  create(AccountAssociationsSchema, { group: association.uid, ...saidBy(association) })
+export const associationToV1 = (association: AccountAssociation): AccountAssociations =>
+  create(AccountAssociationsSchema, { group: association.uid, ...sharedFields(association) })
 
-/** All but the key bears one name in both versions. */
-function saidBy(association: AccountAssociations | AccountAssociation) {
+/** All fields but the key, which have the same names in both versions. */
+function sharedFields(association: AccountAssociations | AccountAssociation) {
   const { name, description, amazon, google, chainguard, azure, github } = association
   return {
     ...{ name, description },

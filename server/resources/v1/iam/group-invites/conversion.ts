@@ -1,35 +1,35 @@
-// Invites of v2 as v1 tells them; what v1 asks for is flat.
+// Converts group invites between v1 and v2.
 import { create } from '@bufbuild/protobuf'
 import type {
   GroupInviteRequest,
-  GroupInvite as OldInvite,
   StoredGroupInvite,
+  GroupInvite as V1Invite,
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import {
-  GroupInviteSchema as OldInviteSchema,
   StoredGroupInviteSchema,
+  GroupInviteSchema as V1InviteSchema,
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import type { GroupInvite } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { nameOf } from '../../../../policy/capabilities.ts'
 
-export const inviteOf = ({ ttl, role, email, singleUse }: GroupInviteRequest) => ({
+export const inviteFromV1 = ({ ttl, role, email, singleUse }: GroupInviteRequest) => ({
   ...{ roleUid: role, email, singleUse },
   ...(ttl && { ttl }),
 })
 
-/** With the code, as long as it is told. */
-export const oldInviteOf = (invite: GroupInvite): OldInvite =>
-  create(OldInviteSchema, { ...toldOf(invite), code: invite.code ?? '' })
+/** With the code, which v2 returns only on creation. */
+export const inviteToV1 = (invite: GroupInvite): V1Invite =>
+  create(V1InviteSchema, { ...sharedFields(invite), code: invite.code ?? '' })
 
-export function storedInviteOf(invite: GroupInvite): StoredGroupInvite {
+export function storedInviteToV1(invite: GroupInvite): StoredGroupInvite {
   const { email, singleUse, createTime } = invite
   return create(StoredGroupInviteSchema, {
-    ...{ ...toldOf(invite), email, singleUse },
+    ...{ ...sharedFields(invite), email, singleUse },
     ...(createTime && { createdAt: createTime }),
   })
 }
 
-const toldOf = ({ uid, keyId, roleUid, role, expirationTime }: GroupInvite) => ({
+const sharedFields = ({ uid, keyId, roleUid, role, expirationTime }: GroupInvite) => ({
   ...{ id: uid, keyId },
   role: {
     id: roleUid,

@@ -1,4 +1,3 @@
-// Invites as v1 has them.
 import type {
   DeleteGroupInviteRequest,
   GroupInviteFilter,
@@ -6,46 +5,56 @@ import type {
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import {
   GroupInviteListSchema,
-  GroupInviteSchema as OldInviteSchema,
+  GroupInvites,
+  GroupInviteSchema as V1InviteSchema,
 } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import type { Renaming } from '../../convert.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { inviteOf, oldInviteOf, storedInviteOf } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { inviteFromV1, inviteToV1, storedInviteToV1 } from './conversion.ts'
 
 const v2 = GroupInvitesService.method
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'group'],
   [/^role_uid$/, 'role'],
 ]
 
-export function groupInvitesOfV1(ask: Ask) {
+export const groupInvitesV1 = defineService({ service: GroupInvites, methods })
+
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
   return {
     create(call: Call<GroupInviteRequest>) {
       const { group } = call.request
-      const asked = ask(call, v2.createGroupInvite, { parent: group, groupInvite: inviteOf(call.request) })
-      return converted(inNames(names, asked), OldInviteSchema, oldInviteOf)
+      const reply = callV2(call, v2.createGroupInvite, {
+        parent: group,
+        groupInvite: inviteFromV1(call.request),
+      })
+      return convertReply(renameErrorFields(names, reply), V1InviteSchema, inviteToV1)
     },
 
     list(call: Call<GroupInviteFilter>) {
       const { group, id, keyId } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listGroupInvites,
-        request: { uidp: placeOf(undefined, { id, parent: group }), keyId },
+        request: { uidp: uidpFilter(undefined, { id, parent: group }), keyId },
         list: GroupInviteListSchema,
-        items: ({ groupInvites }) => groupInvites.map(storedInviteOf),
+        items: ({ groupInvites }) => groupInvites.map(storedInviteToV1),
       })
-      return inNames(namesOfPlace('id', 'group'), listing)
+      return renameErrorFields(uidpFieldNames('id', 'group'), listing)
     },
 
     delete(call: Call<DeleteGroupInviteRequest>) {
-      return deleted(inNames(names, ask(call, v2.deleteGroupInvite, { uid: call.request.id })))
+      const reply = callV2(call, v2.deleteGroupInvite, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }

@@ -1,18 +1,18 @@
-// Groups of v1 made into those of v2, and the other way round.
+// Converts groups between v1 and v2.
 import { create } from '@bufbuild/protobuf'
-import type { Group as OldGroup } from '@stemma/api/gen/platform/iam/group_pb.ts'
-import { GroupSchema as OldGroupSchema } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import type { Group as V1Group } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { GroupSchema as V1GroupSchema } from '@stemma/api/gen/platform/iam/group_pb.ts'
 import type { Group } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 
-/** What callers set. In v2, no kind is another than an unspecified one. */
-export const groupOf = ({ name, description, verified, kind }: OldGroup) => ({
+/** The fields that callers set. v2 distinguishes an absent kind from an unspecified one; v1 has only 0 for both. */
+export const groupFromV1 = ({ name, description, verified, kind }: V1Group) => ({
   ...{ name, description, verified },
   ...(kind !== 0 && { kind }),
 })
 
-export function oldGroupOf({ uid, kind = 0, status = 0, ...group }: Group): OldGroup {
+export function groupToV1({ uid, kind = 0, status = 0, ...group }: Group): V1Group {
   const { name, description, resourceLimits, verified } = group
-  return create(OldGroupSchema, {
+  return create(V1GroupSchema, {
     ...{ id: uid, name, description, resourceLimits, verified, kind, status },
   })
 }

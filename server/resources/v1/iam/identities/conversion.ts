@@ -1,12 +1,12 @@
-// Identities of v1 made into those of v2, and the other way round.
+// Converts identities between v1 and v2.
 import { create } from '@bufbuild/protobuf'
-import type { Identity as OldIdentity } from '@stemma/api/gen/platform/iam/identity_pb.ts'
-import { IdentitySchema as OldIdentitySchema } from '@stemma/api/gen/platform/iam/identity_pb.ts'
+import type { Identity as V1Identity } from '@stemma/api/gen/platform/iam/identity_pb.ts'
+import { IdentitySchema as V1IdentitySchema } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 
-/** What callers set, of v2: all but what v1 does not know of. */
-export const settable = [
+/** The update mask of v2 for a v1 update: all fields that a v1 caller can set. */
+export const updatePaths = [
   'name',
   'description',
   'claim_match',
@@ -15,17 +15,17 @@ export const settable = [
   'service_principal',
 ]
 
-export const identityOf = ({ name, description, relationship }: OldIdentity, uid = ''): Identity =>
-  create(IdentitySchema, { uid, name, description, relationship: relationshipOf(relationship) })
+export const identityFromV1 = ({ name, description, relationship }: V1Identity, uid = ''): Identity =>
+  create(IdentitySchema, { uid, name, description, relationship: relationshipFromV1(relationship) })
 
-function relationshipOf(old: OldIdentity['relationship']) {
-  switch (old.case) {
+function relationshipFromV1(relationship: V1Identity['relationship']) {
+  switch (relationship.case) {
     case 'claimMatch': {
-      const { iss, sub, aud, claims, claimPatterns } = old.value
-      return { case: old.case, value: { iss, sub, aud, claims, claimPatterns } }
+      const { iss, sub, aud, claims, claimPatterns } = relationship.value
+      return { case: relationship.case, value: { iss, sub, aud, claims, claimPatterns } }
     }
     case 'static': {
-      const { issuer, subject, issuerKeys, expiration, audiences } = old.value
+      const { issuer, subject, issuerKeys, expiration, audiences } = relationship.value
       const keys = { issuer, subject, issuerKeys, audiences }
       return {
         case: 'staticKeys' as const,
@@ -33,25 +33,25 @@ function relationshipOf(old: OldIdentity['relationship']) {
       }
     }
     case 'awsIdentity': {
-      const { awsAccount, awsArn, awsUserId } = old.value
-      return { case: old.case, value: { awsAccount, awsArn, awsUserId } }
+      const { awsAccount, awsArn, awsUserId } = relationship.value
+      return { case: relationship.case, value: { awsAccount, awsArn, awsUserId } }
     }
     default:
-      return old
+      return relationship
   }
 }
 
-export function oldIdentityOf(identity: Identity): OldIdentity {
+export function identityToV1(identity: Identity): V1Identity {
   const { uid, name, description, createTime, updateTime, lastSeenTime, relationship } = identity
-  return create(OldIdentitySchema, {
-    ...{ id: uid, name, description, relationship: oldRelationshipOf(relationship) },
+  return create(V1IdentitySchema, {
+    ...{ id: uid, name, description, relationship: relationshipToV1(relationship) },
     ...(createTime && { createdAt: createTime }),
     ...(updateTime && { updatedAt: updateTime }),
     ...(lastSeenTime && { lastSeen: lastSeenTime }),
   })
 }
 
-function oldRelationshipOf(relationship: Identity['relationship']) {
+function relationshipToV1(relationship: Identity['relationship']) {
   switch (relationship.case) {
     case 'claimMatch': {
       const { iss, sub, aud, claims, claimPatterns } = relationship.value

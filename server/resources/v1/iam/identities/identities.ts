@@ -1,64 +1,68 @@
-// Identities as v1 has them.
 import type {
   CreateIdentityRequest,
   DeleteIdentityRequest,
   IdentityFilter,
   LookupRequest,
-  Identity as OldIdentity,
+  Identity as V1Identity,
 } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import {
+  Identities,
   IdentityListSchema,
-  IdentitySchema as OldIdentitySchema,
+  IdentitySchema as V1IdentitySchema,
 } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { noIdentity } from '../../../../aip/errors.ts'
 import { admit } from '../../../../policy/admit.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { messageReply } from '../../../../wire/reply.ts'
-import type { Dependencies } from '../../../dependencies.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import type { Renaming } from '../../convert.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { identityOf, oldIdentityOf, settable } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { identityFromV1, identityToV1, updatePaths } from './conversion.ts'
 import { findIdentity } from './lookup.ts'
 
 const v2 = IdentitiesService.method
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
   [/^static_keys\b/, 'static'],
   [/\bexpiration_time$/, 'expiration'],
 ]
 
-export function identitiesOfV1({ store }: Pick<Dependencies, 'store'>, ask: Ask) {
+export const identitiesV1 = defineService({ service: Identities, methods })
+
+function methods(deps: V1Dependencies) {
+  const { store, callV2 } = deps
   return {
     create(call: Call<CreateIdentityRequest>) {
       const { parentId, identity } = call.request
-      const asked = ask(call, v2.createIdentity, {
+      const reply = callV2(call, v2.createIdentity, {
         parent: parentId,
-        ...(identity && { identity: identityOf(identity) }),
+        ...(identity && { identity: identityFromV1(identity) }),
       })
-      return converted(inNames(names, asked), OldIdentitySchema, oldIdentityOf)
+      return convertReply(renameErrorFields(names, reply), V1IdentitySchema, identityToV1)
     },
 
-    update(call: Call<OldIdentity>) {
-      const identity = identityOf(call.request, call.request.id)
-      const asked = ask(call, v2.updateIdentity, { identity, updateMask: { paths: settable } })
-      return converted(inNames(names, asked), OldIdentitySchema, oldIdentityOf)
+    update(call: Call<V1Identity>) {
+      const identity = identityFromV1(call.request, call.request.id)
+      const reply = callV2(call, v2.updateIdentity, { identity, updateMask: { paths: updatePaths } })
+      return convertReply(renameErrorFields(names, reply), V1IdentitySchema, identityToV1)
     },
 
     list(call: Call<IdentityFilter>) {
       const { id, uidp } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listIdentities,
-        request: { uidp: placeOf(uidp, { id }) },
+        request: { uidp: uidpFilter(uidp, { id }) },
         list: IdentityListSchema,
-        items: ({ identities }) => identities.map(oldIdentityOf),
+        items: ({ identities }) => identities.map(identityToV1),
       })
-      return inNames(namesOfPlace(id && 'id'), listing)
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
     },
 
     lookup: (call: Call<LookupRequest>) =>
@@ -67,11 +71,12 @@ export function identitiesOfV1({ store }: Pick<Dependencies, 'store'>, ask: Ask)
         const { issuer, subject } = call.request
         const identity = yield* findIdentity(grants, issuer, subject)
         if (!identity) throw noIdentity()
-        return messageReply(OldIdentitySchema, oldIdentityOf(identity))
+        return messageReply(V1IdentitySchema, identityToV1(identity))
       }),
 
     delete(call: Call<DeleteIdentityRequest>) {
-      return deleted(inNames(names, ask(call, v2.deleteIdentity, { uid: call.request.id })))
+      const reply = callV2(call, v2.deleteIdentity, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }

@@ -1,4 +1,4 @@
-// Finds the identity that somebody's tokens are for, among those that the caller may see.
+// Finds the identity for the issuer and subject of a token, among the identities that the caller may see.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { disjoint } from '../../../../aip/region.ts'
@@ -13,9 +13,9 @@ import { messageOf } from '../../../kind.ts'
 import { points } from '../../../list.ts'
 
 export function* findIdentity(grants: Grants, issuer: string, subject: string): Work<Identity | undefined> {
-  const listed = reach(grants, [Capability.CAP_IAM_IDENTITY_LIST])
+  const visible = reach(grants, [Capability.CAP_IAM_IDENTITY_LIST])
   const { rows } = yield* readPage(identities.table, {
-    regions: disjoint([...listed, ...points([grants.caller.identity])]),
+    regions: disjoint([...visible, ...points([grants.caller.identity])]),
     filters: [sql`known_by = ${userUid(issuer, subject)}`],
     order: [{ column: 'uid', descending: false }],
     after: undefined,
@@ -23,6 +23,6 @@ export function* findIdentity(grants: Grants, issuer: string, subject: string): 
     size: 1,
     form: { kind: 'bytes' },
   })
-  const [bytes] = rows as Uint8Array[] // as asked for
+  const [bytes] = rows as Uint8Array[] // the form asked for above
   return bytes && messageOf(identities, bytes)
 }

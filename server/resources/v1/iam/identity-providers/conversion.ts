@@ -1,24 +1,24 @@
-// Identity providers of v1 made into those of v2, and the other way round.
+// Converts identity providers between v1 and v2.
 import { create } from '@bufbuild/protobuf'
-import type { IdentityProvider as OldProvider } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
-import { IdentityProviderSchema as OldProviderSchema } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
+import type { IdentityProvider as V1Provider } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
+import { IdentityProviderSchema as V1ProviderSchema } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
 import type { IdentityProvider } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 
-type Configuration = OldProvider['configuration'] | IdentityProvider['configuration']
+type Configuration = V1Provider['configuration'] | IdentityProvider['configuration']
 
-export const providerOf = (old: OldProvider, uid = ''): IdentityProvider => {
-  const { name, description, defaultRole } = old
-  return create(IdentityProviderSchema, { uid, name, description, defaultRole, ...reachedBy(old) })
+export const providerFromV1 = (provider: V1Provider, uid = ''): IdentityProvider => {
+  const { name, description, defaultRole } = provider
+  return create(IdentityProviderSchema, { uid, name, description, defaultRole, ...configurationOf(provider) })
 }
 
-export const oldProviderOf = (provider: IdentityProvider): OldProvider => {
+export const providerToV1 = (provider: IdentityProvider): V1Provider => {
   const { uid, name, description, defaultRole } = provider
-  return create(OldProviderSchema, { id: uid, name, description, defaultRole, ...reachedBy(provider) })
+  return create(V1ProviderSchema, { id: uid, name, description, defaultRole, ...configurationOf(provider) })
 }
 
-/** Both have the same fields; v2 never tells the secret, so there is none on the way back. */
-function reachedBy({ configuration }: { configuration: Configuration }) {
+/** The fields are the same in both versions. v2 never returns the client secret, so it is empty on the way back. */
+function configurationOf({ configuration }: { configuration: Configuration }) {
   if (configuration.case === undefined) return {}
   const { issuer, clientId, clientSecret, additionalScopes } = configuration.value
   const { groupsClaim, correlationRule, pkceEnabled } = configuration.value

@@ -1,60 +1,69 @@
-// Identity providers as v1 has them.
 import type {
   CreateIdentityProviderRequest,
   DeleteIdentityProviderRequest,
   IdentityProviderFilter,
-  IdentityProvider as OldProvider,
+  IdentityProvider as V1Provider,
 } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
 import {
   IdentityProviderListSchema,
-  IdentityProviderSchema as OldProviderSchema,
+  IdentityProviders,
+  IdentityProviderSchema as V1ProviderSchema,
 } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import type { Renaming } from '../../convert.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { oldProviderOf, providerOf } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { providerFromV1, providerToV1 } from './conversion.ts'
 
 const v2 = IdentityProvidersService.method
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^uid$/, 'id'],
   [/^parent$/, 'parent_id'],
 ]
 
-export function identityProvidersOfV1(ask: Ask) {
+export const identityProvidersV1 = defineService({ service: IdentityProviders, methods })
+
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
   return {
     create(call: Call<CreateIdentityProviderRequest>) {
       const { parentId, identityProvider } = call.request
-      const asked = ask(call, v2.createIdentityProvider, {
+      const reply = callV2(call, v2.createIdentityProvider, {
         parent: parentId,
-        ...(identityProvider && { identityProvider: providerOf(identityProvider) }),
+        ...(identityProvider && { identityProvider: providerFromV1(identityProvider) }),
       })
-      return converted(inNames(names, asked), OldProviderSchema, oldProviderOf)
+      return convertReply(renameErrorFields(names, reply), V1ProviderSchema, providerToV1)
     },
 
-    update(call: Call<OldProvider>) {
-      const identityProvider = providerOf(call.request, call.request.id)
-      const asked = ask(call, v2.updateIdentityProvider, { identityProvider, updateMask: { paths: ['*'] } })
-      return converted(inNames(names, asked), OldProviderSchema, oldProviderOf)
+    update(call: Call<V1Provider>) {
+      const identityProvider = providerFromV1(call.request, call.request.id)
+      const reply = callV2(call, v2.updateIdentityProvider, {
+        identityProvider,
+        updateMask: { paths: ['*'] },
+      })
+      return convertReply(renameErrorFields(names, reply), V1ProviderSchema, providerToV1)
     },
 
     list(call: Call<IdentityProviderFilter>) {
       const { id, name, uidp } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listIdentityProviders,
-        request: { uidp: placeOf(uidp, { id }), name },
+        request: { uidp: uidpFilter(uidp, { id }), name },
         list: IdentityProviderListSchema,
-        items: ({ identityProviders }) => identityProviders.map(oldProviderOf),
+        items: ({ identityProviders }) => identityProviders.map(providerToV1),
       })
-      return inNames(namesOfPlace(id && 'id'), listing)
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteIdentityProviderRequest>) {
-      return deleted(inNames(names, ask(call, v2.deleteIdentityProvider, { uid: call.request.id })))
+      const reply = callV2(call, v2.deleteIdentityProvider, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }

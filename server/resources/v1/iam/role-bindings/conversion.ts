@@ -1,29 +1,29 @@
-// Role bindings of v1 made into those of v2, and the other way round.
+// Converts role bindings between v1 and v2.
 import { create } from '@bufbuild/protobuf'
 import type {
-  RoleBinding as OldBinding,
-  RoleBindingList_Binding as ShownBinding,
+  RoleBinding as V1Binding,
+  RoleBindingList_Binding as V1ListedBinding,
 } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import {
-  RoleBindingSchema as OldBindingSchema,
-  RoleBindingList_BindingSchema as ShownBindingSchema,
+  RoleBindingSchema as V1BindingSchema,
+  RoleBindingList_BindingSchema as V1ListedBindingSchema,
 } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 
-export const bindingOf = ({ identity, role }: OldBinding) => ({ identityUid: identity, roleUid: role })
+export const bindingFromV1 = ({ identity, role }: V1Binding) => ({ identityUid: identity, roleUid: role })
 
-/** In uids alone. */
-export const oldBindingOf = ({ uid, identity, group, role }: RoleBinding): OldBinding =>
-  create(OldBindingSchema, {
+/** With uids only, as Create and Update return it. */
+export const bindingToV1 = ({ uid, identity, group, role }: RoleBinding): V1Binding =>
+  create(V1BindingSchema, {
     id: uid,
     identity: identity?.uid ?? '',
     group: group?.uid ?? '',
     role: role?.uid ?? '',
   })
 
-/** With all that v2 shows of what it binds. */
-export function shownBindingOf({ uid, identity, group, role, createTime }: RoleBinding): ShownBinding {
-  return create(ShownBindingSchema, {
+/** With the details of identity, group and role, as List returns it. */
+export function listedBindingToV1({ uid, identity, group, role, createTime }: RoleBinding): V1ListedBinding {
+  return create(V1ListedBindingSchema, {
     id: uid,
     identity: identity?.uid ?? '',
     email: identity?.email ?? '',

@@ -1,77 +1,83 @@
-// Role bindings as v1 has them.
 import { create } from '@bufbuild/protobuf'
 import type {
   CreateRoleBindingBatchRequest,
   CreateRoleBindingRequest,
   DeleteRoleBindingRequest,
-  RoleBinding as OldBinding,
   RoleBindingFilter,
+  RoleBinding as V1Binding,
 } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import {
-  RoleBindingSchema as OldBindingSchema,
   RoleBindingBatchSchema,
   RoleBindingListSchema,
+  RoleBindings,
+  RoleBindingSchema as V1BindingSchema,
 } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import type { Renaming } from '../../convert.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { bindingOf, oldBindingOf, shownBindingOf } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { bindingFromV1, bindingToV1, listedBindingToV1 } from './conversion.ts'
 
 const v2 = RoleBindingsService.method
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^uid$/, 'id'],
   [/\b(identity|role)_uid$/, '$1'],
 ]
-const namesInBatch: Renaming[] = [
+const namesInBatch: FieldRename[] = [
   [/^requests$/, 'role_bindings'],
   [/\brequests\[(\d+)\]\.role_binding\b/, 'role_bindings[$1]'],
   ...names,
 ]
 
-export function roleBindingsOfV1(ask: Ask) {
+export const roleBindingsV1 = defineService({ service: RoleBindings, methods })
+
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
   return {
     create(call: Call<CreateRoleBindingRequest>) {
       const { parent, roleBinding } = call.request
-      const asked = ask(call, v2.createRoleBinding, {
+      const reply = callV2(call, v2.createRoleBinding, {
         parent,
-        ...(roleBinding && { roleBinding: bindingOf(roleBinding) }),
+        ...(roleBinding && { roleBinding: bindingFromV1(roleBinding) }),
       })
-      return converted(inNames(names, asked), OldBindingSchema, oldBindingOf)
+      return convertReply(renameErrorFields(names, reply), V1BindingSchema, bindingToV1)
     },
 
     createBatch(call: Call<CreateRoleBindingBatchRequest>) {
       const { parent, roleBindings } = call.request
-      const requests = roleBindings.map((binding) => ({ roleBinding: bindingOf(binding) }))
-      const asked = ask(call, v2.batchCreateRoleBindings, { parent, requests })
-      return converted(inNames(namesInBatch, asked), RoleBindingBatchSchema, (batch) =>
-        create(RoleBindingBatchSchema, { roleBindings: batch.roleBindings.map(oldBindingOf) }),
+      const requests = roleBindings.map((binding) => ({ roleBinding: bindingFromV1(binding) }))
+      const reply = callV2(call, v2.batchCreateRoleBindings, { parent, requests })
+      return convertReply(renameErrorFields(namesInBatch, reply), RoleBindingBatchSchema, (batch) =>
+        create(RoleBindingBatchSchema, { roleBindings: batch.roleBindings.map(bindingToV1) }),
       )
     },
 
-    update(call: Call<OldBinding>) {
-      const roleBinding = { uid: call.request.id, ...bindingOf(call.request) }
-      const asked = ask(call, v2.updateRoleBinding, { roleBinding, updateMask: { paths: ['*'] } })
-      return converted(inNames(names, asked), OldBindingSchema, oldBindingOf)
+    update(call: Call<V1Binding>) {
+      const roleBinding = { uid: call.request.id, ...bindingFromV1(call.request) }
+      const reply = callV2(call, v2.updateRoleBinding, { roleBinding, updateMask: { paths: ['*'] } })
+      return convertReply(renameErrorFields(names, reply), V1BindingSchema, bindingToV1)
     },
 
     list(call: Call<RoleBindingFilter>) {
       const { id, uidp } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listRoleBindings,
-        request: { uidp: placeOf(uidp, { id }) },
+        request: { uidp: uidpFilter(uidp, { id }) },
         list: RoleBindingListSchema,
-        items: ({ roleBindings }) => roleBindings.map(shownBindingOf),
+        items: ({ roleBindings }) => roleBindings.map(listedBindingToV1),
       })
-      return inNames(namesOfPlace(id && 'id'), listing)
+      return renameErrorFields(uidpFieldNames(id && 'id'), listing)
     },
 
     delete(call: Call<DeleteRoleBindingRequest>) {
-      return deleted(inNames(names, ask(call, v2.deleteRoleBinding, { uid: call.request.id })))
+      const reply = callV2(call, v2.deleteRoleBinding, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }

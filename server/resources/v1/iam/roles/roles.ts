@@ -1,66 +1,83 @@
-// Roles as v1 has them.
 import type {
   CreateRoleRequest,
   DeleteRoleRequest,
-  Role as OldRole,
   RoleFilter,
+  Role as V1Role,
 } from '@stemma/api/gen/platform/iam/role_pb.ts'
-import { RoleSchema as OldRoleSchema, RoleListSchema } from '@stemma/api/gen/platform/iam/role_pb.ts'
+import { RoleListSchema, Roles, RoleSchema as V1RoleSchema } from '@stemma/api/gen/platform/iam/role_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, StatusError } from '../../../../aip/errors.ts'
 import { capabilityNamed } from '../../../../policy/capabilities.ts'
 import type { Call } from '../../../../rpc/call.ts'
-import { listEvery } from '../../all-pages.ts'
-import type { Ask } from '../../call-v2.ts'
-import { converted, deleted, inNames } from '../../convert.ts'
-import { namesOfPlace, placeOf } from '../../place.ts'
-import { oldRoleOf, roleOf } from './conversion.ts'
+import { defineService } from '../../../resource.ts'
+import { listAllPages } from '../../all-pages.ts'
+import { convertReply, deleteReply } from '../../convert-reply.ts'
+import type { V1Dependencies } from '../../dependencies.ts'
+import type { FieldRename } from '../../error-fields.ts'
+import { renameErrorFields } from '../../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../../uidp-filter.ts'
+import { roleFromV1, roleToV1 } from './conversion.ts'
 
 const v2 = RolesService.method
 
-export function rolesOfV1(ask: Ask) {
+const names: FieldRename[] = [
+  [/^uid$/, 'id'],
+  [/^parent$/, 'parent_id'],
+]
+
+export const rolesV1 = defineService({ service: Roles, methods })
+
+function methods(deps: V1Dependencies) {
+  const { callV2 } = deps
   return {
     create(call: Call<CreateRoleRequest>) {
       const { parentId, role } = call.request
-      const asked = ask(call, v2.createRole, { parent: parentId, ...(role && { role: roleOf(role) }) })
-      const named = namingUnknown(role, inNames([[/^parent$/, 'parent_id']], asked))
-      return converted(named, OldRoleSchema, oldRoleOf)
+      const reply = callV2(call, v2.createRole, { parent: parentId, ...(role && { role: roleFromV1(role) }) })
+      const withNames = nameUnknownCapability(role, renameErrorFields(names, reply))
+      return convertReply(withNames, V1RoleSchema, roleToV1)
     },
 
-    update(call: Call<OldRole>) {
-      const role = { uid: call.request.id, ...roleOf(call.request) }
-      const asked = ask(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
-      const named = namingUnknown(call.request, inNames([[/^uid$/, 'id']], asked))
-      return converted(named, OldRoleSchema, oldRoleOf)
+    update(call: Call<V1Role>) {
+      const role = { uid: call.request.id, ...roleFromV1(call.request) }
+      const reply = callV2(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
+      const withNames = nameUnknownCapability(call.request, renameErrorFields(names, reply))
+      return convertReply(withNames, V1RoleSchema, roleToV1)
     },
 
     list(call: Call<RoleFilter>) {
       const { id, name, parent, uidp } = call.request
-      const listing = listEvery(ask, call, {
+      const listing = listAllPages(deps, call, {
         method: v2.listRoles,
-        request: { uidp: placeOf(uidp, { id, parent }), name },
+        request: { uidp: uidpFilter(uidp, { id, parent }), name },
         list: RoleListSchema,
-        items: ({ roles }) => roles.map(oldRoleOf),
+        items: ({ roles }) => roles.map(roleToV1),
       })
-      return inNames(namesOfPlace(id && 'id', parent && 'parent'), listing)
+      return renameErrorFields(uidpFieldNames(id && 'id', parent && 'parent'), listing)
     },
 
     delete(call: Call<DeleteRoleRequest>) {
-      return deleted(inNames([[/^uid$/, 'id']], ask(call, v2.deleteRole, { uid: call.request.id })))
+      const reply = callV2(call, v2.deleteRole, { uid: call.request.id })
+      return deleteReply(renameErrorFields(names, reply))
     },
   }
 }
 
-/** v2 was asked with numbers, so it cannot say which name is none. */
-async function namingUnknown<T>(role: OldRole | undefined, telling: Promise<T>): Promise<T> {
+/** Callers choose the name, so an error repeats only its beginning. */
+const maxQuotedLength = 100
+
+/** Puts the unknown name into the error: v2 received a number in its place and cannot report the name. */
+async function nameUnknownCapability<T>(role: V1Role | undefined, reply: Promise<T>): Promise<T> {
   try {
-    return await telling
+    return await reply
   } catch (error) {
     const unknown = role?.capabilities.find((name) => !capabilityNamed(name))
-    const isAbout =
+    const isAboutCapabilities =
       error instanceof StatusError && error.violations.some(({ field }) => field === 'capabilities')
-    if (unknown === undefined || !isAbout) throw error
-    const name = JSON.stringify(unknown.slice(0, 100).toWellFormed())
-    throw invalidField('capabilities', `must be names of capabilities, such as groups.list; ${name} is none`)
+    if (unknown === undefined || !isAboutCapabilities) throw error
+    const name = JSON.stringify(unknown.slice(0, maxQuotedLength).toWellFormed())
+    throw invalidField(
+      'capabilities',
+      `must be names of capabilities, such as groups.list; ${name} is not one`,
+    )
   }
 }

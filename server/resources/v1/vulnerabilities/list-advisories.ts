@@ -1,4 +1,4 @@
-// Lists of advisories as v1 has them: page by page, as those of v2.
+// Unlike other v1 lists, that of advisories is paged.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { AdvisoryFilter } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
@@ -7,11 +7,12 @@ import type { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulne
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
-import type { Ask } from '../call-v2.ts'
-import type { Renaming } from '../convert.ts'
-import { converted, inNames } from '../convert.ts'
-import { namesOfPlace, placeOf } from '../place.ts'
-import { oldAdvisoryOf } from './conversion.ts'
+import { convertReply } from '../convert-reply.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import type { FieldRename } from '../error-fields.ts'
+import { renameErrorFields } from '../error-fields.ts'
+import { uidpFieldNames, uidpFilter } from '../uidp-filter.ts'
+import { advisoryToV1 } from './conversion.ts'
 
 const orders = new Map<OrderBy, string>([
   [OrderBy.ORDER_BY_UNSPECIFIED, ''],
@@ -21,25 +22,25 @@ const orders = new Map<OrderBy, string>([
   [OrderBy.CREATED_AT_DESC, 'create_time desc'],
   [OrderBy.UPDATED_AT_ASC, 'update_time'],
   [OrderBy.UPDATED_AT_DESC, 'update_time desc'],
-  // What was withdrawn is in no list, so all are alike in this.
+  // Lists contain no withdrawn advisories, so all are equal in this order.
   [OrderBy.DELETED_AT_ASC, 'uid'],
   [OrderBy.DELETED_AT_DESC, 'uid desc'],
 ])
 
-const names: Renaming[] = [
+const names: FieldRename[] = [
   [/^(artifact|component)_(name|type|architecture|location)s\b/, '$1_$2'],
   [/^event_review_states\b/, 'event_statuses'],
   [/^(exclude_)?event_(author|reviewer)s\b/, '$1event_$2'],
 ]
 
-export const advisoryListOfV1 = (ask: Ask) => ({
+export const listMethods = ({ callV2 }: V1Dependencies) => ({
   async list(call: Call<AdvisoryFilter>) {
     const { id } = call.request
-    const asked = ask(call, AdvisoriesService.method.listAdvisories, requestOf(call.request))
-    const told = inNames([...names, ...namesOfPlace(id && 'id')], asked)
-    return converted(told, AdvisoriesListSchema, ({ advisories, nextPageToken, totalCount }) =>
+    const reply = callV2(call, AdvisoriesService.method.listAdvisories, requestOf(call.request))
+    const renamed = renameErrorFields([...names, ...uidpFieldNames(id && 'id')], reply)
+    return convertReply(renamed, AdvisoriesListSchema, ({ advisories, nextPageToken, totalCount }) =>
       create(AdvisoriesListSchema, {
-        items: advisories.map(oldAdvisoryOf),
+        items: advisories.map(advisoryToV1),
         nextPageToken,
         ...(totalCount !== undefined && { totalCount }),
       }),
@@ -50,7 +51,7 @@ export const advisoryListOfV1 = (ask: Ask) => ({
 function requestOf(filter: AdvisoryFilter): MessageInitShape<typeof ListAdvisoriesRequestSchema> {
   const { id, uidp, origin, latestEventType } = filter
   return {
-    uidp: placeOf(uidp, { id }),
+    uidp: uidpFilter(uidp, { id }),
     advisoryIds: filter.advisoryIds,
     legacyAdvisoryIds: filter.legacyAdvisoryIds,
     artifactNames: filter.artifactName,
@@ -68,19 +69,19 @@ function requestOf(filter: AdvisoryFilter): MessageInitShape<typeof ListAdvisori
     ...(origin !== undefined && { origin }),
     ...(latestEventType !== undefined && { latestEventType }),
     pageToken: filter.pageToken,
-    pageSize: smallNumber(filter.pageSize),
+    pageSize: asInt32(filter.pageSize),
     orderBy: orderOf(filter.orderBy),
   }
 }
 
-function orderOf(asked: OrderBy): string {
-  const order = orders.get(asked)
+function orderOf(orderBy: OrderBy): string {
+  const order = orders.get(orderBy)
   if (order === undefined)
     throw invalidField('order_by', 'must be by ID, CREATED_AT, UPDATED_AT or DELETED_AT, each _ASC or _DESC')
   return order
 }
 
-const largest = 2 ** 31 - 1
+const maxInt32 = 2 ** 31 - 1
 
-/** The sizes of pages are smaller in v2, and no page is as large as that. */
-const smallNumber = (size: bigint) => Math.max(-1, Math.min(Number(size), largest))
+/** The page size is an int64 in v1 and an int32 in v2. Negative sizes become -1, which v2 rejects. */
+const asInt32 = (size: bigint) => Math.max(-1, Math.min(Number(size), maxInt32))

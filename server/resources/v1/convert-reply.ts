@@ -1,0 +1,28 @@
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { Code } from '../../aip/code.ts'
+import { StatusError, withoutDetails } from '../../aip/errors.ts'
+import type { Reply } from '../../wire/reply.ts'
+import { messageReply } from '../../wire/reply.ts'
+import { emptyReply } from '../reply.ts'
+import type { V2Reply } from './call-v2.ts'
+
+/** The reply of v1 to a call that v2 answered, with the same entity tag. */
+export async function convertReply<O extends DescMessage, D extends DescMessage>(
+  reply: Promise<V2Reply<O>>,
+  desc: D,
+  convert: (message: MessageShape<O>) => MessageShape<D>,
+): Promise<Reply> {
+  const { message, etag } = await reply
+  return { ...messageReply(desc, convert(message)), ...(etag !== undefined && { etag }) }
+}
+
+/** The reply of v1 to Delete. v1 lists what blocks a deletion only in the message, v2 also in the error details. */
+export async function deleteReply(reply: Promise<unknown>): Promise<Reply> {
+  try {
+    await reply
+    return emptyReply
+  } catch (error) {
+    const isBlocked = error instanceof StatusError && error.code === Code.FAILED_PRECONDITION
+    throw isBlocked ? withoutDetails(error) : error
+  }
+}

@@ -1,0 +1,22 @@
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { Work } from '../../store/work.ts'
+import type { Dependencies } from '../dependencies.ts'
+import type { CallV2 } from './call-v2.ts'
+
+/** Passed to the methods of every v1 service. */
+export type V1Dependencies = Dependencies & {
+  callV2: CallV2
+  /** Calls v2 and sets the readme of the repo in the same transaction. */
+  callV2WithReadme(readme: string): CallV2
+  advisoryWrites: AdvisoryWrites
+  /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
+  deadlineClock(): number
+}
+
+/** The writes to advisories, which v2 has no calls for. */
+export type AdvisoryWrites = {
+  /** Returns the new uid. */
+  create(group: string, draft: Advisory): Work<string>
+  revise(uid: string, change: (advisory: Advisory) => void): Work<Advisory>
+  withdraw(uid: string): Work<void>
+}

@@ -1,0 +1,30 @@
+// Errors of v2 calls name fields of the v2 request; v1 callers get the names of their own request.
+import { Code } from '../../aip/code.ts'
+import { alreadyExists, invalidArgument, StatusError, textOf } from '../../aip/errors.ts'
+
+/** A pattern in a v2 field path, and the text that replaces it in v1. */
+export type FieldRename = readonly [v2: RegExp, v1: string]
+
+const rename = (renames: readonly FieldRename[], path: string) =>
+  renames.reduce((renamed, [from, to]) => renamed.replace(from, to), path)
+
+/** The same error with renamed fields in its violations. */
+export function renameViolations(renames: readonly FieldRename[], error: StatusError): StatusError {
+  const [first, ...others] = error.violations.map(({ field, description }) => ({
+    field: rename(renames, field),
+    description,
+  }))
+  return first ? invalidArgument(first, ...others) : error
+}
+
+/** Resolves or rejects as `reply` does, with renamed fields if it rejects. */
+export async function renameErrorFields<T>(renames: readonly FieldRename[], reply: Promise<T>): Promise<T> {
+  try {
+    return await reply
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    // The text names the field of the existing item in a batch.
+    if (error.code === Code.ALREADY_EXISTS) throw alreadyExists(rename(renames, textOf(error)))
+    throw renameViolations(renames, error)
+  }
+}

@@ -1,0 +1,15 @@
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { defineService } from '../../resource.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import { repoMethods } from './repos.ts'
+import { tagHistoryMethods } from './tag-history.ts'
+import { tagMethods } from './tags.ts'
+
+export const registryV1 = defineService({
+  service: Registry,
+  methods: (deps: V1Dependencies) => ({
+    ...repoMethods(deps),
+    ...tagMethods(deps),
+    ...tagHistoryMethods(deps),
+  }),
+})

@@ -1,0 +1,40 @@
+// v1 lists filter by id and parent in fields of their own; v2 lists do so in `uidp`.
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import type { UIDPFilter, UIDPFilterSchema } from '@stemma/api/gen/platform/common/uidp_pb.ts'
+import type { FieldRename } from './error-fields.ts'
+
+type Filter = MessageInitShape<typeof UIDPFilterSchema>
+
+export type V1Filter = {
+  /** Only the resource with this uid. */
+  id?: string
+  /** Only resources directly in this group; `/` for those at root level. */
+  parent?: string
+}
+
+/** The v2 filter that matches where `uidp`, `id` and `parent` all match. */
+export function uidpFilter(uidp: UIDPFilter | undefined, { id = '', parent = '' }: V1Filter): Filter {
+  const { ancestorsOf = '', descendantsOf = '', childrenOf = '', inRoot = false, ids = [] } = uidp ?? {}
+  const filter = { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }
+  if (id !== '') {
+    if (ids.length > 0 && !ids.includes(id)) return { ids: [id], ...childrenOfNone(anyUid) }
+    filter.ids = [id]
+  }
+  if (parent === '/') filter.inRoot = true
+  else if (parent !== '') {
+    if (childrenOf !== '' && childrenOf !== parent) return childrenOfNone(parent)
+    filter.childrenOf = parent
+  }
+  return filter
+}
+
+/** Matches nothing: a resource is either at root level or in a group. */
+const childrenOfNone = (group: string) => ({ inRoot: true, childrenOf: group })
+
+const anyUid = '0'.repeat(40)
+
+/** Renames errors in the parts of the filter that came from the v1 fields of these names; '' for a field not used. */
+export const uidpFieldNames = (idName: string, parentName = ''): FieldRename[] => [
+  ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
+  ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),
+]

@@ -1,0 +1,69 @@
+// The events of an advisory. They are stored in the advisory, so every write revises it.
+import { create } from '@bufbuild/protobuf'
+import type {
+  AdvisoryEventFilter,
+  CreateAdvisoryEventRequest,
+  AdvisoryEvent as V1Event,
+} from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import {
+  AdvisoryEventListSchema,
+  AdvisoryEventSchema as V1EventSchema,
+} from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { notFound } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import { admit } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import { advisories, withdrawnAdvisories } from '../../vulnerabilities/advisories/table.ts'
+import type { V1Dependencies } from '../dependencies.ts'
+import { admittedWrite } from './admitted-write.ts'
+import { eventFromV1, eventToV1 } from './conversion.ts'
+import { pathStart, withV1ErrorFields } from './error-fields.ts'
+import { readAdvisory } from './read-advisory.ts'
+import { applyReviewRules } from './review.ts'
+
+export const eventMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
+  createAdvisoryEvent: (call: Call<CreateAdvisoryEventRequest>) =>
+    admittedWrite(store, call, function* (grants) {
+      const { parentId, advisoryEvent } = call.request
+      const event = eventFromV1(advisoryEvent ?? create(V1EventSchema))
+      applyReviewRules(grants, parentId, event)
+      const revision = advisoryWrites.revise(parentId, ({ events }) => {
+        events.push(event)
+      })
+      yield* withV1ErrorFields(pathStart.createEvent, revision)
+      return eventReply(event)
+    }),
+
+  listAdvisoryEvents: (call: Call<AdvisoryEventFilter>) =>
+    store.read(function* () {
+      yield* admit(call.demand, false)
+      const { parentId } = call.request
+      const { events } = yield* readAdvisory(parentId, advisories, withdrawnAdvisories)
+      const list = create(AdvisoryEventListSchema, { parentId, items: events.map(eventToV1) })
+      return messageReply(AdvisoryEventListSchema, list)
+    }),
+
+  updateAdvisoryEvent: (call: Call<V1Event>) =>
+    admittedWrite(store, call, function* (grants) {
+      const { id } = call.request
+      const advisoryUid = parentOf(id)
+      if (advisoryUid === '') throw notFound(V1EventSchema.typeName, id)
+      const event = eventFromV1(call.request)
+      event.uid = id
+      const revise = ({ events }: Advisory) => {
+        const index = events.findIndex(({ uid }) => uid === id)
+        const before = events[index]
+        if (!before) throw notFound(V1EventSchema.typeName, id)
+        if (before.createTime) event.createTime ??= before.createTime
+        applyReviewRules(grants, id, event, before)
+        events[index] = event
+      }
+      yield* withV1ErrorFields(pathStart.updateEvent, advisoryWrites.revise(advisoryUid, revise))
+      return eventReply(event)
+    }),
+})
+
+const eventReply = (event: AdvisoryEvent): Reply => messageReply(V1EventSchema, eventToV1(event))
