@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Registry as Figures } from 'prom-client'
 import { openPageSeals } from './aip/page-token.ts'
-import { keyPaths } from './auth/discovery.ts'
-import { tendKeys } from './auth/keys.ts'
+import { keySetPath } from './auth/keys/key-set-path.ts'
+import { maintainKeys } from './auth/keys/rotation.ts'
 import { makeSetUpLink } from './auth/login/set-up-link.ts'
-import { openAuthenticator } from './auth/tokens.ts'
+import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication, tendStates } from './authentication.ts'
 import type { Config } from './config/config.ts'
@@ -60,7 +60,7 @@ export async function startApp(config: Config, log: Log, overrides: Overrides = 
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
   const { now = Date.now, random = pooled(randomBytes), drainTimeout = 30_000 } = overrides
-  const { keys, secret } = await prepareStore(config, store)
+  const { keys, secret } = await prepareStore(config, store, { now, random })
   const pages = openPageSeals(keys.page, now, random)
   const settings = settingsOf(config, secret)
   const deps = { store: withStatusErrors(store), pages, now, random, settings }
@@ -88,14 +88,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   })
   const plain = {
     ...plainPaths(store, registry, () => isDraining),
-    ...keyPaths(config.authUrl, keys),
+    ...keySetPath(config.authUrl, keys),
     ...referencePaths(
       baseUrl,
       endpoints.map(({ method }) => method.desc.parent),
     ),
   }
-  const stopTending = tendKeys(store, secret, keys, (err) =>
-    log.warn({ err }, 'keys could not be read again'),
+  const stopKeyMaintenance = maintainKeys({ store, secret, now, random }, keys, (err) =>
+    log.warn({ err }, 'the keys could not be maintained'),
   )
   const stopForgetting = tendStates(store, now, log)
   const onRequest = dispatch(plain, authentication.login, rest, addressOf)
@@ -123,7 +123,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
       await Promise.race([drained, pause(lastWords)])
       grpc.destroy()
       listener.destroy()
-      stopTending()
+      stopKeyMaintenance()
       stopForgetting()
       await store.close()
     },

@@ -1,23 +1,26 @@
 // Everything that tells who somebody is, put together: the exchange, registration, and sign-in for people.
 import { randomBytes } from 'node:crypto'
-import { askAwsOverNetwork } from './auth/ask-aws.ts'
-import type { AskAws } from './auth/aws.ts'
-import { openExchange } from './auth/exchange.ts'
-import { openIssuerKeys } from './auth/issuer-keys.ts'
-import type { KeyRing } from './auth/keys.ts'
+import type { CallAws } from './auth/exchange/aws-request.ts'
+import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
+import { openExchange } from './auth/exchange/exchange.ts'
+import { securityTokenService } from './auth/exchange/security-token-service.ts'
+import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
+import type { KeyRing } from './auth/keys/key-ring.ts'
 import { isSignIn, paths, prefixOf } from './auth/login/paths.ts'
 import type { People } from './auth/login/people.ts'
 import type { Profile } from './auth/login/provider.ts'
 import { registrationCalls } from './auth/login/registration.ts'
 import { forgetExpired, openStates } from './auth/login/states.ts'
-import type { Outbound } from './auth/outbound.ts'
-import { openOutbound, openReach } from './auth/outbound.ts'
-import { openOwnTokens } from './auth/own-token.ts'
-import { openRefreshTokens } from './auth/refresh.ts'
-import { securityTokenService } from './auth/security-token-service.ts'
+import { fetchJsonBy } from './auth/outbound/fetch-json.ts'
+import type { Outbound } from './auth/outbound/outbound.ts'
+import { openOutbound } from './auth/outbound/outbound.ts'
+import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
 import { openThrottle } from './auth/throttle.ts'
+import { openVerifyOwn } from './auth/tokens/verify-own.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config/config.ts'
+import type { RandomBytes } from './crypto/random.ts'
+import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { Log } from './log.ts'
@@ -35,7 +38,12 @@ import { sql } from './store/sql.ts'
 const failedExchanges = 300
 
 /** What may differ in tests. */
-export type AuthenticationOverrides = { now?: () => number; outbound?: Outbound; askAws?: AskAws }
+export type AuthenticationOverrides = {
+  now?: () => number
+  random?: RandomBytes
+  outbound?: Outbound
+  callAws?: CallAws
+}
 
 export type Authentication = ReturnType<typeof openAuthentication>
 
@@ -46,15 +54,20 @@ export function openAuthentication(
   keys: KeyRing,
   secret: Secret,
   log: Log,
-  { now = Date.now, outbound = openOutbound(), askAws = askAwsOverNetwork }: AuthenticationOverrides,
+  {
+    now = Date.now,
+    random = pooled(randomBytes),
+    outbound = openOutbound(),
+    callAws = callAwsOverNetwork,
+  }: AuthenticationOverrides,
 ) {
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
-  const shared = { store, keys, secret, authUrl, baseUrl, rule, now }
+  const shared = { store, keys, secret, authUrl, baseUrl, rule, now, random }
   const onSeen = openLastSeen(store, now, (err) => log.warn({ err }, 'a sighting was not noted'))
-  const issuerKeys = openIssuerKeys(outbound, rule, now)
-  const verifyOwn = openOwnTokens(shared)
-  const exchange = openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, askAws })
+  const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
+  const verifyOwn = openVerifyOwn(shared)
+  const exchange = openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws })
   const refreshTokens = openRefreshTokens(shared)
   const isCapability = (name: string) => capabilityNamed(name) !== undefined
   const throttle = openThrottle(failedExchanges, 60_000, now)
@@ -65,7 +78,7 @@ export function openAuthentication(
     // Most servers are never asked for it, and it takes a tenth of a second and 30 MB.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, onSeen, reach: openReach() },
+      ...{ ...shared, ...tokens, states, people, onSeen, reach: outbound },
       findPerson: (identity) => findPerson(store, identity),
       note: (event, words) => log.info(event, words),
       onError: (err) => log.error({ err }, 'sign-in failed'),

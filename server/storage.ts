@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { KeyRing } from './auth/keys.ts'
-import { openKeyRing } from './auth/keys.ts'
+import type { KeyRing } from './auth/keys/key-ring.ts'
+import { openKeyRing } from './auth/keys/key-ring.ts'
 import type { Config } from './config/config.ts'
+import type { RandomBytes } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import { makeSecret } from './crypto/secret.ts'
 import { readSecretFile } from './crypto/secret-file.ts'
@@ -35,10 +36,11 @@ export function openStore(config: Config, log?: Log): Store {
 export async function prepareStore(
   config: Config,
   store: Store,
+  { now = Date.now, random = randomBytes }: { now?: () => number; random?: RandomBytes } = {},
 ): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
   const applied = await store.migrate(await loadMigrations())
   for (const { kind } of resources) await rerenderRows(store, kind)
   for (const { onStart } of resources) await onStart?.(store)
-  const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, randomBytes), randomBytes)
-  return { keys: await openKeyRing(store, secret), secret, applied }
+  const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, random), random)
+  return { keys: await openKeyRing({ store, secret, now, random }), secret, applied }
 }

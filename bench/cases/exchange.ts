@@ -3,15 +3,16 @@
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { openOwnTokens } from '@stemma/server/auth/own-token.ts'
+import { openVerifyOwn } from '@stemma/server/auth/tokens/verify-own.ts'
 import { exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { newChildUid } from '../../server/aip/uid.ts'
-import { openExchange } from '../../server/auth/exchange.ts'
-import { openIssuerKeys } from '../../server/auth/issuer-keys.ts'
-import { mintToken } from '../../server/auth/tokens.ts'
+import { openExchange } from '../../server/auth/exchange/exchange.ts'
+import { openIssuerKeys } from '../../server/auth/foreign-tokens/issuer-keys.ts'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { issuerRuleOf } from '../../server/claims/issuer.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { pooled } from '../../server/crypto/random.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
@@ -57,28 +58,30 @@ export async function benchExchange(): Promise<Line[]> {
       '/keys': { keys: [jwk] },
       '/.well-known/openid-configuration': { issuer, jwks_uri: `${issuer}/keys` },
     }
-    const outbound = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
-    const issuerKeys = openIssuerKeys(outbound, issuerRuleOf(config), Date.now)
+    const fetchJson = async (url: string) => documents[new URL(url).pathname as keyof typeof documents]
+    const issuerKeys = openIssuerKeys(fetchJson, issuerRuleOf(config), Date.now)
     const { authUrl, baseUrl } = config
-    const askAws = () => Promise.reject(new Error('not used here'))
+    const callAws = () => Promise.reject(new Error('AWS is not called here'))
+    const random = pooled(randomBytes)
     const exchange = openExchange({
       store,
       keys,
-      verifyOwn: openOwnTokens({ store, keys, authUrl, baseUrl, now: Date.now }),
+      verifyOwn: openVerifyOwn({ store, keys, authUrl, baseUrl, now: Date.now }),
       issuerKeys,
       authUrl,
       baseUrl,
       now: Date.now,
+      random,
       onSeen() {},
-      askAws,
+      callAws,
     })
 
     const ours = () => rateOf(() => exchange(token, { identity, audiences: [], narrowing: {} }))
-    const parties = { issuer: authUrl, audience: baseUrl }
+    const signer = { keys, authUrl, now: Date.now, random }
     const bound = () =>
       rateOf(async () => {
         await jwtVerify(token, publicKey)
-        await mintToken(keys, parties, identity, Date.now())
+        await mintToken(signer, { identity, audience: baseUrl })
       })
     for (let round = 0; round < 5; round++) await ours()
     const samples = await alternate(rounds, ours, bound)

@@ -1,6 +1,7 @@
 // The pages of pages.ts over HTTP, without a goal: the fixed cost of a request is part of these figures.
 
-import { mintToken } from '../../server/auth/tokens.ts'
+import { randomBytes } from 'node:crypto'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { measure } from '../load/load.ts'
@@ -37,8 +38,8 @@ async function serve(huge: Huge): Promise<ServedStore> {
   const { config } = readConfig({}, huge.settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
-  const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const token = await mintToken(keys, parties, huge.identity, Date.now())
+  const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
+  const token = await mintToken(signer, { identity: huge.identity, audience: config.baseUrl })
   await store.close()
   const port = await findFreePort()
   const server = await startStemmad([...huge.settings, '--port', String(port)], port)

@@ -1,8 +1,9 @@
 // A store with an organization, its owner and some groups, and a server on it.
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mintToken } from '../../server/auth/tokens.ts'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { createEntry } from '../../server/resources/create.ts'
@@ -34,8 +35,8 @@ export async function startWorld(count: number, more: string[] = [], fill?: Fill
   const { organization, identity } = await makeOrganization(store, config, 'bench', undefined)
   const group = await createGroups(store, organization, count)
   await fill?.(store, organization)
-  const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const token = await mintToken(keys, parties, identity, Date.now())
+  const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
+  const token = await mintToken(signer, { identity, audience: config.baseUrl })
   await store.close()
   const server = await startStemmad(settings, port)
   return {

@@ -1,12 +1,14 @@
 // `stemma auth` as a CI job uses it: the real program, against a real server, with a token of a real issuer.
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { decodeJwt } from 'jose'
-import { openRefreshTokens } from '../../server/auth/refresh.ts'
+import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -99,6 +101,7 @@ onEachStore('stemma auth', (engine) => {
       authUrl: config.authUrl,
       baseUrl: config.baseUrl,
       now: Date.now,
+      random: randomBytes,
     })
     const { token } = await refreshTokens.issue(identity, config.baseUrl)
     const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')

@@ -8,7 +8,8 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { exportSPKI, importJWK } from 'jose'
-import { openOutbound } from '../../server/auth/outbound.ts'
+import { fetchJsonBy } from '../../server/auth/outbound/fetch-json.ts'
+import { openOutbound } from '../../server/auth/outbound/outbound.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -213,7 +214,7 @@ onEachStore('hostile exchanges', (engine) => {
     ): Promise<number> {
       const own = await startIssuer()
       own.spoil(path, (_, response) => answer(response, own))
-      const outbound = openOutbound({ patience: 500, largest: 100_000 })
+      const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
       const victim = await startPlatform(engine, ['--trusted-issuers', own.issuer], { outbound })
       const door = restDoor(victim.url)
       try {
@@ -274,7 +275,7 @@ onEachStore('hostile exchanges', (engine) => {
 describe('what is fetched for a caller', () => {
   const resolving = (...addresses: string[]) =>
     openOutbound({
-      patience: 1000,
+      timeoutMs: 1000,
       resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     })
 
@@ -304,18 +305,16 @@ describe('what is fetched for a caller', () => {
   })
 
   test('is given up in time, also where the name server does not answer', async () => {
-    const never = openOutbound({ patience: 100, resolve: () => new Promise(() => {}) })
-    await assert.rejects(never('https://issuer.test', false), /took too long/)
+    const never = openOutbound({ timeoutMs: 100, resolve: () => new Promise(() => {}) })
+    await assert.rejects(never('https://issuer.test', false), /timed out/)
   })
 
   test('is asked of every address that may be asked, until one answers', async () => {
     const issuer = await startIssuer()
     const { port } = new URL(issuer.issuer)
     // The first does not listen, the second does.
-    const document = await resolving('127.0.0.2', '127.0.0.1')(
-      `http://issuer.test:${port}${discoveryPath}`,
-      true,
-    )
+    const fetchJson = fetchJsonBy(resolving('127.0.0.2', '127.0.0.1'))
+    const document = await fetchJson(`http://issuer.test:${port}${discoveryPath}`, true)
     assert.deepEqual(document, { issuer: issuer.issuer, jwks_uri: issuer.issuer + keysPath })
     await issuer.close()
   })

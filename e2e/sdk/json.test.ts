@@ -1,5 +1,7 @@
 // The SDK with plain JSON against the real server: what differs from the one with messages, and that the rest does not.
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -18,7 +20,7 @@ import { IdentitiesService } from '@stemma/api/json/platform/iam/v2beta1/identit
 import { RolesService } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { RoleBindingsService } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
-import { openRefreshTokens } from '../../server/auth/refresh.ts'
+import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import { importFrom } from '../../server/commands/import.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -160,7 +162,7 @@ onEachStore('the SDK with JSON', (engine) => {
     assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
 
     const { store, keys, config, owner } = platform
-    const tokens = openRefreshTokens({ store, keys, ...config, now: Date.now })
+    const tokens = openRefreshTokens({ store, keys, ...config, now: Date.now, random: randomBytes })
     const { token: refreshToken } = await tokens.issue(owner.identity, config.baseUrl)
     const seen: string[] = []
     const source = refreshTokenSource({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })

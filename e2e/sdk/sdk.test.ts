@@ -1,5 +1,7 @@
 // The SDK against the real server: lists, streams, errors, tags of versions, and where tokens come from.
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -10,7 +12,7 @@ import { IdentitiesService } from '@stemma/api/platform/iam/v2beta1/identity'
 import { RolesService } from '@stemma/api/platform/iam/v2beta1/role'
 import { RoleBindingsService } from '@stemma/api/platform/iam/v2beta1/role_binding'
 import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
-import { openRefreshTokens } from '../../server/auth/refresh.ts'
+import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import { importFrom } from '../../server/commands/import.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -197,7 +199,7 @@ onEachStore('the SDK', (engine) => {
     test('by a refresh token of the exchange, and hands out the next', async () => {
       const { store, keys, config, owner } = platform
       const { authUrl, baseUrl } = config
-      const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now })
+      const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now, random: randomBytes })
       const { token: refreshToken } = await tokens.issue(owner.identity, baseUrl)
       await continues({ issuer: { baseUrl: platform.url }, refreshToken })
     })

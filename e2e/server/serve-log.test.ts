@@ -1,12 +1,14 @@
 // What the operator can see of the calls: a line for each, figures, and faults with their cause. And what
 // nobody may see in them.
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { App } from '../../server/app.ts'
 import { startApp } from '../../server/app.ts'
-import { mintToken } from '../../server/auth/tokens.ts'
+import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { logTo } from '../../server/log.ts'
@@ -44,8 +46,8 @@ onEachStore('logs', (engine) => {
     store = openStore(config)
     const { keys } = await prepareStore(config, store)
     const made = await makeOrganization(store, config, 'acme', undefined)
-    const parties = { issuer: config.authUrl, audience: config.baseUrl }
-    owner = { ...made, token: await mintToken(keys, parties, made.identity, Date.now()) }
+    const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
+    owner = { ...made, token: await mintToken(signer, { identity: made.identity, audience: config.baseUrl }) }
     url = `http://127.0.0.1:${app.port}`
     doors = [restDoor(url), grpcDoor(url)]
     cleanUp = async () => {

@@ -1,15 +1,17 @@
 // Sign-in outlives the server it was begun at, and does not mind which of several copies answers.
+
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { createServer, request as send } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { App } from '@stemma/server/app.ts'
 import { startApp } from '@stemma/server/app.ts'
-import { rotateKeys } from '@stemma/server/auth/keys.ts'
+import { rotateKeys } from '@stemma/server/auth/keys/rotation.ts'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
 import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
-import { mintToken } from '@stemma/server/auth/tokens.ts'
+import { mintToken } from '@stemma/server/auth/tokens/mint.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'
@@ -115,12 +117,12 @@ onEachStore('sign-in', (engine) => {
       const { config } = settings(0)
       const store = openStore(config)
       const { secret, keys } = await prepareStore(config, store)
-      await rotateKeys(store, secret, true)
+      await rotateKeys({ store, secret, now: Date.now, random: randomBytes }, true)
       await keys.reload()
       const { tokens: before } = await signIn({ url } as Platform, ada)
       const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)
-      const parties = { issuer: config.authUrl, audience: config.baseUrl }
-      const token = await mintToken(keys, parties, row?.[0] as string, Date.now())
+      const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
+      const token = await mintToken(signer, { identity: row?.[0] as string, audience: config.baseUrl })
       await store.close()
       // A key that a copy does not know makes it read them again, as it does each minute.
       for (const { port } of copies) assert.equal(await whoAmI(`http://127.0.0.1:${port}`, token), 200)

@@ -1,56 +1,61 @@
-// Keeps whoever fails too often waiting. Success costs nothing, so nobody honest notices.
-import { isIPv6 } from 'node:net'
+// Limits failed attempts. Successful attempts are not counted, so honest clients do not notice.
 import { Code } from '../aip/code.ts'
 import { StatusError, tooManyRequests } from '../aip/errors.ts'
+import { BoundedMap } from '../bounded-map.ts'
+import { networkOf } from './client-network.ts'
 
-/** By address, or by whatever else tells those who try apart. */
+/** Keys are IP addresses, or anything else that identifies the party that tries. */
 export type Throttle = {
-  /** Refuses who has failed too often of late. */
-  require(who: string): void
-  fail(who: string): void
-  /** Counts as failed until it succeeds: many tries at once are as many as one after the other. */
-  attempt(who: string): void
-  succeed(who: string): void
+  /** Refuses a key with too many recent failures. */
+  require(key: string): void
+  fail(key: string): void
+  /** Requires, and counts a failure until `succeed` is called, so that concurrent attempts are limited too. */
+  attempt(key: string): void
+  succeed(key: string): void
 }
 
 type Failures = { count: number; since: number }
 
-const mostKnown = 10_000
+/**
+ * At this many keys the oldest is forgotten. To have the failures of an account forgotten, a guesser must fail with
+ * 10,000 other keys within the period, which the limit of 50 failures for each address allows only from 200 networks.
+ */
+const keyLimit = 10_000
 
-export function openThrottle(most: number, period: number, now: () => number): Throttle {
-  const known = new Map<string, Failures>()
+/** `period` is in milliseconds and starts with the first failure of a key. */
+export function openThrottle(maxFailures: number, period: number, now: () => number): Throttle {
+  const failuresByKey = new BoundedMap<string, Failures>(keyLimit)
 
-  function current(who: string): Failures | undefined {
-    const failures = known.get(who)
+  function recentFailures(key: string): Failures | undefined {
+    const failures = failuresByKey.get(key)
     if (!failures || now() - failures.since < period) return failures
-    known.delete(who)
+    failuresByKey.delete(key)
     return undefined
   }
 
-  function require(who: string): void {
-    const failures = current(ownerOf(who))
-    if (!failures || failures.count < most) return
-    const wait = Math.ceil((failures.since + period - now()) / 1000)
-    throw tooManyRequests('too many attempts have failed; try again later', wait)
+  function require(key: string): void {
+    const failures = recentFailures(networkOf(key))
+    if (!failures || failures.count < maxFailures) return
+    const waitSeconds = Math.ceil((failures.since + period - now()) / 1000)
+    throw tooManyRequests('too many attempts have failed; try again later', waitSeconds)
   }
 
-  function fail(address: string): void {
-    const who = ownerOf(address)
-    const failures = current(who) ?? { count: 0, since: now() }
-    failures.count++
-    if (!known.has(who) && known.size >= mostKnown) known.delete(known.keys().next().value as string) // not empty
-    known.set(who, failures)
+  function fail(key: string): void {
+    const network = networkOf(key)
+    const failures = recentFailures(network)
+    if (failures) failures.count++
+    else failuresByKey.set(network, { count: 1, since: now() })
   }
 
   return {
     require,
     fail,
-    attempt(who) {
-      require(who)
-      fail(who)
+    attempt(key) {
+      require(key)
+      fail(key)
     },
-    succeed(who) {
-      const failures = current(ownerOf(who))
+    succeed(key) {
+      const failures = recentFailures(networkOf(key))
       if (failures) failures.count--
     },
   }
@@ -58,37 +63,28 @@ export function openThrottle(most: number, period: number, now: () => number): T
 
 export type Attempt = [Throttle, string]
 
-/** One that counts in several ways; answers what to call once it has succeeded. */
+/** Counts an attempt in several throttles. Returns a function to call once the attempt has succeeded. */
 export function attemptAll(attempts: readonly Attempt[]): () => void {
-  for (const [throttle, who] of attempts) throttle.attempt(who)
+  for (const [throttle, key] of attempts) throttle.attempt(key)
   return () => {
-    for (const [throttle, who] of attempts) throttle.succeed(who)
+    for (const [throttle, key] of attempts) throttle.succeed(key)
   }
 }
 
 const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
 
-/** Something that is refused counts against where it came from. */
-export async function guarded<T>(
+/** Runs an action, and counts a refusal as a failure of the client's address. */
+export async function throttled<T>(
   throttle: Throttle,
   address: string,
-  attempt: () => Promise<T>,
+  action: () => Promise<T>,
   isRefusal = ({ code }: StatusError) => refusals.has(code),
 ): Promise<T> {
   throttle.require(address)
   try {
-    return await attempt()
+    return await action()
   } catch (error) {
     if (error instanceof StatusError && isRefusal(error)) throttle.fail(address)
     throw error
   }
-}
-
-/** Who has one address of IPv6 has all of its network; and one of IPv4 may be written as one of IPv6. */
-export function ownerOf(address: string): string {
-  const plain = address.replace(/^\[|\]$/g, '').replace(/^::ffff:/i, '')
-  if (!isIPv6(plain)) return plain
-  const [head = ''] = plain.split('::')
-  const groups = head.split(':').filter(Boolean)
-  return [...groups, '0', '0', '0', '0'].slice(0, 4).join(':')
 }

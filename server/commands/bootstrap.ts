@@ -10,7 +10,7 @@ import {
 } from '../auth/login/accounts.ts'
 import type { States } from '../auth/login/states.ts'
 import { openStates } from '../auth/login/states.ts'
-import { mintToken } from '../auth/tokens.ts'
+import { mintToken } from '../auth/tokens/mint.ts'
 import { peopleOf } from '../authentication.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
@@ -37,8 +37,9 @@ export const bootstrap: Command = {
       const { keys, secret } = await prepareStore(config, store)
       const made = await makeOrganization(store, config, org, owner)
       const link = owner && (await firstPasswordLink(store, openStates(secret, Date.now), config, owner))
-      const parties = { issuer: config.authUrl, audience: config.baseUrl }
-      const token = await mintToken(keys, parties, made.identity, Date.now())
+      const { authUrl, baseUrl } = config
+      const signer = { keys, authUrl, now: Date.now, random: randomBytes }
+      const token = await mintToken(signer, { identity: made.identity, audience: baseUrl })
       process.stdout.write(
         (flags.json ? asJson : asText)({ ...made, link: link || undefined }, org, token, config),
       )

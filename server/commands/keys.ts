@@ -1,4 +1,5 @@
-import { rotateKeys } from '../auth/keys.ts'
+import { randomBytes } from 'node:crypto'
+import { rotateKeys } from '../auth/keys/rotation.ts'
 import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
@@ -14,7 +15,7 @@ export const keys: Command = {
     try {
       const { secret } = await prepareStore(config, store)
       const isRevoked = flags.revoke === true
-      await rotateKeys(store, secret, isRevoked)
+      await rotateKeys({ store, secret, now: Date.now, random: randomBytes }, isRevoked)
       process.stdout.write(
         isRevoked
           ? 'New keys are in use. Tokens signed before are void; running servers notice within a minute.\n'

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { isUid } from '../aip/uid.ts'
-import { mintToken } from '../auth/tokens.ts'
+import { mintToken } from '../auth/tokens/mint.ts'
 import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import { sql } from '../store/sql.ts'
@@ -19,8 +20,9 @@ export const token: Command = {
       const { keys } = await prepareStore(config, store)
       const known = await store.query(sql`select uid from identities where uid = ${uid}`)
       if (known.length === 0) throw new UsageError(`there is no identity ${uid}`)
-      const parties = { issuer: config.authUrl, audience: config.baseUrl }
-      process.stdout.write(`${await mintToken(keys, parties, uid, Date.now())}\n`)
+      const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
+      const token = await mintToken(signer, { identity: uid, audience: config.baseUrl })
+      process.stdout.write(`${token}\n`)
       return 0
     } finally {
       await store.close()

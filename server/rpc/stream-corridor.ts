@@ -3,7 +3,7 @@
 
 import type { StatusError } from '../aip/errors.ts'
 import { deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
-import type { Authenticate } from '../auth/tokens.ts'
+import type { Authenticate } from '../auth/tokens/authenticate.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'

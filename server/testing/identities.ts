@@ -9,8 +9,8 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid, newRootUid } from '../aip/uid.ts'
-import type { KeyRing } from '../auth/keys.ts'
-import { mintToken } from '../auth/tokens.ts'
+import type { KeyRing } from '../auth/keys/key-ring.ts'
+import { mintToken } from '../auth/tokens/mint.ts'
 import { makeOrganization } from '../commands/bootstrap.ts'
 import type { Config } from '../config/config.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
@@ -57,8 +57,11 @@ const lastChildUid = (parent: string) => newChildUid(parent, latestUidTime, rand
 
 export function openTestIdentities(test: TestStore): TestIdentities {
   const { store, config, keys, now } = test
-  const parties = { issuer: config.authUrl, audience: config.baseUrl }
-  const tokenOf = (identity: string, at = now()) => mintToken(keys, parties, identity, at)
+  const tokenOf = (identity: string, at = now()) =>
+    mintToken(
+      { keys, authUrl: config.authUrl, now: () => at, random: randomBytes },
+      { identity, audience: config.baseUrl },
+    )
   const withToken = async (organization: string, identity: string): Promise<TestIdentity> => ({
     ...{ organization, identity, token: await tokenOf(identity) },
   })

@@ -1,7 +1,7 @@
 // A whole server on a temporary store and a free port, with one organization and its owner.
 import type { App, Overrides } from '../app.ts'
 import { startApp } from '../app.ts'
-import type { KeyRing } from '../auth/keys.ts'
+import type { KeyRing } from '../auth/keys/key-ring.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import type { Secret } from '../crypto/secret.ts'

@@ -4,10 +4,10 @@ import { randomBytes } from 'node:crypto'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
+import { signOutEverywhere } from '../sign-outs.ts'
 import { paths } from './paths.ts'
 import type { People } from './people.ts'
 import type { States } from './states.ts'
-import { signOutEverywhere } from './states.ts'
 
 export type Account = { identity: string; password: string; isVouched: boolean }
 

@@ -3,14 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { internal, methodNotAllowed, noSuchPath, StatusError } from '../../aip/errors.ts'
 import type { IssuerRule } from '../../claims/issuer.ts'
+import type { RandomBytes } from '../../crypto/random.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { contentSecurityPolicy } from '../../pages/frame.ts'
 import type { Store } from '../../store/db.ts'
-import type { Exchange } from '../exchange.ts'
-import type { KeyRing } from '../keys.ts'
-import type { Reach } from '../outbound.ts'
-import type { RefreshTokens } from '../refresh.ts'
-import { isRefreshToken } from '../refresh.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { Outbound } from '../outbound/outbound.ts'
+import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
+import { isRefreshToken } from '../refresh/token-format.ts'
 import type { Attempt, Throttle } from '../throttle.ts'
 import { attemptAll, openThrottle } from '../throttle.ts'
 import { devicePagesOf } from './device-pages.ts'
@@ -37,11 +38,12 @@ export type LoginOptions = {
   refreshTokens: RefreshTokens
   /** Counts failed exchanges by address. */
   throttle: Throttle
-  reach: Reach
+  reach: Outbound
   rule: IssuerRule
   authUrl: string
   baseUrl: string
   now(): number
+  random: RandomBytes
   isCapability(name: string): boolean
   findPerson(identity: string): Promise<Profile | undefined>
   onSeen(identity: string): void

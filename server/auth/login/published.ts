@@ -8,16 +8,17 @@ import { invalidField, StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import { isLoopback } from '../../claims/issuer.ts'
 import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
+import type { RandomBytes } from '../../crypto/random.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
 import { html } from '../../pages/html.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
-import type { Exchange } from '../exchange.ts'
-import type { KeyRing } from '../keys.ts'
-import { narrowingAsked } from '../narrowing.ts'
-import type { RefreshTokens } from '../refresh.ts'
-import { mintToken } from '../tokens.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
+import { mintToken } from '../tokens/mint.ts'
+import { requestedNarrowing } from '../tokens/narrowing.ts'
 import { encryptFor, leaveFor, requireCode } from './headless.ts'
 import { paths } from './paths.ts'
 import { publishedClient } from './provider.ts'
@@ -39,6 +40,7 @@ export type PublishedOptions = {
   authUrl: string
   baseUrl: string
   now(): number
+  random: RandomBytes
 }
 
 /** What the client asked for. It travels with the browser, sealed, and is good in that browser only. */
@@ -62,7 +64,7 @@ const patience = 60 * 60_000
 const passing = 15 * 60
 
 export function openPublished(options: PublishedOptions) {
-  const { provider, store, states, secret, keys, exchange, refreshTokens, upstream, authUrl, baseUrl, now } =
+  const { provider, store, states, secret, exchange, refreshTokens, upstream, authUrl, baseUrl, now } =
     options
 
   async function start({ query, request }: Visit): Promise<Answer> {
@@ -143,8 +145,8 @@ export function openPublished(options: PublishedOptions) {
 
   async function tokensFor({ identity: wanted, audiences, scopes, isRefreshed }: Asked, identity: string) {
     const uids = await Promise.all(scopes.map((scope) => groupNamed(scope, identity)))
-    const narrowing = narrowingAsked({ scopes: uids, cap: [] }, () => true)
-    const own = await mintToken(keys, { issuer: authUrl, audience: authUrl }, identity, now())
+    const narrowing = requestedNarrowing({ scopes: uids, cap: [] }, () => true)
+    const own = await mintToken(options, { identity, audience: authUrl })
     const { token } = await exchange(own, { identity: wanted, audiences, narrowing })
     const isOwn = wanted === '' || wanted === identity
     // A refresh token is of a person and of all that they hold.
@@ -165,8 +167,8 @@ export function openPublished(options: PublishedOptions) {
   }
 
   async function leave({ headlessCode }: Asked, identity: string): Promise<Answer> {
-    const latest = Math.floor(now() / 1000) + passing
-    const own = await mintToken(keys, { issuer: authUrl, audience: authUrl }, identity, now(), { latest })
+    const expires = Math.floor(now() / 1000) + passing
+    const own = await mintToken(options, { identity, audience: authUrl, expires })
     await store.write(() => leaveFor(states, headlessCode, encryptFor(headlessCode, own), identity))
     return {
       title: 'You are signed in',

@@ -8,18 +8,19 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { Code } from '../../aip/code.ts'
 import { invalidField, StatusError } from '../../aip/errors.ts'
 import { parentOf, userUid } from '../../aip/uid.ts'
+import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { Reply } from '../../wire/reply.ts'
 import { messageReply } from '../../wire/reply.ts'
-import type { Claims } from '../foreign-token.ts'
-import { readUnverified, verifyByDiscovery } from '../foreign-token.ts'
-import type { IssuerKeys } from '../issuer-keys.ts'
-import type { VerifyOwn } from '../own-token.ts'
-import type { StsCall } from '../security-token-service.ts'
-import { bearerOf } from '../security-token-service.ts'
+import type { OpenCall } from '../exchange/security-token-service.ts'
+import { bearerOf } from '../exchange/security-token-service.ts'
+import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
+import { readUnverified } from '../foreign-tokens/read.ts'
+import { verifyByDiscovery } from '../foreign-tokens/verify.ts'
 import type { Throttle } from '../throttle.ts'
-import { guarded } from '../throttle.ts'
+import { throttled } from '../throttle.ts'
+import type { VerifyOwn } from '../tokens/verify-own.ts'
 import { findFor, requireCode } from './headless.ts'
 import type { People, Person } from './people.ts'
 import type { KnownProvider } from './provider-claims.ts'
@@ -84,11 +85,11 @@ export function registrationCalls(options: RegistrationOptions) {
   }
 
   return {
-    async register({ request, authorization, address }: StsCall<RegistrationRequest>): Promise<Reply> {
+    async register({ request, authorization, address }: OpenCall<RegistrationRequest>): Promise<Reply> {
       const bearer = bearerOf(authorization)
       const { code, identityId } = request
       const isRefusal = ({ code: status }: StatusError) => status !== Code.UNAVAILABLE
-      const session = await guarded(
+      const session = await throttled(
         throttle,
         address,
         async () => register(await who(bearer), code, identityId),
@@ -97,7 +98,7 @@ export function registrationCalls(options: RegistrationOptions) {
       return messageReply(SessionSchema, create(SessionSchema, session))
     },
 
-    async getHeadlessSession({ request, address }: StsCall<GetHeadlessSessionRequest>): Promise<Reply> {
+    async getHeadlessSession({ request, address }: OpenCall<GetHeadlessSessionRequest>): Promise<Reply> {
       requireCode(request.code)
       throttle.require(address)
       const waiting = await store.read(() => findFor(states, request.code))

@@ -7,15 +7,16 @@ import { digestOf } from '../../crypto/digest.ts'
 import type { Store } from '../../store/db.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Work } from '../../store/work.ts'
+import { networkOf } from '../client-network.ts'
+import { signInSecond } from '../sign-outs.ts'
 import type { Attempt, Throttle } from '../throttle.ts'
-import { attemptAll, ownerOf } from '../throttle.ts'
+import { attemptAll } from '../throttle.ts'
 import { canonicalEmail, claim, findAccount, isEmail, loginOf } from './accounts.ts'
 import { hashPassword, isPassword, passwordFault } from './passwords.ts'
 import type { People } from './people.ts'
 import type { Profile } from './provider.ts'
 import type { Interaction, Told } from './sign-in-pages.ts'
 import { parameterOf, signInPages } from './sign-in-pages.ts'
-import { signInSecond } from './states.ts'
 import type { Upstream } from './upstream.ts'
 import type { Answer, Visit } from './visit.ts'
 import { expired, retryOf, sentence, wordsOf } from './visit.ts'
@@ -108,7 +109,7 @@ export function openSignIn(options: SignInOptions) {
     // Whoever guesses keeps away themselves long before the person whose account it is.
     const attempts: Attempt[] = [
       [perAddress, visit.address],
-      [perAccountAndAddress, `${account} ${ownerOf(visit.address)}`],
+      [perAccountAndAddress, `${account} ${networkOf(visit.address)}`],
       [perAccount, account],
     ]
     try {

@@ -96,23 +96,6 @@ export function openStates(secret: Secret, now: () => number): States {
   }
 }
 
-/** Ends every session and code of somebody, and the refresh tokens that came of them. */
-export function* signOutEverywhere(identity: string, now: number): Work<void> {
-  yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
-    on conflict (identity) do update set second =
-      case when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
-  yield sql`delete from sign_in_states where identity = ${identity}`
-  yield sql`delete from refresh_tokens where identity = ${identity}`
-}
-
-const secondOf = (time: number) => Math.floor(time / 1000)
-
-/** The second that a sign-in of this moment bears: later than the last sign-out, which ends all that bear its own. */
-export function* signInSecond(identity: string, now: number): Work<number> {
-  const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
-  return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
-}
-
 const forgottenAtOnce = 1000
 
 /** What has expired is forgotten, some at a time; answers whether there may be more. */

@@ -1,10 +1,10 @@
 // The exchange at the standard token endpoint (RFC 8693). Errors are those of RFC 6749.
 import { Code } from '../../aip/code.ts'
 import { malformed, StatusError } from '../../aip/errors.ts'
-import type { Exchange } from '../exchange.ts'
-import { narrowingAsked } from '../narrowing.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import type { Throttle } from '../throttle.ts'
-import { guarded } from '../throttle.ts'
+import { throttled } from '../throttle.ts'
+import { requestedNarrowing } from '../tokens/narrowing.ts'
 import type { Answer } from './visit.ts'
 import { retryOf, wordsOf } from './visit.ts'
 
@@ -35,10 +35,10 @@ export function openTokenExchange({
     const audiences = [...form.getAll('audience'), ...form.getAll('resource')]
     // Scopes of OAuth are what a token is good for, which here are capabilities; groups are named by `scopes`.
     const cap = [...form.getAll('cap'), ...(form.get('scope') ?? '').split(' ').filter(Boolean)]
-    const narrowing = narrowingAsked({ scopes: form.getAll('scopes'), cap }, isCapability)
+    const narrowing = requestedNarrowing({ scopes: form.getAll('scopes'), cap }, isCapability)
     const asked = { identity: form.get('identity') ?? '', audiences, narrowing }
     const bearer = form.get('subject_token') ?? ''
-    const { token, expiry } = await guarded(throttle, address, () => exchange(bearer, asked))
+    const { token, expiry } = await throttled(throttle, address, () => exchange(bearer, asked))
     return {
       json: {
         access_token: token,

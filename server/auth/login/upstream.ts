@@ -9,7 +9,7 @@ import { issuerFault, isTrustedIssuer } from '../../claims/issuer.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
 import type { Store } from '../../store/db.ts'
-import type { Reach } from '../outbound.ts'
+import type { Outbound } from '../outbound/outbound.ts'
 import { paths } from './paths.ts'
 import type { Person } from './people.ts'
 import type { KnownProvider } from './provider-claims.ts'
@@ -24,7 +24,7 @@ import {
 export type UpstreamOptions = {
   store: Store
   secret: Secret
-  reach: Reach
+  reach: Outbound
   rule: IssuerRule
   authUrl: string
   now(): number

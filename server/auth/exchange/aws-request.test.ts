@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { awsFault, readAwsBearer } from './aws.ts'
+import { awsRequestFault, readAwsRequest } from './aws-request.ts'
 
 const identity = `${'a'.repeat(40)}/${'b'.repeat(16)}`
 const audience = 'https://auth.example.com'
@@ -28,15 +28,15 @@ function bearerOf(
 }
 
 const faultOf = (bearer: string) => {
-  const request = readAwsBearer(bearer)
-  return request ? awsFault(request, identity, [audience], now) : 'unreadable'
+  const request = readAwsRequest(bearer)
+  return request ? awsRequestFault(request, identity, [audience], now) : 'unreadable'
 }
 
-describe('a bearer of AWS', () => {
-  test('that is bound to us, signed and fresh has no fault', () =>
+describe('AWS bearers', () => {
+  test('that are bound to this server, signed and fresh are accepted', () =>
     assert.equal(faultOf(bearerOf()), undefined))
 
-  test('that asks for something else, elsewhere or for somebody else is refused', () => {
+  test('with another action, host, identity, audience or time are refused', () => {
     const changes = [
       ...[
         { host: 'evil.test' },
@@ -55,7 +55,7 @@ describe('a bearer of AWS', () => {
     for (const name of Object.keys(usual)) assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
   })
 
-  test('whose signature does not cover what binds it is refused, however it is spelt', () => {
+  test('whose signature does not cover identity and audience are refused', () => {
     const weak = 'host;x-amz-date'
     const spellings = [
       `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${weak}, Signature=${signature}`,
@@ -67,7 +67,7 @@ describe('a bearer of AWS', () => {
     for (const authorization of spellings) assert.ok(faultOf(bearerOf({ authorization })), authorization)
   })
 
-  test('that is no request at all, or smuggles one, is not read', () => {
+  test('that are not one well-formed request are not read', () => {
     for (const line of ['bad name: x', 'no colon', 'x: a\u0001b', 'x: a\nb'])
       assert.equal(faultOf(bearerOf({}, [line])), 'unreadable', line)
     for (const bearer of [

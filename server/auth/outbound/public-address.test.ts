@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isPublic } from './public-address.ts'
 
-test('addresses of the internet are public', () => {
+test('accepts addresses of the public internet', () => {
   for (const address of [
     '1.1.1.1',
     '8.8.8.8',
@@ -15,7 +15,7 @@ test('addresses of the internet are public', () => {
     assert.ok(isPublic(address), address)
 })
 
-test('those of this machine, its network and everything reserved are not', () => {
+test('refuses loopback, private, link-local and reserved addresses', () => {
   const own = [
     '127.0.0.1',
     '127.255.0.1',

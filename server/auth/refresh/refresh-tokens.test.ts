@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { decodeJwt } from 'jose'
-import { sql } from '../store/sql.ts'
-import type { Door } from '../testing/doors.ts'
-import { grpcDoor, restDoor } from '../testing/doors.ts'
-import type { Platform } from '../testing/platform.ts'
-import { startPlatform } from '../testing/platform.ts'
-import { onEachStore } from '../testing/stores.ts'
-import type { RefreshTokens } from './refresh.ts'
-import { openRefreshTokens } from './refresh.ts'
+import { sql } from '../../store/sql.ts'
+import type { Door } from '../../testing/doors.ts'
+import { grpcDoor, restDoor } from '../../testing/doors.ts'
+import type { Platform } from '../../testing/platform.ts'
+import { startPlatform } from '../../testing/platform.ts'
+import { onEachStore } from '../../testing/stores.ts'
+import type { RefreshTokens } from './refresh-tokens.ts'
+import { openRefreshTokens } from './refresh-tokens.ts'
 
 const { exchangeRefreshToken } = SecurityTokenService.method
 
@@ -25,7 +26,8 @@ onEachStore('refresh tokens', (engine) => {
     platform = await startPlatform(engine, [], { now })
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const { store, keys, config } = platform
-    tokens = openRefreshTokens({ store, keys, authUrl: config.authUrl, baseUrl: config.baseUrl, now })
+    const { authUrl, baseUrl } = config
+    tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now, random: randomBytes })
   })
   after(async () => {
     for (const door of doors) door.close()
@@ -38,7 +40,7 @@ onEachStore('refresh tokens', (engine) => {
     return { pair: body as Pair | undefined, code: error?.code ?? 0 }
   }
 
-  test('are what clients read: base64 of JSON with the time of their end', async () => {
+  test('are base64 of JSON with their expiry, as published clients read them', async () => {
     const token = await issue()
     assert.match(token, /^[A-Za-z0-9+/]+={0,2}$/)
     const { exp, iat, sub, iss, aud } = JSON.parse(Buffer.from(token, 'base64').toString())
@@ -46,7 +48,7 @@ onEachStore('refresh tokens', (engine) => {
     assert.deepEqual([sub, iss, aud], [platform.owner.identity, 'http://stemma.test', 'http://stemma.test'])
   })
 
-  test('yield a pair, of which the access token works and the other is the next to use', async () => {
+  test('yield an access token and the next refresh token', async () => {
     let token = await issue()
     for (const door of [...doors, ...doors]) {
       const { pair } = await use(door, token)
@@ -57,24 +59,24 @@ onEachStore('refresh tokens', (engine) => {
     }
   })
 
-  test('that come again end all that came from the same sign-in', async () => {
+  test('that are used twice end all tokens of the same sign-in, and no others', async () => {
     for (const door of doors) {
       const first = await issue()
       const other = await issue()
       const second = (await use(door, first)).pair?.refreshToken.token ?? ''
       assert.equal((await use(door, first)).code, 16)
       assert.equal((await use(door, second)).code, 16)
-      assert.equal((await use(door, other)).code, 0, 'another sign-in is not touched')
+      assert.equal((await use(door, other)).code, 0, 'another sign-in is not affected')
     }
   })
 
-  test('used by two at once are used by one', async () => {
+  test('that are used concurrently are accepted once', async () => {
     const token = await issue()
     const codes = await Promise.all([0, 1, 0, 1].map((at) => use(doors[at] as Door, token)))
     assert.deepEqual(codes.map(({ code }) => code).sort(), [0, 16, 16, 16])
   })
 
-  test('stolen and used beside their successor end the family, whoever comes first', async () => {
+  test('that are stolen and used beside their successor end the family, in either order', async () => {
     for (let round = 0; round < 15; round++) {
       const stolen = await issue()
       const [rest, grpc] = doors as [Door, Door]
@@ -85,7 +87,7 @@ onEachStore('refresh tokens', (engine) => {
     }
   })
 
-  test('end after 30 days, however often they were renewed', async () => {
+  test('expire 30 days after the sign-in, however often they were renewed', async () => {
     const [door] = doors as [Door]
     const token = await issue()
     skip = 20 * 24 * 60 * 60_000
@@ -96,7 +98,7 @@ onEachStore('refresh tokens', (engine) => {
     skip = 0
   })
 
-  test('that are wrong in any way are refused alike', async () => {
+  test('that are malformed or forged are refused with the same code', async () => {
     const content = JSON.parse(Buffer.from(await issue(), 'base64').toString())
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
     const wrong = [
@@ -120,20 +122,20 @@ onEachStore('refresh tokens', (engine) => {
     assert.equal(
       (await use(doors[0] as Door, encode({ ...content, sub: 'somebody else' }))).code,
       0,
-      'what it says is not believed',
+      'the claims in it are not trusted',
     )
   })
 
-  test('can be narrowed, and asked for an audience of ours', async () => {
+  test('yield narrowed tokens and tokens for another audience of the server', async () => {
     const [door] = doors as [Door]
     const { pair } = await use(door, await issue(), { cap: ['groups.list'] })
     assert.deepEqual(decodeJwt(pair?.token.token ?? '').cap, ['groups.list'])
     const token = await issue()
     assert.equal((await use(door, token, { aud: ['https://else.test'] })).code, 3)
-    assert.equal((await use(door, token)).code, 0, 'a request that was refused has used nothing')
+    assert.equal((await use(door, token)).code, 0, 'a refused request does not use the token up')
   })
 
-  test('go with their identity, and leave nothing in the store that could be used', async () => {
+  test('are deleted with their identity, and the store has no secret of them', async () => {
     const user = await platform.addIdentity('')
     const { token } = await tokens.issue(user.identity, platform.config.baseUrl)
     const { secret } = JSON.parse(Buffer.from(token, 'base64').toString())

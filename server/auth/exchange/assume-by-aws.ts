@@ -1,0 +1,30 @@
+// Assuming an identity with a signed AWS request (aws-request.ts).
+
+import { unverifiable } from '../foreign-tokens/unverifiable.ts'
+import { OutboundError } from '../outbound/outbound.ts'
+import { tokenLifetime } from '../tokens/mint.ts'
+import type { Assumption, AssumptionDependencies } from './assumption.ts'
+import { loadIdentity, refused } from './assumption.ts'
+import { awsRequestFault, isAwsIdentity, readAwsRequest } from './aws-request.ts'
+
+export async function assumeByAws(
+  { store, callAws, patterns, ownAudiences, authUrl, now }: AssumptionDependencies,
+  bearer: string,
+  uid: string,
+): Promise<Assumption> {
+  const { relationship } = await loadIdentity(store, uid)
+  const request = readAwsRequest(bearer)
+  if (relationship.case !== 'awsIdentity' || !request) throw refused(`${uid} is not an AWS identity`)
+  const fault = awsRequestFault(request, uid, ownAudiences, now())
+  if (fault) throw unverifiable(new Error(fault))
+  const caller = await callAws(request).catch((error: unknown) => {
+    throw error instanceof OutboundError ? unverifiable(error) : error
+  })
+  if (!isAwsIdentity(patterns, relationship.value, caller))
+    throw refused(`${caller.arn} does not match ${uid}`)
+  return {
+    ...{ identity: uid, email: undefined, narrowing: {} },
+    act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
+    expires: Math.floor(now() / 1000) + tokenLifetime,
+  }
+}

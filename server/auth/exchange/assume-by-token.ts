@@ -1,0 +1,71 @@
+// Assuming an identity with a JSON Web Token of another issuer, or with one of ours.
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { createLocalJWKSet } from 'jose'
+import { userUid } from '../../aip/uid.ts'
+import type { Claims } from '../../claims/match.ts'
+import { acceptsIssuer, mismatchedClaim } from '../../claims/match.ts'
+import { readUnverified } from '../foreign-tokens/read.ts'
+import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
+import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
+import { tokenLifetime } from '../tokens/mint.ts'
+import { narrowingOf } from '../tokens/narrowing.ts'
+import type { Assumption, AssumptionDependencies } from './assumption.ts'
+import { loadIdentity, refused } from './assumption.ts'
+
+/** `requested` is the uid of the identity; if it is empty, the token's own identity is assumed. */
+export async function assumeByToken(
+  deps: AssumptionDependencies,
+  token: string,
+  requested: string,
+): Promise<Assumption> {
+  const { authUrl, store, patterns, now } = deps
+  const unverified = readUnverified(token)
+  const isOwn = unverified.iss === authUrl
+  const ownUid = isOwn ? unverified.sub : userUid(unverified.iss, unverified.sub)
+  const identity = await loadIdentity(store, requested || ownUid)
+  // Every identity may exchange its own token for one with a narrower scope.
+  const isSelf = isOwn && unverified.sub === identity.uid
+  // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
+  if (!isSelf && !acceptsIssuer(patterns, identity, unverified.iss))
+    throw refused(`${identity.uid} does not accept tokens of ${unverified.iss.slice(0, 200)}`)
+  const claims = await verify(deps, token, identity, unverified)
+  if (!isSelf) requireMatch(deps, identity, claims)
+  const inAnHour = Math.floor(now() / 1000) + tokenLifetime
+  return {
+    identity: identity.uid,
+    email: identity.email,
+    act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
+    narrowing: isOwn ? narrowingOf(claims) : {},
+    // Exchanging our own tokens again and again must not extend them.
+    expires: isOwn ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
+  }
+}
+
+async function verify(
+  { authUrl, verifyOwn, issuerKeys, staticKeys, now }: AssumptionDependencies,
+  token: string,
+  { relationship }: Identity,
+  { iss }: Claims,
+): Promise<Claims> {
+  // Before static keys: whoever chooses the keys of an identity must not be able to sign tokens in our name.
+  if (iss === authUrl) return verifyOwn(token)
+  if (relationship.case !== 'staticKeys') return verifyByDiscovery(token, iss, issuerKeys, now())
+  const { issuerKeys: text, expirationTime } = relationship.value
+  if (!expirationTime || timestampMs(expirationTime) <= now()) throw refused('the static keys have expired')
+  const keys = staticKeys.getOrMake(text, () => createLocalJWKSet(JSON.parse(text)))
+  return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
+}
+
+/** Names a mismatched claim to the caller only once issuer and subject match: by then it is an honest client. */
+function requireMatch(
+  { patterns, ownAudiences }: AssumptionDependencies,
+  identity: Identity,
+  claims: Claims,
+): void {
+  const claim = mismatchedClaim(patterns, identity, claims, ownAudiences)
+  if (claim === undefined) return
+  const cause = `${identity.uid} does not accept this ${claim}`
+  const isSecret = claim === 'iss' || claim === 'sub'
+  throw isSecret ? refused(cause) : refused(cause, `invalid ${JSON.stringify(claim)}`)
+}

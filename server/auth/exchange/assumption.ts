@@ -1,0 +1,52 @@
+// What the ways to assume an identity have in common: dependencies, result, and the refusal.
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { JWTVerifyGetKey } from 'jose'
+import { Code } from '../../aip/code.ts'
+import { StatusError } from '../../aip/errors.ts'
+import { isUid } from '../../aip/uid.ts'
+import type { BoundedMap } from '../../bounded-map.ts'
+import type { Patterns } from '../../claims/pattern.ts'
+import type { Store } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import type { Narrowing } from '../../wire/caller.ts'
+import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
+import type { VerifyOwn } from '../tokens/verify-own.ts'
+import type { CallAws } from './aws-request.ts'
+
+export type AssumptionDependencies = {
+  store: Store
+  verifyOwn: VerifyOwn
+  issuerKeys: IssuerKeys
+  callAws: CallAws
+  authUrl: string
+  now(): number
+  /** The audiences by which a token may name this server. */
+  ownAudiences: readonly string[]
+  patterns: Patterns
+  /** Parsed static keys, by their JSON text. */
+  staticKeys: BoundedMap<string, JWTVerifyGetKey>
+}
+
+/** An identity that the caller may assume. */
+export type Assumption = {
+  identity: string
+  email: string | undefined
+  /** The token that was presented (RFC 8693, 4.1). */
+  act: { iss: string; sub: string; aud: string }
+  /** The narrowing of the token that was presented. */
+  narrowing: Narrowing
+  /** When the new token expires, in seconds since 1970. */
+  expires: number
+}
+
+/** The same error for an unknown identity, another issuer and other claims; the cause is for the log. */
+export const refused = (cause: string, text = 'no identity can be assumed with this token') =>
+  new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })
+
+export async function loadIdentity(store: Store, uid: string): Promise<Identity> {
+  const [row] = isUid(uid) ? await store.query(sql`select proto from identities where uid = ${uid}`) : []
+  if (!row) throw refused(`there is no identity ${uid.slice(0, 200)}`)
+  return fromBinary(IdentitySchema, row[0] as Uint8Array)
+}

@@ -1,0 +1,84 @@
+// AWS bearers: a signed request for GetCallerIdentity, which only AWS can answer. The request is checked here and
+// sent on unchanged; the answer of AWS says who signed it.
+import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { Patterns } from '../../claims/pattern.ts'
+import { matches } from '../../claims/pattern.ts'
+
+export type AwsRequest = { path: string; headers: [string, string][] }
+export type AwsCaller = { account: string; arn: string; userId: string }
+/** Sends the request to AWS. Passed in, since it is the only step that needs the network. */
+export type CallAws = (request: AwsRequest) => Promise<AwsCaller>
+
+export const awsHost = 'sts.amazonaws.com'
+
+const maxBearerLength = 8 * 1024
+const maxAge = 15 * 60_000
+const maxClockAhead = 5 * 60_000
+const getCallerIdentity = '/?Action=GetCallerIdentity&Version=2011-06-15'
+/** The signature covers these headers, so the request is good for this server and this identity only. */
+const audienceHeader = 'chainguard-audience'
+const identityHeader = 'chainguard-identity'
+const boundHeaders = ['host', 'x-amz-date', audienceHeader, identityHeader]
+/** Matches the whole header, with each parameter once and for the service that is called. */
+const authorization =
+  /^AWS4-HMAC-SHA256 Credential=[A-Z0-9]+\/\d{8}\/us-east-1\/sts\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=[0-9a-f]{64}$/
+const requiredHeaders = ['authorization', ...boundHeaders]
+
+const headerLine = /^([A-Za-z0-9-]+): ?([ -~]*)$/
+
+/** The request that a bearer encodes; undefined if it encodes none. */
+export function readAwsRequest(bearer: string): AwsRequest | undefined {
+  if (bearer.length > maxBearerLength || !/^[A-Za-z0-9_-]+=*$/.test(bearer)) return undefined
+  const [head = ''] = Buffer.from(bearer, 'base64url').toString('latin1').split('\r\n\r\n')
+  const [requestLine = '', ...lines] = head.split('\r\n')
+  const [, path] = /^POST (\S+) HTTP\/1\.1$/.exec(requestLine) ?? []
+  if (path === undefined || !lines.every((line) => headerLine.test(line))) return undefined
+  const headers = lines.map((line): [string, string] => {
+    const [, name = '', value = ''] = headerLine.exec(line) ?? []
+    return [name.toLowerCase(), value]
+  })
+  return { path, headers }
+}
+
+/** Describes what is wrong with the request; undefined if it may be sent to AWS. */
+export function awsRequestFault(
+  { path, headers }: AwsRequest,
+  identity: string,
+  audiences: readonly string[],
+  now: number,
+): string | undefined {
+  const headersNamed = (name: string) =>
+    headers.flatMap(([header, value]) => (header === name ? [value] : []))
+  const headerOf = (name: string) => headersNamed(name)[0] ?? ''
+  const wrong = requiredHeaders.find((name) => headersNamed(name).length !== 1)
+  if (wrong) return `the request must have the header ${wrong} exactly once`
+  if (path !== getCallerIdentity) return 'the request is not for GetCallerIdentity'
+  if (headerOf('host') !== awsHost) return 'the request is for another host'
+  if (headerOf(identityHeader) !== identity) return 'the request is bound to another identity'
+  if (!audiences.includes(headerOf(audienceHeader))) return 'the request is bound to another server'
+  const signed = authorization.exec(headerOf('authorization'))?.[1]?.split(';') ?? []
+  if (!boundHeaders.every((name) => signed.includes(name)))
+    return `the signature does not cover all of ${boundHeaders.join(', ')}`
+  const age = now - parseTime(headerOf('x-amz-date'))
+  if (!(age <= maxAge && age >= -maxClockAhead)) return 'the request is too old, or its time is in the future'
+  return undefined
+}
+
+/** NaN if the text is not a time, which no comparison accepts. */
+function parseTime(text: string): number {
+  const [, year, month, day, hour, minute, second] =
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? []
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+}
+
+export function isAwsIdentity(
+  patterns: Patterns,
+  { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
+  caller: AwsCaller,
+): boolean {
+  return (
+    awsAccount === caller.account &&
+    matches(patterns, awsArn, caller.arn) &&
+    matches(patterns, awsUserId, caller.userId)
+  )
+}

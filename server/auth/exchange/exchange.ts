@@ -1,0 +1,56 @@
+// The token exchange: a token of another issuer goes in, an access token for an identity that accepts it comes out.
+import { invalidField } from '../../aip/errors.ts'
+import { BoundedMap } from '../../bounded-map.ts'
+import { openPatterns } from '../../claims/pattern.ts'
+import type { Narrowing } from '../../wire/caller.ts'
+import type { MintDependencies } from '../tokens/mint.ts'
+import { issuableAudiences, mintToken } from '../tokens/mint.ts'
+import { intersect } from '../tokens/narrowing.ts'
+import { assumeByAws } from './assume-by-aws.ts'
+import { assumeByToken } from './assume-by-token.ts'
+import type { AssumptionDependencies } from './assumption.ts'
+
+export type ExchangeDependencies = MintDependencies &
+  Omit<AssumptionDependencies, 'ownAudiences' | 'patterns' | 'staticKeys'> & {
+    baseUrl: string
+    /** Called with every identity that was assumed. */
+    onSeen(identity: string): void
+  }
+
+export type ExchangeRequest = {
+  /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
+  identity: string
+  audiences: readonly string[]
+  narrowing: Narrowing
+}
+/** `expiry` is in milliseconds since 1970. */
+export type IssuedToken = { token: string; expiry: number }
+export type Exchange = (bearer: string, request: ExchangeRequest) => Promise<IssuedToken>
+
+const staticKeysLimit = 200
+
+export function openExchange(deps: ExchangeDependencies): Exchange {
+  const { authUrl, baseUrl, onSeen } = deps
+  const issuable = issuableAudiences(baseUrl, authUrl)
+  const assumptionDeps: AssumptionDependencies = {
+    ...deps,
+    ownAudiences: [...new Set([authUrl, baseUrl, new URL(authUrl).host])],
+    patterns: openPatterns(),
+    staticKeys: new BoundedMap(staticKeysLimit),
+  }
+  return async (bearer, { identity: requested, audiences, narrowing: wanted }) => {
+    if (!audiences.every((audience) => issuable.includes(audience)))
+      throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
+    // Every JSON Web Token contains dots; base64url does not.
+    const assume = bearer.includes('.') ? assumeByToken : assumeByAws
+    const { identity, email, act, narrowing, expires } = await assume(assumptionDeps, bearer, requested)
+    const [audience = baseUrl, ...others] = audiences
+    const token = await mintToken(deps, {
+      ...{ identity, act, expires, narrowing: intersect(narrowing, wanted) },
+      audience: others.length > 0 ? [audience, ...others] : audience,
+      ...(email && { email }),
+    })
+    onSeen(identity)
+    return { token, expiry: expires * 1000 }
+  }
+}

@@ -1,0 +1,60 @@
+// The exchange over REST and gRPC. Its calls are open (no access token of ours is needed), so the corridor passes the
+// Authorization header on unchecked.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { ExchangeRefreshTokenRequest, ExchangeRequest } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { RawTokenSchema, TokenPairSchema } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { unauthenticated } from '../../aip/errors.ts'
+import type { Reply } from '../../wire/reply.ts'
+import { messageReply } from '../../wire/reply.ts'
+import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
+import type { Throttle } from '../throttle.ts'
+import { throttled } from '../throttle.ts'
+import { requestedNarrowing } from '../tokens/narrowing.ts'
+import type { Exchange, IssuedToken } from './exchange.ts'
+
+/** The part of a call that an open call needs. */
+export type OpenCall<Request> = { request: Request; authorization: string | undefined; address: string }
+
+export type StsDependencies = {
+  exchange: Exchange
+  refreshTokens: RefreshTokens
+  isCapability(name: string): boolean
+  throttle: Throttle
+}
+
+export function securityTokenService({ exchange, refreshTokens, isCapability, throttle }: StsDependencies) {
+  return {
+    async exchange({ request, authorization, address }: OpenCall<ExchangeRequest>): Promise<Reply> {
+      const { identity, aud: audiences } = request
+      const bearer = bearerOf(authorization)
+      const narrowing = requestedNarrowing(request, isCapability)
+      const run = () => exchange(bearer, { identity, audiences, narrowing })
+      const issued = await throttled(throttle, address, run)
+      return messageReply(RawTokenSchema, create(RawTokenSchema, rawToken(issued)))
+    },
+
+    async exchangeRefreshToken({
+      request,
+      authorization,
+      address,
+    }: OpenCall<ExchangeRefreshTokenRequest>): Promise<Reply> {
+      const narrowing = requestedNarrowing(request, isCapability)
+      const bearer = bearerOf(authorization)
+      const run = () => refreshTokens.use(bearer, request.aud, narrowing)
+      const { access, refresh } = await throttled(throttle, address, run)
+      const pair = { token: rawToken(access), refreshToken: rawToken(refresh) }
+      return messageReply(TokenPairSchema, create(TokenPairSchema, pair))
+    },
+  }
+}
+
+const rawToken = ({ token, expiry }: IssuedToken) => ({ token, expiry: timestampFromMs(expiry) })
+
+/** The bearer token of a header, in any format. */
+export function bearerOf(authorization: string | undefined): string {
+  const [, token] = /^Bearer +([!-~]{1,20000}) *$/i.exec(authorization ?? '') ?? []
+  if (token === undefined)
+    throw unauthenticated('this call needs the header Authorization: Bearer <token to exchange>')
+  return token
+}

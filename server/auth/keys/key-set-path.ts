@@ -1,0 +1,19 @@
+// The JSON Web Key Set (RFC 7517) that clients verify our tokens with. Its URL is in the discovery documents, which
+// oidc-provider serves.
+import { paths, prefixOf } from '../login/paths.ts'
+import type { KeyRing } from './key-ring.ts'
+
+type KeySetResponse = { status: number; type: string; body: string; cacheFor: number }
+
+/** In seconds; shorter than a new key waits before it is used (rotation.ts). */
+const cacheFor = 300
+
+/** The path of the key set and the function that returns its response. */
+export function keySetPath(authUrl: string, keys: KeyRing): Record<string, () => KeySetResponse> {
+  return {
+    [prefixOf(authUrl) + paths.keys]: () => ({
+      ...{ status: 200, type: 'application/json', cacheFor },
+      body: JSON.stringify({ keys: keys.published() }),
+    }),
+  }
+}

@@ -1,0 +1,55 @@
+// Replaces keys by new ones, on demand and when they are 90 days old.
+import { raw, sql } from '../../store/sql.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { KeyDependencies } from './stored-keys.ts'
+import { insertKey, keyPurposes, makeKey, retentionTime } from './stored-keys.ts'
+
+const minute = 60_000
+/**
+ * How long a new key waits before it is used. By then every copy has read it, and clients that cache our published
+ * keys have fetched them again (key-set-path.ts).
+ */
+const overlap = 10 * minute
+const reloadInterval = minute
+const maxAge = 90 * 24 * 60 * minute
+
+/** Makes new keys. The old ones are used for another ten minutes, or deleted at once if `isRevoked`. */
+export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Promise<void> {
+  const { store, now } = deps
+  const newKeys = await Promise.all(keyPurposes.map((purpose) => makeKey(deps, purpose)))
+  const time = now()
+  await store.write(function* () {
+    // Several copies may rotate at the same time; the lock makes them do so one after the other.
+    yield raw('/*pg lock table keys in exclusive mode -- */ select 1')
+    for (const key of newKeys) {
+      const { purpose } = key
+      if (isRevoked) yield sql`delete from keys where purpose = ${purpose}`
+      else {
+        yield sql`delete from keys
+          where purpose = ${purpose} and retire_time < ${time - retentionTime[purpose]}`
+        yield sql`update keys set retire_time = ${time + overlap}
+          where purpose = ${purpose} and (retire_time is null or retire_time > ${time + overlap})`
+      }
+      yield insertKey(key, time)
+    }
+  })
+}
+
+/** Every minute, rotates keys that are too old and reads those that other copies made. Returns a function that stops it. */
+export function maintainKeys(
+  deps: KeyDependencies,
+  keys: KeyRing,
+  onError: (error: unknown) => void,
+): () => void {
+  const maintain = async () => {
+    await rotateOldKeys(deps)
+    await keys.reload()
+  }
+  const timer = setInterval(() => maintain().catch(onError), reloadInterval).unref()
+  return () => clearInterval(timer)
+}
+
+async function rotateOldKeys(deps: KeyDependencies): Promise<void> {
+  const [row] = await deps.store.query(sql`select min(create_time) from keys where retire_time is null`)
+  if (row && (row[0] as number) < deps.now() - maxAge) await rotateKeys(deps, false)
+}

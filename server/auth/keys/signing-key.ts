@@ -1,0 +1,43 @@
+// Keys that sign tokens.
+import type { CryptoKey, JWK } from 'jose'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
+
+/** Of access tokens. */
+export const signingAlgorithm = 'ES256'
+/** Every relying party supports it (OpenID Connect Core, 15.1). */
+export const idTokenAlgorithm = 'RS256'
+
+export type SigningKey = {
+  kid: string
+  privateKey: CryptoKey
+  publicKey: CryptoKey
+  publicJwk: JWK
+  privateJwk: JWK
+  /** When its successor takes over, in milliseconds; infinite while there is no successor. */
+  retireTime: number
+}
+
+/** A new key as it is stored: its private JWK as JSON. */
+export async function makeSigningKey(algorithm: string): Promise<{ kid: string; plain: Buffer }> {
+  const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
+  const jwk = await exportJWK(privateKey)
+  return { kid: await calculateJwkThumbprint(jwk), plain: Buffer.from(JSON.stringify(jwk)) }
+}
+
+export async function importSigningKey(
+  { kid, plain, retireTime }: { kid: string; plain: Buffer; retireTime: number },
+  algorithm: string,
+): Promise<SigningKey> {
+  const jwk = JSON.parse(plain.toString()) as JWK
+  const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...publicPart } = jwk
+  const metadata = { kid, alg: algorithm, use: 'sig' }
+  return {
+    kid,
+    // Only a symmetric JWK would import as something else than a CryptoKey.
+    privateKey: (await importJWK(jwk, algorithm)) as CryptoKey,
+    publicKey: (await importJWK(publicPart, algorithm)) as CryptoKey,
+    publicJwk: { ...publicPart, ...metadata },
+    privateJwk: { ...jwk, ...metadata },
+    retireTime,
+  }
+}

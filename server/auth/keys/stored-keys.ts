@@ -1,0 +1,71 @@
+// The keys in the store, each encrypted with the server's secret.
+import { newPageKid } from '../../aip/page-token.ts'
+import type { RandomBytes } from '../../crypto/random.ts'
+import type { Secret } from '../../crypto/secret.ts'
+import type { Store } from '../../store/db.ts'
+import type { Sql } from '../../store/sql.ts'
+import { sql } from '../../store/sql.ts'
+import { idTokenAlgorithm, makeSigningKey, signingAlgorithm } from './signing-key.ts'
+
+export type KeyDependencies = { store: Store; secret: Secret; now(): number; random: RandomBytes }
+
+/** `sign` signs access tokens, `id` signs id tokens, `page` encrypts page tokens. */
+export const keyPurposes = ['sign', 'id', 'page'] as const
+export type KeyPurpose = (typeof keyPurposes)[number]
+
+const hour = 60 * 60_000
+
+/** How long a retired key stays, in milliseconds: tokens live for an hour, page tokens for three days. */
+export const retentionTime: Record<KeyPurpose, number> = { sign: 2 * hour, id: 2 * hour, page: 4 * 24 * hour }
+
+export type StoredKey = { kid: string; purpose: KeyPurpose; plain: Buffer; retireTime: number }
+
+/** All keys, oldest first, which is the order in which they are used. */
+export async function readKeys({ store, secret }: KeyDependencies): Promise<StoredKey[]> {
+  const rows = await store.query(
+    sql`select kid, purpose, wrapped, retire_time from keys order by create_time, kid`,
+  )
+  return rows.map(([kid, purpose, wrapped, retireTime]) => ({
+    kid: kid as string,
+    purpose: purpose as KeyPurpose,
+    plain: unwrap(secret, kid as string, wrapped as Uint8Array),
+    retireTime: (retireTime as number | null) ?? Number.POSITIVE_INFINITY,
+  }))
+}
+
+function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
+  try {
+    return secret.unwrap(kid, wrapped)
+  } catch (cause) {
+    throw new Error(
+      'the keys in the store cannot be decrypted: STEMMA_SECRET_KEY (or secret.key) is not the secret that encrypted them',
+      { cause },
+    )
+  }
+}
+
+/** Makes a key for a purpose that has none. Of copies that start together, the first one's key is stored. */
+export async function ensureKey(deps: KeyDependencies, purpose: KeyPurpose): Promise<void> {
+  const { store, now } = deps
+  const present = await store.query(
+    sql`select kid from keys where purpose = ${purpose} and retire_time is null`,
+  )
+  if (present.length > 0) return
+  const statement = insertKey(await makeKey(deps, purpose), now())
+  await store.write(function* () {
+    yield sql`${statement} on conflict do nothing`
+  })
+}
+
+export type NewKey = { kid: string; purpose: KeyPurpose; wrapped: Uint8Array }
+
+export async function makeKey({ secret, random }: KeyDependencies, purpose: KeyPurpose): Promise<NewKey> {
+  const { kid, plain } =
+    purpose === 'page'
+      ? { kid: newPageKid(random), plain: random(32) }
+      : await makeSigningKey(purpose === 'sign' ? signingAlgorithm : idTokenAlgorithm)
+  return { kid, purpose, wrapped: secret.wrap(kid, plain) }
+}
+
+export const insertKey = ({ kid, purpose, wrapped }: NewKey, time: number): Sql =>
+  sql`insert into keys (kid, purpose, wrapped, create_time) values (${kid}, ${purpose}, ${wrapped}, ${time})`

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+
+type Sent = { method?: string; headers?: Record<string, string>; body?: string }
+
+/** Sends a request to one address of the URL's host. Redirects are not followed. */
+export function connect(
+  url: URL,
+  address: string,
+  { method = 'GET', headers, body }: Sent,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const options = {
+    ...{ host: address, port: url.port || undefined, path: url.pathname + url.search, method },
+    ...{ agent: false as const, signal },
+    headers: { accept: 'application/json', ...headers, host: url.host, 'user-agent': 'stemma' },
+    // The certificate must match the host name, not the address.
+    ...(isIP(hostname) ? {} : { servername: hostname }),
+  }
+  return new Promise((resolve, reject) => {
+    const request = url.protocol === 'https:' ? requestHttps(options, resolve) : requestHttp(options, resolve)
+    request.on('error', reject)
+    request.on('upgrade', (_, socket) => socket.destroy())
+    // Also after an upgrade or an early end: without a response, the request has failed.
+    request.on('close', () => reject(new Error('it closed the connection')))
+    request.end(body)
+  })
+}

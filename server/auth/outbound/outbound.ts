@@ -1,0 +1,112 @@
+// Sends requests to hosts that callers name, guarded against server-side request forgery: a host name is resolved
+// once, its addresses are checked, and the connection is made to a checked address. Neither a second DNS answer nor
+// a redirect can lead elsewhere.
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import { connect } from './connect.ts'
+import { isPublic } from './public-address.ts'
+
+export type OutboundRequest = { method?: string; headers?: Record<string, string>; body?: string }
+export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
+
+/**
+ * Sends a request and reads the whole response. `isTrusted` allows http and private addresses, for hosts that the
+ * operator has chosen.
+ */
+export type Outbound = (
+  url: string,
+  isTrusted: boolean,
+  request?: OutboundRequest,
+) => Promise<OutboundResponse>
+
+export type OutboundOptions = {
+  /** For the whole exchange: name resolution, connection and response. */
+  timeoutMs?: number
+  maxBytes?: number
+  resolve?: (hostname: string) => Promise<LookupAddress[]>
+}
+
+/** A failure of the other side. The log shows it, callers do not see it. */
+export class OutboundError extends Error {}
+
+const maxAddresses = 8
+
+export function openOutbound({
+  timeoutMs = 5000,
+  maxBytes = 1024 * 1024,
+  resolve = (hostname) => lookup(hostname, { all: true, verbatim: true }),
+}: OutboundOptions = {}): Outbound {
+  return async (text, isTrusted, request = {}) => {
+    const url = new URL(text)
+    if (url.protocol !== 'https:' && !(isTrusted && url.protocol === 'http:'))
+      throw new OutboundError(`${text} is not https`)
+    const signal = AbortSignal.timeout(timeoutMs)
+    const addresses = await inTime(addressesOf(url, resolve), signal)
+    const allowed = addresses.filter((address) => isTrusted || isPublic(address)).slice(0, maxAddresses)
+    if (allowed.length === 0)
+      throw new OutboundError(
+        `${url.hostname} has no public address; its addresses are ${addresses.join(', ') || 'none'}`,
+      )
+    return readAll(url, await connectToAny(url, allowed, request, signal), signal, maxBytes)
+  }
+}
+
+async function addressesOf(
+  url: URL,
+  resolve: (hostname: string) => Promise<LookupAddress[]>,
+): Promise<string[]> {
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isIP(hostname)) return [hostname]
+  return (await resolve(hostname)).map(({ address }) => address)
+}
+
+/** Tries the addresses in turn until one responds, with whatever status. */
+async function connectToAny(
+  url: URL,
+  addresses: string[],
+  request: OutboundRequest,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const failures: string[] = []
+  for (const address of addresses) {
+    const response = await connect(url, address, request, signal).catch((error: Error) => {
+      failures.push(`${address}: ${error.message}`)
+    })
+    if (response) return response
+    if (signal.aborted) break
+  }
+  throw new OutboundError(`${url} cannot be reached: ${failures.join('; ')}`)
+}
+
+async function readAll(
+  url: URL,
+  response: IncomingMessage,
+  signal: AbortSignal,
+  maxBytes: number,
+): Promise<OutboundResponse> {
+  try {
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of response) {
+      size += chunk.length
+      if (size > maxBytes) throw new OutboundError(`${url} sent more than ${maxBytes} bytes`)
+      chunks.push(chunk)
+    }
+    return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) }
+  } catch (error) {
+    if (error instanceof OutboundError) throw error
+    const reason = signal.aborted ? 'timed out' : 'ended its response early'
+    throw new OutboundError(`${url} ${reason}`, { cause: error })
+  } finally {
+    response.destroy()
+  }
+}
+
+function inTime<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const timeout = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new OutboundError('the name resolution timed out')))
+  })
+  return Promise.race([promise, timeout])
+}

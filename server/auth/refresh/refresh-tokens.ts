@@ -1,0 +1,127 @@
+// Refresh tokens. Each can be used once and yields its successor. A second use means that the token or its successor
+// was stolen, so it ends the whole family (RFC 9700, 4.14.2).
+import { invalidField, unauthenticated } from '../../aip/errors.ts'
+import type { Store } from '../../store/db.ts'
+import type { Work } from '../../store/work.ts'
+import type { Narrowing } from '../../wire/caller.ts'
+import type { IssuedToken } from '../exchange/exchange.ts'
+import { signInSecond } from '../sign-outs.ts'
+import type { MintDependencies } from '../tokens/mint.ts'
+import { issuableAudiences, mintToken, tokenLifetime } from '../tokens/mint.ts'
+import { deleteFamily, findRow, insertRow, markUsed } from './rows.ts'
+import type { TokenContent } from './token-format.ts'
+import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-format.ts'
+
+export type RefreshTokens = {
+  /** The first token of a family, at sign-in. */
+  issue(identity: string, audience: string): Promise<IssuedToken>
+  use(
+    token: string,
+    audiences: readonly string[],
+    narrowing: Narrowing,
+  ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
+  /** Ends the family of a token; no error if it does not exist. */
+  revoke(token: string): Promise<void>
+}
+
+export type RefreshDependencies = MintDependencies & { store: Store; baseUrl: string }
+
+/** Of a family, in milliseconds since its sign-in. */
+const lifetime = 30 * 24 * 60 * 60 * 1000
+
+const refused = (cause: string) =>
+  unauthenticated('the refresh token is not valid; sign in again', 'error="invalid_token"', new Error(cause))
+
+export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
+  return {
+    issue: (identity, audience) => deps.store.write(() => startFamily(deps, identity, audience)),
+    use: (token, audiences, narrowing) => use(deps, token, audiences, narrowing),
+    async revoke(token) {
+      const content = requireContent(token)
+      await deps.store.write(function* () {
+        const stored = yield* findRow(content)
+        if (typeof stored !== 'string') yield* deleteFamily(stored.family)
+      })
+    },
+  }
+}
+
+function* startFamily(deps: RefreshDependencies, identity: string, audience: string): Work<IssuedToken> {
+  const expires = (yield* signInSecond(identity, deps.now())) * 1000 + lifetime
+  return yield* insertToken(deps, { identity, audience, expires })
+}
+
+type Grant = { identity: string; audience: string; expires: number }
+
+/** Without a family the token starts one. */
+function* insertToken(
+  { authUrl, now, random }: RefreshDependencies,
+  { identity, audience, expires }: Grant,
+  family?: string,
+): Work<IssuedToken> {
+  const [id, secret] = [newTokenId(random), newTokenSecret(random)]
+  yield* insertRow({ id, family: family ?? id, identity, audience, secret, expires })
+  const [iat, exp] = [secondsOf(now()), secondsOf(expires)]
+  const token = encodeToken({ iss: authUrl, sub: identity, aud: audience, iat, exp, id, secret })
+  return { token, expiry: expires }
+}
+
+async function use(
+  deps: RefreshDependencies,
+  token: string,
+  audiences: readonly string[],
+  narrowing: Narrowing,
+) {
+  const content = requireContent(token)
+  const successor = await deps.store.write(() => replace(deps, content, audiences))
+  if (typeof successor === 'string') throw refused(successor)
+  const { identity, audience, refresh } = successor
+  const expires = secondsOf(deps.now()) + tokenLifetime
+  const access = await mintToken(deps, { identity, audience, narrowing, expires })
+  return { access: { token: access, expiry: expires * 1000 }, refresh }
+}
+
+type Successor = { identity: string; audience: string; refresh: IssuedToken }
+
+/** Returns the reason of a refusal instead of throwing it: the deletion of the family must be committed. */
+function* replace(
+  deps: RefreshDependencies,
+  content: TokenContent,
+  audiences: readonly string[],
+): Work<Successor | string> {
+  const stored = yield* findRow(content)
+  if (typeof stored === 'string') return stored
+  const { family, identity, expires, isUsed, signOutSecond } = stored
+  const isSignedOut = (expires - lifetime) / 1000 <= signOutSecond
+  if (isUsed || expires <= deps.now() || isSignedOut) {
+    yield* deleteFamily(family)
+    return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
+  }
+  const audience = chooseAudience(deps, audiences, stored.audience)
+  yield* markUsed(content.id)
+  return {
+    identity,
+    audience,
+    refresh: yield* insertToken(deps, { identity, audience, expires }, family),
+  }
+}
+
+function chooseAudience(
+  { baseUrl, authUrl }: RefreshDependencies,
+  requested: readonly string[],
+  previous: string,
+): string {
+  const issuable = issuableAudiences(baseUrl, authUrl)
+  const [audience = previous, ...others] = requested
+  if (others.length > 0 || (audience !== previous && !issuable.includes(audience)))
+    throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
+  return audience
+}
+
+function requireContent(token: string): TokenContent {
+  const content = decodeToken(token)
+  if (!content) throw refused('it does not have the format of a refresh token')
+  return content
+}
+
+const secondsOf = (time: number) => Math.floor(time / 1000)

@@ -1,0 +1,65 @@
+// Refresh tokens in the store. All tokens that descend from one sign-in form a family, named after its first token.
+import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { TokenContent } from './token-format.ts'
+
+export type NewRow = {
+  id: string
+  family: string
+  identity: string
+  audience: string
+  secret: string
+  expires: number
+}
+
+export function* insertRow({ id, family, identity, audience, secret, expires }: NewRow): Work<void> {
+  yield sql`insert into refresh_tokens (id, family, identity, audience, digest, expire_time)
+    values (${id}, ${family}, ${identity}, ${audience}, ${digestOf(secret)}, ${expires})`
+}
+
+export type StoredToken = {
+  family: string
+  identity: string
+  audience: string
+  expires: number
+  isUsed: boolean
+  /** The second of the last sign-out everywhere (sign-outs.ts); 0 if there was none. */
+  signOutSecond: number
+}
+
+/**
+ * The row of a token, or the reason why it is refused. Locks the row of the family's first token, so that two uses
+ * of one family wait for each other.
+ */
+export function* findRow({ id, secret }: TokenContent): Work<StoredToken | string> {
+  const member = yield* first(sql`select family from refresh_tokens where id = ${id}`)
+  if (!member) return 'it does not exist'
+  const family = member[0] as string
+  yield sql`select id from refresh_tokens where id = ${family} /*pg for update */`
+  const row = yield* first(sql`select t.identity, t.audience, t.digest, t.expire_time, t.is_used, o.second
+    from refresh_tokens t left join sign_outs o on o.identity = t.identity where t.id = ${id}`)
+  if (!row) return 'its family was ended'
+  const [identity, audience, digest, expires, isUsed, signOutSecond] = row as Columns
+  if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is wrong'
+  return { family, identity, audience, expires, isUsed: isUsed !== 0, signOutSecond: signOutSecond ?? 0 }
+}
+
+/** As selected above. */
+type Columns = [
+  identity: string,
+  audience: string,
+  digest: string,
+  expires: number,
+  isUsed: number,
+  signOutSecond: number | null,
+]
+
+export function* markUsed(id: string): Work<void> {
+  yield sql`update refresh_tokens set is_used = 1 where id = ${id}`
+}
+
+export function* deleteFamily(family: string): Work<void> {
+  yield sql`delete from refresh_tokens where family = ${family}`
+}

@@ -1,0 +1,22 @@
+// Signing out everywhere. The store keeps the second of the last sign-out; every session, code and refresh token of a
+// sign-in in that second or before is invalid, including those that were being issued at that moment.
+import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
+
+/** Ends every session, code and refresh token of an identity. Access tokens stay valid until they expire. */
+export function* signOutEverywhere(identity: string, now: number): Work<void> {
+  yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
+    on conflict (identity) do update set second =
+      case when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
+  yield sql`delete from sign_in_states where identity = ${identity}`
+  yield sql`delete from refresh_tokens where identity = ${identity}`
+}
+
+/** The second to record for a sign-in now: always later than the last sign-out, which would end it otherwise. */
+export function* signInSecond(identity: string, now: number): Work<number> {
+  const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
+  return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
+}
+
+const secondOf = (time: number) => Math.floor(time / 1000)

@@ -1,0 +1,102 @@
+// Verifies the access token of a call.
+import type { JWTPayload } from 'jose'
+import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import { unauthenticated } from '../../aip/errors.ts'
+import { isUid } from '../../aip/uid.ts'
+import { BoundedMap } from '../../bounded-map.ts'
+import type { Caller } from '../../wire/caller.ts'
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { openKeyFinder } from '../keys/key-ring.ts'
+import { signingAlgorithm } from '../keys/signing-key.ts'
+import { invalidToken } from './invalid-token.ts'
+import { tokenType } from './mint.ts'
+import { narrowingOf } from './narrowing.ts'
+
+const maxTokenLength = 16 * 1024
+const verifiedLimit = 10_000
+
+export type TokenParties = { issuer: string; audience: string | string[] }
+
+/** Returns the caller that an Authorization header names, or throws. Synchronous if the header was verified before. */
+export type Authenticate = (authorization: string | undefined) => MaybePromise<Caller>
+
+type Verified = { authorization: string; caller: Caller; expires: number; kid: string }
+
+/** Verifying a signature costs more than the rest of a call, so verified headers are cached until they expire. */
+export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
+  const verified = new BoundedMap<string, Verified>(verifiedLimit)
+  const findKey = openKeyFinder(keys, now)
+
+  /** The whole header is compared, and a token is no longer valid once its key was revoked. */
+  function findVerified(authorization: string): Caller | undefined {
+    const entry = verified.get(cacheKeyOf(authorization))
+    if (entry?.authorization !== authorization) return undefined
+    if (entry.expires > now() && keys.findSigning(entry.kid)) return entry.caller
+    verified.delete(cacheKeyOf(authorization))
+    return undefined
+  }
+
+  async function verify(authorization: string): Promise<Caller> {
+    const token = bearerOf(authorization)
+    const kid = keyIdOf(token)
+    const key = await findKey(kid)
+    if (!key) throw invalidToken('the token was not signed by this service')
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      ...parties,
+      algorithms: [signingAlgorithm],
+      typ: tokenType,
+      requiredClaims: ['sub', 'exp', 'iat'],
+      currentDate: new Date(now()),
+    }).catch((error: unknown) => {
+      throw explain(error, parties)
+    })
+    const caller = callerOf(payload)
+    const entry = { authorization, caller, expires: (payload.exp ?? 0) * 1000, kid }
+    verified.set(cacheKeyOf(authorization), entry)
+    return caller
+  }
+
+  return (authorization) => {
+    if (authorization === undefined)
+      throw unauthenticated('this call needs the header Authorization: Bearer <access token>')
+    return findVerified(authorization) ?? verify(authorization)
+  }
+}
+
+/** The second half of the signature: as unique as the whole header, and faster to hash. */
+const cacheKeyOf = (authorization: string) => authorization.slice(-43)
+
+function bearerOf(authorization: string): string {
+  const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []
+  if (token === undefined || token.length > maxTokenLength)
+    throw invalidToken('the Authorization header must be Bearer <access token>')
+  return token
+}
+
+function keyIdOf(token: string): string {
+  try {
+    return decodeProtectedHeader(token).kid ?? ''
+  } catch {
+    throw invalidToken('the token is not a JSON Web Token')
+  }
+}
+
+function callerOf(payload: JWTPayload): Caller {
+  const { sub = '', iat = 0 } = payload
+  if (typeof sub !== 'string' || !isUid(sub))
+    throw invalidToken('the subject of the token is not the uid of an identity')
+  const narrowing = narrowingOf(payload)
+  return { identity: sub, issuedAt: iat, ...(Object.keys(narrowing).length > 0 && { narrowing }) }
+}
+
+function explain(error: unknown, { audience }: TokenParties) {
+  if (error instanceof errors.JWTExpired) return invalidToken('the token has expired; get a new one')
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return error.claim === 'aud'
+      ? invalidToken(`the audience of the token must be ${audience}`)
+      : invalidToken(`the claim ${error.claim} of the token is not valid`)
+  }
+  if (error instanceof errors.JOSEError) return invalidToken('the token is not valid')
+  return error
+}

@@ -1,0 +1,55 @@
+// Makes access tokens (RFC 9068). They say who calls, never what the caller may do.
+import { SignJWT } from 'jose'
+import type { RandomBytes } from '../../crypto/random.ts'
+import type { Narrowing } from '../../wire/caller.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { signingAlgorithm } from '../keys/signing-key.ts'
+
+/** In seconds. */
+export const tokenLifetime = 3600
+export const tokenType = 'at+jwt'
+
+/** The audiences that a token can be issued for: the API, the issuer, and the registry, which is named by its host. */
+export const issuableAudiences = (baseUrl: string, authUrl: string) => [
+  ...new Set([baseUrl, authUrl, new URL(baseUrl).host]),
+]
+
+export type MintDependencies = { keys: KeyRing; authUrl: string; now(): number; random: RandomBytes }
+
+export type NewToken = {
+  /** The uid of the identity that the token is for. */
+  identity: string
+  audience: string | string[]
+  /** The token that it was exchanged for (RFC 8693, 4.1). */
+  act?: { iss: string; sub: string; aud: string }
+  email?: string
+  narrowing?: Narrowing
+  /** When it expires, in seconds since 1970; by default an hour from now. */
+  expires?: number
+}
+
+export async function mintToken(
+  { keys, authUrl, now, random }: MintDependencies,
+  { identity, audience, act, email, narrowing = {}, expires }: NewToken,
+): Promise<string> {
+  const { kid, privateKey } = keys.signing()
+  const issued = Math.floor(now() / 1000)
+  const { scopes, capabilities } = narrowing
+  const claims = {
+    client_id: 'stemmad',
+    ...(act && { act }),
+    ...(email && { email, email_verified: true }),
+    ...(scopes && { scopes }),
+    ...(capabilities && { cap: capabilities }),
+  }
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: signingAlgorithm, typ: tokenType, kid })
+    .setIssuer(authUrl)
+    .setAudience(audience)
+    .setSubject(identity)
+    .setIssuedAt(issued)
+    .setNotBefore(issued)
+    .setExpirationTime(expires ?? issued + tokenLifetime)
+    .setJti(random(16).toString('base64url'))
+    .sign(privateKey)
+}

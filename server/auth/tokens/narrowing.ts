@@ -1,0 +1,56 @@
+// Narrowing: a token can be limited to groups (`scopes`) and capabilities (`cap`) of its identity.
+import type { JWTPayload } from 'jose'
+import { invalidField } from '../../aip/errors.ts'
+import { isAtOrBelow, isUid } from '../../aip/uid.ts'
+import type { Narrowing } from '../../wire/caller.ts'
+import { invalidToken } from './invalid-token.ts'
+
+const maxScopes = 100
+
+/** The narrowing of a verified token. */
+export const narrowingOf = ({ scopes, cap }: JWTPayload): Narrowing => ({
+  ...(scopes !== undefined && { scopes: stringsOf('scopes', scopes) }),
+  ...(cap !== undefined && { capabilities: stringsOf('cap', cap) }),
+})
+
+function stringsOf(name: string, claim: unknown): string[] {
+  if (Array.isArray(claim) && claim.every((item) => typeof item === 'string')) return claim
+  throw invalidToken(`the claim ${name} of the token must be a list of strings`)
+}
+
+/** The narrowing that a request asks for: uids of groups (`scope` is an older form) and names of capabilities. */
+export function requestedNarrowing(
+  { scope = '', scopes, cap }: { scope?: string; scopes: readonly string[]; cap: readonly string[] },
+  isCapability: (name: string) => boolean,
+): Narrowing {
+  const groups = [...new Set([scope, ...scopes].filter(Boolean))]
+  if (!groups.every(isUid)) throw invalidField('scopes', 'must be uids of groups')
+  const unknown = cap.find((name) => !isCapability(name))
+  if (unknown !== undefined)
+    throw invalidField(
+      'cap',
+      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}`,
+    )
+  return {
+    ...(groups.length > 0 && { scopes: groups }),
+    ...(cap.length > 0 && { capabilities: [...new Set(cap)] }),
+  }
+}
+
+/** The narrowing that allows only what both allow. */
+export function intersect(a: Narrowing, b: Narrowing): Narrowing {
+  const capabilities =
+    a.capabilities && b.capabilities
+      ? a.capabilities.filter((name) => b.capabilities?.includes(name))
+      : (a.capabilities ?? b.capabilities)
+  const scopes = a.scopes && b.scopes ? intersectScopes(a.scopes, b.scopes) : (a.scopes ?? b.scopes)
+  if (scopes && scopes.length > maxScopes)
+    throw invalidField('scopes', `must be at most ${maxScopes} together`)
+  return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
+}
+
+/** Of each pair of groups, the lower one if it is at or below the other. */
+function intersectScopes(a: readonly string[], b: readonly string[]): string[] {
+  const lower = (x: string, y: string) => (isAtOrBelow(x, y) ? [x] : isAtOrBelow(y, x) ? [y] : [])
+  return [...new Set(a.flatMap((x) => b.flatMap((y) => lower(x, y))))]
+}

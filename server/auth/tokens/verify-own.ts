@@ -1,0 +1,46 @@
+// Verifies one of our own tokens that is presented in an exchange. Its keys are in the store: no request is sent.
+import type { JWTVerifyGetKey } from 'jose'
+import { errors, jwtVerify } from 'jose'
+import type { Claims } from '../../claims/match.ts'
+import type { Store } from '../../store/db.ts'
+import { sql } from '../../store/sql.ts'
+import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import { openKeyFinder } from '../keys/key-ring.ts'
+import { signingAlgorithm } from '../keys/signing-key.ts'
+import { tokenType } from './mint.ts'
+
+export type VerifyOwnDependencies = {
+  store: Store
+  keys: KeyRing
+  authUrl: string
+  baseUrl: string
+  now(): number
+}
+
+/** Returns the claims of a token that we issued to an identity that still exists. */
+export type VerifyOwn = (token: string) => Promise<Claims>
+
+export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnDependencies): VerifyOwn {
+  const findKey = openKeyFinder(keys, now)
+
+  const getKey: JWTVerifyGetKey = async ({ kid = '' }) => {
+    const key = await findKey(kid)
+    if (!key) throw new errors.JWKSNoMatchingKey()
+    return key.publicKey
+  }
+
+  return async (token) => {
+    const { payload } = await jwtVerify(token, getKey, {
+      // A token for the registry alone cannot be exchanged.
+      ...{ issuer: authUrl, audience: [baseUrl, authUrl], typ: tokenType, algorithms: [signingAlgorithm] },
+      requiredClaims: ['exp', 'iat', 'sub', 'aud'],
+      currentDate: new Date(now()),
+    }).catch(throwUnverifiable)
+    const [row] = await store.query(sql`select create_time from identities where uid = ${payload.sub ?? ''}`)
+    // An identity that was deleted and created again under the same uid does not accept its old tokens.
+    if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0))
+      return throwUnverifiable('its identity was deleted')
+    return payload as Claims // iss, sub and aud were required above
+  }
+}
