@@ -108,11 +108,12 @@ async function valuesOf(
   return flag.name === 'order-by' ? plain(orders(flag)) : []
 }
 
-/** The contract says in words what a list can be ordered by. */
-const orders = ({ field }: Flag): string[] =>
-  [...aboutOf(field).matchAll(/`([a-z_]+)`/g)].flatMap(([, name = '']) =>
-    name === 'desc' ? [] : [name, `${name} desc`],
-  )
+/** The comment of `order_by` lists the sortable fields in backticks. */
+const orders = ({ field }: Flag): string[] => {
+  const words = new Set(Array.from(aboutOf(field).matchAll(/`([a-z_]+)`/g), ([, word = '']) => word))
+  words.delete('desc')
+  return [...words].flatMap((name) => [name, `${name} desc`])
+}
 
 /** The server that the rest of the line means. */
 function wishesIn(words: string[]): JsonObject {

@@ -51,7 +51,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
     assert.deepEqual(await complete('groups', 'list', '--desc'), [
-      '--descendants-of\tEverything below this group, at any depth',
+      '--descendants-of\tOnly resources below this group, at any depth',
     ])
     assert.deepEqual(await complete('advisories', 'list', '--latest-event-type', 'fix'), [
       'fixed',

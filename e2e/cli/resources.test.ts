@@ -368,7 +368,7 @@ onEachStore('stemma', (engine) => {
     assert.match(await done('groups --help'), /\n {2}tree \[NAME\|UID\] /)
     assert.match(
       await done('identities create --help'),
-      /--claim-match\.issuer TEXT +The issuer, exactly: an https URL\./,
+      /--claim-match\.issuer TEXT +Issuer that a token must have: an https\s+URL/,
     )
     assert.equal(await done('help identities create'), await done('identities create -h'))
   })

@@ -23,18 +23,20 @@ export const file_platform_auth_auth: GenFile = /*@__PURE__*/
   fileDesc("ChhwbGF0Zm9ybS9hdXRoL2F1dGgucHJvdG8SDXBsYXRmb3JtLmF1dGgiWwoTUmVnaXN0cmF0aW9uUmVxdWVzdBIXCgRjb2RlGAEgASgJQgnawRgFEIAIUAESEwoLaWRlbnRpdHlfaWQYAyABKAlKBAgCEANKBAgEEAVKBAgFEAZKBAgGEAciKgoHU2Vzc2lvbhIQCghpZGVudGl0eRgBIAEoCRINCgVncm91cBgCIAEoCSIuChlHZXRIZWFkbGVzc1Nlc3Npb25SZXF1ZXN0EhEKBGNvZGUYASABKAlCA+BBAiJFCg9IZWFkbGVzc1Nlc3Npb24SFwoPZWNkaF9wdWJsaWNfa2V5GAEgASgMEhkKEWVuY3J5cHRlZF9pZHRva2VuGAIgASgMIh0KD0RlbGV0aW9uUmVxdWVzdBIKCgJpZBgBIAEoCSL/AgoGV2hvQW1JEg4KBmlzc3VlchgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGF1ZGllbmNlGAMgAygJEioKBmV4cGlyeRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJaXNzdWVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2CgxjYXBhYmlsaXRpZXMYZSADKAsyIC5wbGF0Zm9ybS5hdXRoLldob0FtSS5DYXBhYmlsaXR5EhIKBWVtYWlsGGYgASgJSACIAQESJwoHcHJvZmlsZRhnIAEoCzIWLnBsYXRmb3JtLmF1dGguUHJvZmlsZRpoCgpDYXBhYmlsaXR5EiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwEiAKBHJvbGUYAiABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIUCgxjYXBhYmlsaXRpZXMYAyADKAlCCAoGX2VtYWlsIlEKB1Byb2ZpbGUSDAoEbmFtZRgBIAEoCRIPCgdwaWN0dXJlGAIgASgJEhIKCmdpdmVuX25hbWUYAyABKAkSEwoLZmFtaWx5X25hbWUYBCABKAky/AMKBEF1dGgSrgEKCFJlZ2lzdGVyEiIucGxhdGZvcm0uYXV0aC5SZWdpc3RyYXRpb25SZXF1ZXN0GhYucGxhdGZvcm0uYXV0aC5TZXNzaW9uImbKwRhGGAEiQmEgdG9rZW4gb2YgdGhlIG9yZ2FuaXphdGlvbidzIGlkZW50aXR5IHByb3ZpZGVyLCBvciBvZiB0aGlzIHNlcnZlcoLT5JMCFjoBKiIRL2F1dGgvdjEvcmVnaXN0ZXIShAEKEkdldEhlYWRsZXNzU2Vzc2lvbhIoLnBsYXRmb3JtLmF1dGguR2V0SGVhZGxlc3NTZXNzaW9uUmVxdWVzdBoeLnBsYXRmb3JtLmF1dGguSGVhZGxlc3NTZXNzaW9uIiTKwRgCGAGC0+STAhgSFi9zdHMvaGVhZGxlc3Nfc2Vzc2lvbnMSVAoIVmFsaWRhdGUSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaFS5wbGF0Zm9ybS5hdXRoLldob0FtSSIZysEYAhABgtPkkwINEgsvYXV0aC92MS9vaxJmCgZEZWxldGUSHi5wbGF0Zm9ybS5hdXRoLkRlbGV0aW9uUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIkysEYAhABgtPkkwIYKhYvYXV0aC92MS9kZWxldGUve2lkPSp9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_group, file_platform_iam_role]);
 
 /**
+ * Request of `Auth.Register`.
+ *
  * @generated from message platform.auth.RegistrationRequest
  */
 export type RegistrationRequest = Message<"platform.auth.RegistrationRequest"> & {
   /**
-   * The code of an invite; empty for none.
+   * Code of an invite. Empty for none.
    *
    * @generated from field: string code = 1;
    */
   code: string;
 
   /**
-   * Who one expects to be; empty where that does not matter.
+   * Expected uid of the person. The call fails if it is another. Empty for any.
    *
    * @generated from field: string identity_id = 3;
    */
@@ -42,18 +44,20 @@ export type RegistrationRequest = Message<"platform.auth.RegistrationRequest"> &
 };
 
 /**
+ * Request of `Auth.Register`.
+ *
  * @generated from message platform.auth.RegistrationRequest
  */
 export type RegistrationRequestJson = {
   /**
-   * The code of an invite; empty for none.
+   * Code of an invite. Empty for none.
    *
    * @generated from field: string code = 1;
    */
   code?: string;
 
   /**
-   * Who one expects to be; empty where that does not matter.
+   * Expected uid of the person. The call fails if it is another. Empty for any.
    *
    * @generated from field: string identity_id = 3;
    */
@@ -68,20 +72,20 @@ export const RegistrationRequestSchema: GenMessage<RegistrationRequest, {jsonTyp
   messageDesc(file_platform_auth_auth, 0);
 
 /**
- * Who was written down.
+ * Response of `Auth.Register`.
  *
  * @generated from message platform.auth.Session
  */
 export type Session = Message<"platform.auth.Session"> & {
   /**
-   * The person's identity.
+   * Uid of the person.
    *
    * @generated from field: string identity = 1;
    */
   identity: string;
 
   /**
-   * The group that the invite let them into; empty without one.
+   * Uid of the group of the invite. Empty without an invite.
    *
    * @generated from field: string group = 2;
    */
@@ -89,20 +93,20 @@ export type Session = Message<"platform.auth.Session"> & {
 };
 
 /**
- * Who was written down.
+ * Response of `Auth.Register`.
  *
  * @generated from message platform.auth.Session
  */
 export type SessionJson = {
   /**
-   * The person's identity.
+   * Uid of the person.
    *
    * @generated from field: string identity = 1;
    */
   identity?: string;
 
   /**
-   * The group that the invite let them into; empty without one.
+   * Uid of the group of the invite. Empty without an invite.
    *
    * @generated from field: string group = 2;
    */
@@ -117,11 +121,13 @@ export const SessionSchema: GenMessage<Session, {jsonType: SessionJson}> = /*@__
   messageDesc(file_platform_auth_auth, 1);
 
 /**
+ * Request of `Auth.GetHeadlessSession`.
+ *
  * @generated from message platform.auth.GetHeadlessSessionRequest
  */
 export type GetHeadlessSessionRequest = Message<"platform.auth.GetHeadlessSessionRequest"> & {
   /**
-   * The X25519 public key of whoever waits, as unpadded base64url.
+   * X25519 public key of the waiting client, in base64url without padding.
    *
    * @generated from field: string code = 1;
    */
@@ -129,11 +135,13 @@ export type GetHeadlessSessionRequest = Message<"platform.auth.GetHeadlessSessio
 };
 
 /**
+ * Request of `Auth.GetHeadlessSession`.
+ *
  * @generated from message platform.auth.GetHeadlessSessionRequest
  */
 export type GetHeadlessSessionRequestJson = {
   /**
-   * The X25519 public key of whoever waits, as unpadded base64url.
+   * X25519 public key of the waiting client, in base64url without padding.
    *
    * @generated from field: string code = 1;
    */
@@ -148,20 +156,21 @@ export const GetHeadlessSessionRequestSchema: GenMessage<GetHeadlessSessionReque
   messageDesc(file_platform_auth_auth, 2);
 
 /**
- * A token that only whoever waits can read.
+ * Token that only the waiting client can decrypt.
  *
  * @generated from message platform.auth.HeadlessSession
  */
 export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
   /**
-   * Our X25519 public key, as the text of its unpadded base64url.
+   * X25519 public key of the server: the bytes of its text in base64url without padding.
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
   ecdhPublicKey: Uint8Array;
 
   /**
-   * The token, to be exchanged: 12 bytes of nonce, then AES-256-GCM under the shared secret.
+   * The token, for use in the token exchange: a nonce of 12 bytes, followed by the AES-256-GCM ciphertext under the
+   * shared secret.
    *
    * @generated from field: bytes encrypted_idtoken = 2;
    */
@@ -169,20 +178,21 @@ export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
 };
 
 /**
- * A token that only whoever waits can read.
+ * Token that only the waiting client can decrypt.
  *
  * @generated from message platform.auth.HeadlessSession
  */
 export type HeadlessSessionJson = {
   /**
-   * Our X25519 public key, as the text of its unpadded base64url.
+   * X25519 public key of the server: the bytes of its text in base64url without padding.
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
   ecdhPublicKey?: string;
 
   /**
-   * The token, to be exchanged: 12 bytes of nonce, then AES-256-GCM under the shared secret.
+   * The token, for use in the token exchange: a nonce of 12 bytes, followed by the AES-256-GCM ciphertext under the
+   * shared secret.
    *
    * @generated from field: bytes encrypted_idtoken = 2;
    */
@@ -197,11 +207,13 @@ export const HeadlessSessionSchema: GenMessage<HeadlessSession, {jsonType: Headl
   messageDesc(file_platform_auth_auth, 3);
 
 /**
+ * Request of `Auth.Delete`.
+ *
  * @generated from message platform.auth.DeletionRequest
  */
 export type DeletionRequest = Message<"platform.auth.DeletionRequest"> & {
   /**
-   * The caller's own uid.
+   * Uid of the caller.
    *
    * @generated from field: string id = 1;
    */
@@ -209,11 +221,13 @@ export type DeletionRequest = Message<"platform.auth.DeletionRequest"> & {
 };
 
 /**
+ * Request of `Auth.Delete`.
+ *
  * @generated from message platform.auth.DeletionRequest
  */
 export type DeletionRequestJson = {
   /**
-   * The caller's own uid.
+   * Uid of the caller.
    *
    * @generated from field: string id = 1;
    */
@@ -228,62 +242,62 @@ export const DeletionRequestSchema: GenMessage<DeletionRequest, {jsonType: Delet
   messageDesc(file_platform_auth_auth, 4);
 
 /**
- * The caller, as their token and the store tell it.
+ * The caller, as their token and the stored identity describe them.
  *
  * @generated from message platform.auth.WhoAmI
  */
 export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
   /**
-   * Who issued the token.
+   * Issuer of the token.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The identity.
+   * Uid of the identity.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
-   * Whom the token is for.
+   * Audience of the token.
    *
    * @generated from field: repeated string audience = 3;
    */
   audience: string[];
 
   /**
-   * When the token stops working.
+   * Time at which the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 4;
    */
   expiry?: Timestamp | undefined;
 
   /**
-   * When the token was issued.
+   * Time at which the token was issued.
    *
    * @generated from field: google.protobuf.Timestamp issued_at = 5;
    */
   issuedAt?: Timestamp | undefined;
 
   /**
-   * What the caller holds, one entry for each role in a group; at most 1000.
+   * Capabilities of the caller: one entry for each role in a group, at most 1000.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */
   capabilities: WhoAmI_Capability[];
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 102;
    */
   email?: string | undefined;
 
   /**
-   * More of a person.
+   * Profile of a person.
    *
    * @generated from field: platform.auth.Profile profile = 103;
    */
@@ -291,62 +305,62 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
 };
 
 /**
- * The caller, as their token and the store tell it.
+ * The caller, as their token and the stored identity describe them.
  *
  * @generated from message platform.auth.WhoAmI
  */
 export type WhoAmIJson = {
   /**
-   * Who issued the token.
+   * Issuer of the token.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The identity.
+   * Uid of the identity.
    *
    * @generated from field: string subject = 2;
    */
   subject?: string;
 
   /**
-   * Whom the token is for.
+   * Audience of the token.
    *
    * @generated from field: repeated string audience = 3;
    */
   audience?: string[];
 
   /**
-   * When the token stops working.
+   * Time at which the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 4;
    */
   expiry?: TimestampJson;
 
   /**
-   * When the token was issued.
+   * Time at which the token was issued.
    *
    * @generated from field: google.protobuf.Timestamp issued_at = 5;
    */
   issuedAt?: TimestampJson;
 
   /**
-   * What the caller holds, one entry for each role in a group; at most 1000.
+   * Capabilities of the caller: one entry for each role in a group, at most 1000.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */
   capabilities?: WhoAmI_CapabilityJson[];
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 102;
    */
   email?: string;
 
   /**
-   * More of a person.
+   * Profile of a person.
    *
    * @generated from field: platform.auth.Profile profile = 103;
    */
@@ -361,7 +375,7 @@ export const WhoAmISchema: GenMessage<WhoAmI, {jsonType: WhoAmIJson}> = /*@__PUR
   messageDesc(file_platform_auth_auth, 5);
 
 /**
- * What is held in one group and below it.
+ * Capabilities in one group and in everything below it.
  *
  * @generated from message platform.auth.WhoAmI.Capability
  */
@@ -374,14 +388,14 @@ export type WhoAmI_Capability = Message<"platform.auth.WhoAmI.Capability"> & {
   group?: Group | undefined;
 
   /**
-   * The role; absent where the token was narrowed.
+   * The role. Absent if the token is limited to some capabilities or groups.
    *
    * @generated from field: platform.iam.Role role = 2;
    */
   role?: Role | undefined;
 
   /**
-   * Names of capabilities, where the token was narrowed.
+   * Names of the capabilities, if the token is limited.
    *
    * @generated from field: repeated string capabilities = 3;
    */
@@ -389,7 +403,7 @@ export type WhoAmI_Capability = Message<"platform.auth.WhoAmI.Capability"> & {
 };
 
 /**
- * What is held in one group and below it.
+ * Capabilities in one group and in everything below it.
  *
  * @generated from message platform.auth.WhoAmI.Capability
  */
@@ -402,14 +416,14 @@ export type WhoAmI_CapabilityJson = {
   group?: GroupJson;
 
   /**
-   * The role; absent where the token was narrowed.
+   * The role. Absent if the token is limited to some capabilities or groups.
    *
    * @generated from field: platform.iam.Role role = 2;
    */
   role?: RoleJson;
 
   /**
-   * Names of capabilities, where the token was narrowed.
+   * Names of the capabilities, if the token is limited.
    *
    * @generated from field: repeated string capabilities = 3;
    */
@@ -424,34 +438,34 @@ export const WhoAmI_CapabilitySchema: GenMessage<WhoAmI_Capability, {jsonType: W
   messageDesc(file_platform_auth_auth, 5, 0);
 
 /**
- * What a person tells of themselves.
+ * Profile of a person.
  *
  * @generated from message platform.auth.Profile
  */
 export type Profile = Message<"platform.auth.Profile"> & {
   /**
-   * The whole name.
+   * Full name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The URL of a picture.
+   * URL of a picture.
    *
    * @generated from field: string picture = 2;
    */
   picture: string;
 
   /**
-   * The given name.
+   * Given name.
    *
    * @generated from field: string given_name = 3;
    */
   givenName: string;
 
   /**
-   * The family name.
+   * Family name.
    *
    * @generated from field: string family_name = 4;
    */
@@ -459,34 +473,34 @@ export type Profile = Message<"platform.auth.Profile"> & {
 };
 
 /**
- * What a person tells of themselves.
+ * Profile of a person.
  *
  * @generated from message platform.auth.Profile
  */
 export type ProfileJson = {
   /**
-   * The whole name.
+   * Full name.
    *
    * @generated from field: string name = 1;
    */
   name?: string;
 
   /**
-   * The URL of a picture.
+   * URL of a picture.
    *
    * @generated from field: string picture = 2;
    */
   picture?: string;
 
   /**
-   * The given name.
+   * Given name.
    *
    * @generated from field: string given_name = 3;
    */
   givenName?: string;
 
   /**
-   * The family name.
+   * Family name.
    *
    * @generated from field: string family_name = 4;
    */
@@ -501,15 +515,15 @@ export const ProfileSchema: GenMessage<Profile, {jsonType: ProfileJson}> = /*@__
   messageDesc(file_platform_auth_auth, 6);
 
 /**
- * Who one is, how to become somebody, and how to be nobody.
+ * Registers people, and tells callers who they are.
  *
  * @generated from service platform.auth.Auth
  */
 export const Auth: GenService<{
   /**
-   * Writes down the person whom a token of their organization's identity provider names, or one of ours. With the
-   * code of an invite they get its role. The bearer is that token; its audience must be this server or the client
-   * of the provider.
+   * Registers the person of a token, which is the bearer token of the call: a token of their organization's
+   * identity provider or of this server. With the code of an invite, the person also gets its role. The audience of
+   * the token must be this server, or its client id at the provider.
    *
    * @generated from rpc platform.auth.Auth.Register
    */
@@ -519,7 +533,8 @@ export const Auth: GenService<{
     output: typeof SessionSchema;
   },
   /**
-   * Fetches the token of somebody who signed in with a browser on another machine. Until then there is none.
+   * Returns the token of a person who signed in with a browser on another machine. Fails with `NOT_FOUND` until
+   * they have signed in.
    *
    * @generated from rpc platform.auth.Auth.GetHeadlessSession
    */
@@ -529,7 +544,7 @@ export const Auth: GenService<{
     output: typeof HeadlessSessionSchema;
   },
   /**
-   * Tells the caller who they are, and what they hold where.
+   * Returns the identity of the caller and their capabilities in each group.
    *
    * @generated from rpc platform.auth.Auth.Validate
    */
@@ -539,7 +554,7 @@ export const Auth: GenService<{
     output: typeof WhoAmISchema;
   },
   /**
-   * Deletes the person who calls, with all that they hold. Only people can, and only themselves.
+   * Deletes the caller with all of their role bindings. Only people can delete themselves.
    *
    * @generated from rpc platform.auth.Auth.Delete
    */

@@ -17,34 +17,35 @@ export const file_platform_common_access: GenFile = /*@__PURE__*/
   fileDesc("ChxwbGF0Zm9ybS9jb21tb24vYWNjZXNzLnByb3RvEg9wbGF0Zm9ybS5jb21tb24ibAoGQWNjZXNzEi4KDGNhcGFiaWxpdGllcxgBIAMoDjIYLmNhcGFiaWxpdGllcy5DYXBhYmlsaXR5EhAKCHVuc2NvcGVkGAIgASgIEgwKBG9wZW4YAyABKAgSEgoKY3JlZGVudGlhbBgEIAEoCTpRCgZhY2Nlc3MSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiZiAMgASgLMhcucGxhdGZvcm0uY29tbW9uLkFjY2Vzc1IGYWNjZXNzOjUKBXNjb3BlEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxiaiAMgASgIUgVzY29wZWIGcHJvdG8z", [file_capabilities_capability, file_google_protobuf_descriptor]);
 
 /**
- * What a caller must be allowed to do before a method runs.
+ * Access that a caller needs before a method runs.
  *
  * @generated from message platform.common.Access
  */
 export type Access = Message<"platform.common.Access"> & {
   /**
-   * All of these must be held at the scope of the call, or above it.
+   * The caller needs all of these at the scope of the call or above it.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 1;
    */
   capabilities: Capability[];
 
   /**
-   * The call may name no scope. It then reaches exactly the groups in which the capabilities are held.
+   * The call may have no scope. It then applies to all groups in which the caller has the capabilities.
    *
    * @generated from field: bool unscoped = 2;
    */
   unscoped: boolean;
 
   /**
-   * The call needs no access token: whatever credential it takes, it checks itself.
+   * The call needs no access token. It checks any other credential itself.
    *
    * @generated from field: bool open = 3;
    */
   open: boolean;
 
   /**
-   * What an open call takes as its bearer in place of an access token; empty where it takes none.
+   * Description of the bearer token that an open call accepts in place of an access token. Empty if it accepts
+   * none.
    *
    * @generated from field: string credential = 4;
    */
@@ -52,34 +53,35 @@ export type Access = Message<"platform.common.Access"> & {
 };
 
 /**
- * What a caller must be allowed to do before a method runs.
+ * Access that a caller needs before a method runs.
  *
  * @generated from message platform.common.Access
  */
 export type AccessJson = {
   /**
-   * All of these must be held at the scope of the call, or above it.
+   * The caller needs all of these at the scope of the call or above it.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 1;
    */
   capabilities?: CapabilityJson[];
 
   /**
-   * The call may name no scope. It then reaches exactly the groups in which the capabilities are held.
+   * The call may have no scope. It then applies to all groups in which the caller has the capabilities.
    *
    * @generated from field: bool unscoped = 2;
    */
   unscoped?: boolean;
 
   /**
-   * The call needs no access token: whatever credential it takes, it checks itself.
+   * The call needs no access token. It checks any other credential itself.
    *
    * @generated from field: bool open = 3;
    */
   open?: boolean;
 
   /**
-   * What an open call takes as its bearer in place of an access token; empty where it takes none.
+   * Description of the bearer token that an open call accepts in place of an access token. Empty if it accepts
+   * none.
    *
    * @generated from field: string credential = 4;
    */
@@ -94,13 +96,15 @@ export const AccessSchema: GenMessage<Access, {jsonType: AccessJson}> = /*@__PUR
   messageDesc(file_platform_common_access, 0);
 
 /**
+ * Access that the method needs.
+ *
  * @generated from extension: platform.common.Access access = 50201;
  */
 export const access: GenExtension<MethodOptions, Access> = /*@__PURE__*/
   extDesc(file_platform_common_access, 0);
 
 /**
- * This field holds the uid at which access is checked, or the message whose scope field does.
+ * Access is checked at the uid in this field or, if the field is a message, at the uid in its scope field.
  *
  * @generated from extension: bool scope = 50202;
  */

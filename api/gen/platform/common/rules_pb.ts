@@ -15,77 +15,77 @@ export const file_platform_common_rules: GenFile = /*@__PURE__*/
   fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiK+AQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAg6UgoFcnVsZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJuIAyABKAsyGy5wbGF0Zm9ybS5jb21tb24uRmllbGRSdWxlc1IFcnVsZXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * What a value must look like. Whether a field is required, output only or immutable is said by
- * google.api.field_behavior.
+ * Rules for the value of a field. `google.api.field_behavior` says whether a field is required, output only or
+ * immutable.
  *
  * @generated from message platform.common.FieldRules
  */
 export type FieldRules = Message<"platform.common.FieldRules"> & {
   /**
-   * A regular expression that the whole value matches.
+   * Regular expression that the whole value must match.
    *
    * @generated from field: string pattern = 1;
    */
   pattern: string;
 
   /**
-   * The most characters (Unicode code points) of a string.
+   * Maximum length of a string, in Unicode code points.
    *
    * @generated from field: uint32 max_length = 2;
    */
   maxLength: number;
 
   /**
-   * The most entries of a list or a map.
+   * Maximum number of entries of a list or a map.
    *
    * @generated from field: uint32 max_items = 3;
    */
   maxItems: number;
 
   /**
-   * The value is a uid: 40 hex digits, then any number of segments of 16 hex digits, separated by `/`.
+   * The value is a uid: 40 hexadecimal digits, followed by any number of segments of `/` and 16 hexadecimal digits.
    *
    * @generated from field: bool uid = 4;
    */
   uid: boolean;
 
   /**
-   * A number that is zero or greater.
+   * The number must be zero or greater.
    *
    * @generated from field: bool non_negative = 5;
    */
   nonNegative: boolean;
 
   /**
-   * Only the operator of the server changes this field; others may restate its value.
+   * Only the operator of the server changes this field. Other callers may repeat its current value.
    *
    * @generated from field: bool operator_only = 6;
    */
   operatorOnly: boolean;
 
   /**
-   * Left out of JSON while empty.
+   * The field is omitted from JSON while it is empty.
    *
    * @generated from field: bool omit_empty = 7;
    */
   omitEmpty: boolean;
 
   /**
-   * What to say of a value that does not match, in place of the pattern.
+   * Error text for a value that does not match, in place of the pattern.
    *
    * @generated from field: string hint = 8;
    */
   hint: string;
 
   /**
-   * Free text: line breaks and tabs, but no other control characters.
+   * Free text: may contain line breaks and tabs, but no other control characters.
    *
    * @generated from field: bool text = 9;
    */
   text: boolean;
 
   /**
-   * A value that is never repeated, not even in a complaint about it.
+   * The value is a secret. It is never returned, and error messages do not quote it.
    *
    * @generated from field: bool secret = 10;
    */
@@ -93,77 +93,77 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
 };
 
 /**
- * What a value must look like. Whether a field is required, output only or immutable is said by
- * google.api.field_behavior.
+ * Rules for the value of a field. `google.api.field_behavior` says whether a field is required, output only or
+ * immutable.
  *
  * @generated from message platform.common.FieldRules
  */
 export type FieldRulesJson = {
   /**
-   * A regular expression that the whole value matches.
+   * Regular expression that the whole value must match.
    *
    * @generated from field: string pattern = 1;
    */
   pattern?: string;
 
   /**
-   * The most characters (Unicode code points) of a string.
+   * Maximum length of a string, in Unicode code points.
    *
    * @generated from field: uint32 max_length = 2;
    */
   maxLength?: number;
 
   /**
-   * The most entries of a list or a map.
+   * Maximum number of entries of a list or a map.
    *
    * @generated from field: uint32 max_items = 3;
    */
   maxItems?: number;
 
   /**
-   * The value is a uid: 40 hex digits, then any number of segments of 16 hex digits, separated by `/`.
+   * The value is a uid: 40 hexadecimal digits, followed by any number of segments of `/` and 16 hexadecimal digits.
    *
    * @generated from field: bool uid = 4;
    */
   uid?: boolean;
 
   /**
-   * A number that is zero or greater.
+   * The number must be zero or greater.
    *
    * @generated from field: bool non_negative = 5;
    */
   nonNegative?: boolean;
 
   /**
-   * Only the operator of the server changes this field; others may restate its value.
+   * Only the operator of the server changes this field. Other callers may repeat its current value.
    *
    * @generated from field: bool operator_only = 6;
    */
   operatorOnly?: boolean;
 
   /**
-   * Left out of JSON while empty.
+   * The field is omitted from JSON while it is empty.
    *
    * @generated from field: bool omit_empty = 7;
    */
   omitEmpty?: boolean;
 
   /**
-   * What to say of a value that does not match, in place of the pattern.
+   * Error text for a value that does not match, in place of the pattern.
    *
    * @generated from field: string hint = 8;
    */
   hint?: string;
 
   /**
-   * Free text: line breaks and tabs, but no other control characters.
+   * Free text: may contain line breaks and tabs, but no other control characters.
    *
    * @generated from field: bool text = 9;
    */
   text?: boolean;
 
   /**
-   * A value that is never repeated, not even in a complaint about it.
+   * The value is a secret. It is never returned, and error messages do not quote it.
    *
    * @generated from field: bool secret = 10;
    */
@@ -178,6 +178,8 @@ export const FieldRulesSchema: GenMessage<FieldRules, {jsonType: FieldRulesJson}
   messageDesc(file_platform_common_rules, 0);
 
 /**
+ * Rules for the value of the field.
+ *
  * @generated from extension: platform.common.FieldRules rules = 50203;
  */
 export const rules: GenExtension<FieldOptions, FieldRules> = /*@__PURE__*/

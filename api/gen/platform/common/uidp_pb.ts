@@ -14,42 +14,42 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
   fileDesc("ChpwbGF0Zm9ybS9jb21tb24vdWlkcC5wcm90bxIPcGxhdGZvcm0uY29tbW9uIpABCgpVSURQRmlsdGVyEhwKDGFuY2VzdG9yc19vZhgBIAEoCUIG2sEYAiABEh4KDmRlc2NlbmRhbnRzX29mGAIgASgJQgbawRgCIAESGwoLY2hpbGRyZW5fb2YYAyABKAlCBtrBGAIgARIPCgdpbl9yb290GAQgASgIEhYKA2lkcxgFIAMoCUIJ2sEYBRjoByABYgZwcm90bzM", [file_platform_common_rules]);
 
 /**
- * Restricts a list by place in the tree. A uid is a path, so these need no look-up: a uid that does not
- * exist, or that the caller may not see, simply matches nothing. Several conditions are combined with AND.
+ * Restricts a list to a part of the tree. Conditions are combined with AND. A uid that does not exist, or that the
+ * caller may not see, matches nothing; it is not an error.
  *
  * @generated from message platform.common.UIDPFilter
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * The groups above this resource, from its parent up to the organization.
+   * Only the groups above this resource, from its parent up to the organization.
    *
    * @generated from field: string ancestors_of = 1;
    */
   ancestorsOf: string;
 
   /**
-   * Everything below this group, at any depth.
+   * Only resources below this group, at any depth.
    *
    * @generated from field: string descendants_of = 2;
    */
   descendantsOf: string;
 
   /**
-   * What lies directly below this group.
+   * Only resources directly in this group.
    *
    * @generated from field: string children_of = 3;
    */
   childrenOf: string;
 
   /**
-   * Only resources at root level: organizations, users and built-in roles.
+   * Only resources without a parent: organizations, people and built-in roles.
    *
    * @generated from field: bool in_root = 4;
    */
   inRoot: boolean;
 
   /**
-   * Exactly these resources.
+   * Only resources with these uids, at most 1000.
    *
    * @generated from field: repeated string ids = 5;
    */
@@ -57,42 +57,42 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
 };
 
 /**
- * Restricts a list by place in the tree. A uid is a path, so these need no look-up: a uid that does not
- * exist, or that the caller may not see, simply matches nothing. Several conditions are combined with AND.
+ * Restricts a list to a part of the tree. Conditions are combined with AND. A uid that does not exist, or that the
+ * caller may not see, matches nothing; it is not an error.
  *
  * @generated from message platform.common.UIDPFilter
  */
 export type UIDPFilterJson = {
   /**
-   * The groups above this resource, from its parent up to the organization.
+   * Only the groups above this resource, from its parent up to the organization.
    *
    * @generated from field: string ancestors_of = 1;
    */
   ancestorsOf?: string;
 
   /**
-   * Everything below this group, at any depth.
+   * Only resources below this group, at any depth.
    *
    * @generated from field: string descendants_of = 2;
    */
   descendantsOf?: string;
 
   /**
-   * What lies directly below this group.
+   * Only resources directly in this group.
    *
    * @generated from field: string children_of = 3;
    */
   childrenOf?: string;
 
   /**
-   * Only resources at root level: organizations, users and built-in roles.
+   * Only resources without a parent: organizations, people and built-in roles.
    *
    * @generated from field: bool in_root = 4;
    */
   inRoot?: boolean;
 
   /**
-   * Exactly these resources.
+   * Only resources with these uids, at most 1000.
    *
    * @generated from field: repeated string ids = 5;
    */

@@ -20,20 +20,20 @@ export const file_platform_events_subscription: GenFile = /*@__PURE__*/
   fileDesc("CiJwbGF0Zm9ybS9ldmVudHMvc3Vic2NyaXB0aW9uLnByb3RvEg9wbGF0Zm9ybS5ldmVudHMiLQoMU3Vic2NyaXB0aW9uEg8KAmlkGAEgASgJQgPgQQMSDAoEc2luaxgCIAEoCSJAChBTdWJzY3JpcHRpb25MaXN0EiwKBWl0ZW1zGAEgAygLMh0ucGxhdGZvcm0uZXZlbnRzLlN1YnNjcmlwdGlvbiJLChJTdWJzY3JpcHRpb25GaWx0ZXISCgoCaWQYASABKAkSKQoEdWlkcBgCIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyInEKGUNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEjgKDHN1YnNjcmlwdGlvbhgCIAEoCzIdLnBsYXRmb3JtLmV2ZW50cy5TdWJzY3JpcHRpb25CA+BBAiIwChlEZWxldGVTdWJzY3JpcHRpb25SZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBMqgDCg1TdWJzY3JpcHRpb25zEpoBCgZDcmVhdGUSKi5wbGF0Zm9ybS5ldmVudHMuQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBodLnBsYXRmb3JtLmV2ZW50cy5TdWJzY3JpcHRpb24iRcrBGAQKAt0LgtPkkwI3OgxzdWJzY3JpcHRpb24iJy9ldmVudHMvdjEvc3Vic2NyaXB0aW9ucy97cGFyZW50X2lkPSoqfRJ6CgRMaXN0EiMucGxhdGZvcm0uZXZlbnRzLlN1YnNjcmlwdGlvbkZpbHRlchohLnBsYXRmb3JtLmV2ZW50cy5TdWJzY3JpcHRpb25MaXN0IirKwRgGCgLfCxABgtPkkwIaEhgvZXZlbnRzL3YxL3N1YnNjcmlwdGlvbnMSfgoGRGVsZXRlEioucGxhdGZvcm0uZXZlbnRzLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMMrBGAQKAuALgtPkkwIiKiAvZXZlbnRzL3YxL3N1YnNjcmlwdGlvbnMve2lkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A subscription as version 1 of the API tells it; see `platform.events.v2beta1.Subscription`.
+ * A subscription in version 1 of the API; see `platform.events.v2beta1.Subscription`.
  *
  * @generated from message platform.events.Subscription
  */
 export type Subscription = Message<"platform.events.Subscription"> & {
   /**
-   * Its uid. The service makes one at creation, whatever is given.
+   * Uid of the subscription.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The https URL that takes events.
+   * URL that receives the events: https, at most 2048 characters.
    *
    * @generated from field: string sink = 2;
    */
@@ -41,20 +41,20 @@ export type Subscription = Message<"platform.events.Subscription"> & {
 };
 
 /**
- * A subscription as version 1 of the API tells it; see `platform.events.v2beta1.Subscription`.
+ * A subscription in version 1 of the API; see `platform.events.v2beta1.Subscription`.
  *
  * @generated from message platform.events.Subscription
  */
 export type SubscriptionJson = {
   /**
-   * Its uid. The service makes one at creation, whatever is given.
+   * Uid of the subscription.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * The https URL that takes events.
+   * URL that receives the events: https, at most 2048 characters.
    *
    * @generated from field: string sink = 2;
    */
@@ -69,13 +69,13 @@ export const SubscriptionSchema: GenMessage<Subscription, {jsonType: Subscriptio
   messageDesc(file_platform_events_subscription, 0);
 
 /**
- * Subscriptions.
+ * Response of `Subscriptions.List`.
  *
  * @generated from message platform.events.SubscriptionList
  */
 export type SubscriptionList = Message<"platform.events.SubscriptionList"> & {
   /**
-   * All subscriptions that match.
+   * The subscriptions that match.
    *
    * @generated from field: repeated platform.events.Subscription items = 1;
    */
@@ -83,13 +83,13 @@ export type SubscriptionList = Message<"platform.events.SubscriptionList"> & {
 };
 
 /**
- * Subscriptions.
+ * Response of `Subscriptions.List`.
  *
  * @generated from message platform.events.SubscriptionList
  */
 export type SubscriptionListJson = {
   /**
-   * All subscriptions that match.
+   * The subscriptions that match.
    *
    * @generated from field: repeated platform.events.Subscription items = 1;
    */
@@ -104,6 +104,8 @@ export const SubscriptionListSchema: GenMessage<SubscriptionList, {jsonType: Sub
   messageDesc(file_platform_events_subscription, 1);
 
 /**
+ * Request of `Subscriptions.List`.
+ *
  * @generated from message platform.events.SubscriptionFilter
  */
 export type SubscriptionFilter = Message<"platform.events.SubscriptionFilter"> & {
@@ -115,7 +117,7 @@ export type SubscriptionFilter = Message<"platform.events.SubscriptionFilter"> &
   id: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -123,6 +125,8 @@ export type SubscriptionFilter = Message<"platform.events.SubscriptionFilter"> &
 };
 
 /**
+ * Request of `Subscriptions.List`.
+ *
  * @generated from message platform.events.SubscriptionFilter
  */
 export type SubscriptionFilterJson = {
@@ -134,7 +138,7 @@ export type SubscriptionFilterJson = {
   id?: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -149,11 +153,13 @@ export const SubscriptionFilterSchema: GenMessage<SubscriptionFilter, {jsonType:
   messageDesc(file_platform_events_subscription, 2);
 
 /**
+ * Request of `Subscriptions.Create`.
+ *
  * @generated from message platform.events.CreateSubscriptionRequest
  */
 export type CreateSubscriptionRequest = Message<"platform.events.CreateSubscriptionRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the subscription in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -168,11 +174,13 @@ export type CreateSubscriptionRequest = Message<"platform.events.CreateSubscript
 };
 
 /**
+ * Request of `Subscriptions.Create`.
+ *
  * @generated from message platform.events.CreateSubscriptionRequest
  */
 export type CreateSubscriptionRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the subscription in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -194,11 +202,13 @@ export const CreateSubscriptionRequestSchema: GenMessage<CreateSubscriptionReque
   messageDesc(file_platform_events_subscription, 3);
 
 /**
+ * Request of `Subscriptions.Delete`.
+ *
  * @generated from message platform.events.DeleteSubscriptionRequest
  */
 export type DeleteSubscriptionRequest = Message<"platform.events.DeleteSubscriptionRequest"> & {
   /**
-   * The subscription to delete.
+   * Uid of the subscription.
    *
    * @generated from field: string id = 1;
    */
@@ -206,11 +216,13 @@ export type DeleteSubscriptionRequest = Message<"platform.events.DeleteSubscript
 };
 
 /**
+ * Request of `Subscriptions.Delete`.
+ *
  * @generated from message platform.events.DeleteSubscriptionRequest
  */
 export type DeleteSubscriptionRequestJson = {
   /**
-   * The subscription to delete.
+   * Uid of the subscription.
    *
    * @generated from field: string id = 1;
    */
@@ -225,8 +237,7 @@ export const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionReque
   messageDesc(file_platform_events_subscription, 4);
 
 /**
- * Subscriptions as version 1 of the API tells them; see `platform.events.v2beta1.SubscriptionsService`, whose rules
- * are theirs.
+ * Subscriptions in version 1 of the API. The rules are those of `platform.events.v2beta1.SubscriptionsService`.
  *
  * @generated from service platform.events.Subscriptions
  */
@@ -242,7 +253,7 @@ export const Subscriptions: GenService<{
     output: typeof SubscriptionSchema;
   },
   /**
-   * Lists all subscriptions that the caller may see and that match. None is no error.
+   * Lists all subscriptions that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.events.Subscriptions.List
    */

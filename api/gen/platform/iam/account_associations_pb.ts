@@ -18,55 +18,55 @@ export const file_platform_iam_account_associations: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybS9pYW0vYWNjb3VudF9hc3NvY2lhdGlvbnMucHJvdG8SDHBsYXRmb3JtLmlhbSKLCQoTQWNjb3VudEFzc29jaWF0aW9ucxIWCgVncm91cBgBIAEoCUIH4EEC0MEYARI4CgZhbWF6b24YAiABKAsyKC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5BbWF6b24SOAoGZ29vZ2xlGAMgASgLMigucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMuR29vZ2xlEgwKBG5hbWUYBCABKAkSEwoLZGVzY3JpcHRpb24YBSABKAkSQAoKY2hhaW5ndWFyZBgHIAEoCzIsLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkNoYWluZ3VhcmQSNgoFYXp1cmUYCCABKAsyJy5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5BenVyZRI4CgZnaXRodWIYCSABKAsyKC5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5HaXRIdWIaGQoGQW1hem9uEg8KB2FjY291bnQYASABKAkaNAoGR29vZ2xlEhIKCnByb2plY3RfaWQYASABKAkSFgoOcHJvamVjdF9udW1iZXIYAiABKAka1gEKBkdpdEh1YhJZChFhcHBfaW5zdGFsbGF0aW9ucxgCIAMoCzI+LnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdpdEh1Yi5BcHBJbnN0YWxsYXRpb25zRW50cnkacQoVQXBwSW5zdGFsbGF0aW9uc0VudHJ5EgsKA2tleRgBIAEoAxJHCgV2YWx1ZRgCIAEoCzI4LnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdpdEh1YkFwcEluc3RhbGxhdGlvbnM6AjgBGmUKFkdpdEh1YkFwcEluc3RhbGxhdGlvbnMSSwoNaW5zdGFsbGF0aW9ucxgBIAMoCzI0LnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkdpdEh1Ykluc3RhbGxhdGlvbho7ChJHaXRIdWJJbnN0YWxsYXRpb24SFwoPaW5zdGFsbGF0aW9uX2lkGAEgASgDEgwKBG5hbWUYAiABKAkaoQEKCkNoYWluZ3VhcmQSWwoQc2VydmljZV9iaW5kaW5ncxgBIAMoCzJBLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zLkNoYWluZ3VhcmQuU2VydmljZUJpbmRpbmdzRW50cnkaNgoUU2VydmljZUJpbmRpbmdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARqYAQoFQXp1cmUSEQoJdGVuYW50X2lkGAEgASgJEkoKCmNsaWVudF9pZHMYAiADKAsyNi5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9ucy5BenVyZS5DbGllbnRJZHNFbnRyeRowCg5DbGllbnRJZHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBSgQIBhAHIksKF0FjY291bnRBc3NvY2lhdGlvbnNMaXN0EjAKBWl0ZW1zGAEgAygLMiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMiOAoZQWNjb3VudEFzc29jaWF0aW9uc0ZpbHRlchINCgVncm91cBgBIAEoCRIMCgRuYW1lGAIgASgJIjoKIERlbGV0ZUFjY291bnRBc3NvY2lhdGlvbnNSZXF1ZXN0EhYKBWdyb3VwGAEgASgJQgfgQQLQwRgBMskEChhHcm91cEFjY291bnRBc3NvY2lhdGlvbnMSigEKBkNyZWF0ZRIhLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zGiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMiOsrBGAQKAr0FgtPkkwIsOgEqIicvaWFtL3YxL2FjY291bnRfYXNzb2NpYXRpb25zL3tncm91cD0qKn0SigEKBlVwZGF0ZRIhLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zGiEucGxhdGZvcm0uaWFtLkFjY291bnRBc3NvY2lhdGlvbnMiOsrBGAQKAr4FgtPkkwIsOgEqGicvaWFtL3YxL2FjY291bnRfYXNzb2NpYXRpb25zL3tncm91cD0qKn0ShgEKBExpc3QSJy5wbGF0Zm9ybS5pYW0uQWNjb3VudEFzc29jaWF0aW9uc0ZpbHRlcholLnBsYXRmb3JtLmlhbS5BY2NvdW50QXNzb2NpYXRpb25zTGlzdCIuysEYBgoCvwUQAYLT5JMCHhIcL2lhbS92MS9hY2NvdW50X2Fzc29jaWF0aW9ucxKJAQoGRGVsZXRlEi4ucGxhdGZvcm0uaWFtLkRlbGV0ZUFjY291bnRBc3NvY2lhdGlvbnNSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjfKwRgECgLABYLT5JMCKSonL2lhbS92MS9hY2NvdW50X2Fzc29jaWF0aW9ucy97Z3JvdXA9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access]);
 
 /**
- * The accounts elsewhere that belong to a group; see `platform.iam.v2beta1.AccountAssociation`.
+ * Accounts in other systems that belong to a group; see `platform.iam.v2beta1.AccountAssociation`.
  *
  * @generated from message platform.iam.AccountAssociations
  */
 export type AccountAssociations = Message<"platform.iam.AccountAssociations"> & {
   /**
-   * The group whose accounts they are.
+   * Uid of the group to which the accounts belong.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * An AWS account.
+   * AWS account.
    *
    * @generated from field: platform.iam.AccountAssociations.Amazon amazon = 2;
    */
   amazon?: AccountAssociations_Amazon | undefined;
 
   /**
-   * A Google Cloud project.
+   * Google Cloud project.
    *
    * @generated from field: platform.iam.AccountAssociations.Google google = 3;
    */
   google?: AccountAssociations_Google | undefined;
 
   /**
-   * What people call the association.
+   * Name of the account association. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255 characters.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * What the association is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 5;
    */
   description: string;
 
   /**
-   * Services of the platform and the identities they act as.
+   * Identities that services of the platform use.
    *
    * @generated from field: platform.iam.AccountAssociations.Chainguard chainguard = 7;
    */
   chainguard?: AccountAssociations_Chainguard | undefined;
 
   /**
-   * An Azure tenant.
+   * Azure tenant.
    *
    * @generated from field: platform.iam.AccountAssociations.Azure azure = 8;
    */
@@ -81,55 +81,55 @@ export type AccountAssociations = Message<"platform.iam.AccountAssociations"> & 
 };
 
 /**
- * The accounts elsewhere that belong to a group; see `platform.iam.v2beta1.AccountAssociation`.
+ * Accounts in other systems that belong to a group; see `platform.iam.v2beta1.AccountAssociation`.
  *
  * @generated from message platform.iam.AccountAssociations
  */
 export type AccountAssociationsJson = {
   /**
-   * The group whose accounts they are.
+   * Uid of the group to which the accounts belong.
    *
    * @generated from field: string group = 1;
    */
   group?: string;
 
   /**
-   * An AWS account.
+   * AWS account.
    *
    * @generated from field: platform.iam.AccountAssociations.Amazon amazon = 2;
    */
   amazon?: AccountAssociations_AmazonJson;
 
   /**
-   * A Google Cloud project.
+   * Google Cloud project.
    *
    * @generated from field: platform.iam.AccountAssociations.Google google = 3;
    */
   google?: AccountAssociations_GoogleJson;
 
   /**
-   * What people call the association.
+   * Name of the account association. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255 characters.
    *
    * @generated from field: string name = 4;
    */
   name?: string;
 
   /**
-   * What the association is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 5;
    */
   description?: string;
 
   /**
-   * Services of the platform and the identities they act as.
+   * Identities that services of the platform use.
    *
    * @generated from field: platform.iam.AccountAssociations.Chainguard chainguard = 7;
    */
   chainguard?: AccountAssociations_ChainguardJson;
 
   /**
-   * An Azure tenant.
+   * Azure tenant.
    *
    * @generated from field: platform.iam.AccountAssociations.Azure azure = 8;
    */
@@ -151,13 +151,13 @@ export const AccountAssociationsSchema: GenMessage<AccountAssociations, {jsonTyp
   messageDesc(file_platform_iam_account_associations, 0);
 
 /**
- * An account of Amazon Web Services.
+ * AWS account.
  *
  * @generated from message platform.iam.AccountAssociations.Amazon
  */
 export type AccountAssociations_Amazon = Message<"platform.iam.AccountAssociations.Amazon"> & {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string account = 1;
    */
@@ -165,13 +165,13 @@ export type AccountAssociations_Amazon = Message<"platform.iam.AccountAssociatio
 };
 
 /**
- * An account of Amazon Web Services.
+ * AWS account.
  *
  * @generated from message platform.iam.AccountAssociations.Amazon
  */
 export type AccountAssociations_AmazonJson = {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string account = 1;
    */
@@ -186,20 +186,20 @@ export const AccountAssociations_AmazonSchema: GenMessage<AccountAssociations_Am
   messageDesc(file_platform_iam_account_associations, 0, 0);
 
 /**
- * A project of Google Cloud.
+ * Google Cloud project.
  *
  * @generated from message platform.iam.AccountAssociations.Google
  */
 export type AccountAssociations_Google = Message<"platform.iam.AccountAssociations.Google"> & {
   /**
-   * The name of the project.
+   * Id of the project.
    *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
-   * Its number.
+   * Number of the project.
    *
    * @generated from field: string project_number = 2;
    */
@@ -207,20 +207,20 @@ export type AccountAssociations_Google = Message<"platform.iam.AccountAssociatio
 };
 
 /**
- * A project of Google Cloud.
+ * Google Cloud project.
  *
  * @generated from message platform.iam.AccountAssociations.Google
  */
 export type AccountAssociations_GoogleJson = {
   /**
-   * The name of the project.
+   * Id of the project.
    *
    * @generated from field: string project_id = 1;
    */
   projectId?: string;
 
   /**
-   * Its number.
+   * Number of the project.
    *
    * @generated from field: string project_number = 2;
    */
@@ -235,7 +235,7 @@ export const AccountAssociations_GoogleSchema: GenMessage<AccountAssociations_Go
   messageDesc(file_platform_iam_account_associations, 0, 1);
 
 /**
- * Apps that are installed at GitHub.
+ * Installations of GitHub apps.
  *
  * @generated from message platform.iam.AccountAssociations.GitHub
  */
@@ -249,7 +249,7 @@ export type AccountAssociations_GitHub = Message<"platform.iam.AccountAssociatio
 };
 
 /**
- * Apps that are installed at GitHub.
+ * Installations of GitHub apps.
  *
  * @generated from message platform.iam.AccountAssociations.GitHub
  */
@@ -270,13 +270,13 @@ export const AccountAssociations_GitHubSchema: GenMessage<AccountAssociations_Gi
   messageDesc(file_platform_iam_account_associations, 0, 2);
 
 /**
- * Where one app is installed.
+ * Installations of one GitHub app.
  *
  * @generated from message platform.iam.AccountAssociations.GitHubAppInstallations
  */
 export type AccountAssociations_GitHubAppInstallations = Message<"platform.iam.AccountAssociations.GitHubAppInstallations"> & {
   /**
-   * Where the app is installed.
+   * The installations.
    *
    * @generated from field: repeated platform.iam.AccountAssociations.GitHubInstallation installations = 1;
    */
@@ -284,13 +284,13 @@ export type AccountAssociations_GitHubAppInstallations = Message<"platform.iam.A
 };
 
 /**
- * Where one app is installed.
+ * Installations of one GitHub app.
  *
  * @generated from message platform.iam.AccountAssociations.GitHubAppInstallations
  */
 export type AccountAssociations_GitHubAppInstallationsJson = {
   /**
-   * Where the app is installed.
+   * The installations.
    *
    * @generated from field: repeated platform.iam.AccountAssociations.GitHubInstallation installations = 1;
    */
@@ -305,20 +305,20 @@ export const AccountAssociations_GitHubAppInstallationsSchema: GenMessage<Accoun
   messageDesc(file_platform_iam_account_associations, 0, 3);
 
 /**
- * One installation of an app.
+ * Installation of a GitHub app.
  *
  * @generated from message platform.iam.AccountAssociations.GitHubInstallation
  */
 export type AccountAssociations_GitHubInstallation = Message<"platform.iam.AccountAssociations.GitHubInstallation"> & {
   /**
-   * The number that GitHub gave the installation.
+   * Id of the installation.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId: bigint;
 
   /**
-   * What people call the installation.
+   * Account or organization in which the app is installed.
    *
    * @generated from field: string name = 2;
    */
@@ -326,20 +326,20 @@ export type AccountAssociations_GitHubInstallation = Message<"platform.iam.Accou
 };
 
 /**
- * One installation of an app.
+ * Installation of a GitHub app.
  *
  * @generated from message platform.iam.AccountAssociations.GitHubInstallation
  */
 export type AccountAssociations_GitHubInstallationJson = {
   /**
-   * The number that GitHub gave the installation.
+   * Id of the installation.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId?: string;
 
   /**
-   * What people call the installation.
+   * Account or organization in which the app is installed.
    *
    * @generated from field: string name = 2;
    */
@@ -354,13 +354,13 @@ export const AccountAssociations_GitHubInstallationSchema: GenMessage<AccountAss
   messageDesc(file_platform_iam_account_associations, 0, 4);
 
 /**
- * Identities that services of the platform act as.
+ * Identities that services of the platform use.
  *
  * @generated from message platform.iam.AccountAssociations.Chainguard
  */
 export type AccountAssociations_Chainguard = Message<"platform.iam.AccountAssociations.Chainguard"> & {
   /**
-   * The identity that each service acts as.
+   * Uid of the identity by the name of the service.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -368,13 +368,13 @@ export type AccountAssociations_Chainguard = Message<"platform.iam.AccountAssoci
 };
 
 /**
- * Identities that services of the platform act as.
+ * Identities that services of the platform use.
  *
  * @generated from message platform.iam.AccountAssociations.Chainguard
  */
 export type AccountAssociations_ChainguardJson = {
   /**
-   * The identity that each service acts as.
+   * Uid of the identity by the name of the service.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -389,20 +389,20 @@ export const AccountAssociations_ChainguardSchema: GenMessage<AccountAssociation
   messageDesc(file_platform_iam_account_associations, 0, 5);
 
 /**
- * A directory of Microsoft Azure.
+ * Azure tenant.
  *
  * @generated from message platform.iam.AccountAssociations.Azure
  */
 export type AccountAssociations_Azure = Message<"platform.iam.AccountAssociations.Azure"> & {
   /**
-   * The directory, by its id.
+   * Id of the tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The client id of each component.
+   * Client id by the name of the component.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -410,20 +410,20 @@ export type AccountAssociations_Azure = Message<"platform.iam.AccountAssociation
 };
 
 /**
- * A directory of Microsoft Azure.
+ * Azure tenant.
  *
  * @generated from message platform.iam.AccountAssociations.Azure
  */
 export type AccountAssociations_AzureJson = {
   /**
-   * The directory, by its id.
+   * Id of the tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId?: string;
 
   /**
-   * The client id of each component.
+   * Client id by the name of the component.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -438,13 +438,13 @@ export const AccountAssociations_AzureSchema: GenMessage<AccountAssociations_Azu
   messageDesc(file_platform_iam_account_associations, 0, 6);
 
 /**
- * Associations of groups.
+ * Response of `GroupAccountAssociations.List`.
  *
  * @generated from message platform.iam.AccountAssociationsList
  */
 export type AccountAssociationsList = Message<"platform.iam.AccountAssociationsList"> & {
   /**
-   * All associations that match.
+   * The account associations that match.
    *
    * @generated from field: repeated platform.iam.AccountAssociations items = 1;
    */
@@ -452,13 +452,13 @@ export type AccountAssociationsList = Message<"platform.iam.AccountAssociationsL
 };
 
 /**
- * Associations of groups.
+ * Response of `GroupAccountAssociations.List`.
  *
  * @generated from message platform.iam.AccountAssociationsList
  */
 export type AccountAssociationsListJson = {
   /**
-   * All associations that match.
+   * The account associations that match.
    *
    * @generated from field: repeated platform.iam.AccountAssociations items = 1;
    */
@@ -473,18 +473,20 @@ export const AccountAssociationsListSchema: GenMessage<AccountAssociationsList, 
   messageDesc(file_platform_iam_account_associations, 1);
 
 /**
+ * Request of `GroupAccountAssociations.List`.
+ *
  * @generated from message platform.iam.AccountAssociationsFilter
  */
 export type AccountAssociationsFilter = Message<"platform.iam.AccountAssociationsFilter"> & {
   /**
-   * Only the association of this group.
+   * Only the account association of the group with this uid.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * Only associations with exactly this name.
+   * Only account associations with exactly this name.
    *
    * @generated from field: string name = 2;
    */
@@ -492,18 +494,20 @@ export type AccountAssociationsFilter = Message<"platform.iam.AccountAssociation
 };
 
 /**
+ * Request of `GroupAccountAssociations.List`.
+ *
  * @generated from message platform.iam.AccountAssociationsFilter
  */
 export type AccountAssociationsFilterJson = {
   /**
-   * Only the association of this group.
+   * Only the account association of the group with this uid.
    *
    * @generated from field: string group = 1;
    */
   group?: string;
 
   /**
-   * Only associations with exactly this name.
+   * Only account associations with exactly this name.
    *
    * @generated from field: string name = 2;
    */
@@ -518,11 +522,13 @@ export const AccountAssociationsFilterSchema: GenMessage<AccountAssociationsFilt
   messageDesc(file_platform_iam_account_associations, 2);
 
 /**
+ * Request of `GroupAccountAssociations.Delete`.
+ *
  * @generated from message platform.iam.DeleteAccountAssociationsRequest
  */
 export type DeleteAccountAssociationsRequest = Message<"platform.iam.DeleteAccountAssociationsRequest"> & {
   /**
-   * The group whose association to delete.
+   * Uid of the group.
    *
    * @generated from field: string group = 1;
    */
@@ -530,11 +536,13 @@ export type DeleteAccountAssociationsRequest = Message<"platform.iam.DeleteAccou
 };
 
 /**
+ * Request of `GroupAccountAssociations.Delete`.
+ *
  * @generated from message platform.iam.DeleteAccountAssociationsRequest
  */
 export type DeleteAccountAssociationsRequestJson = {
   /**
-   * The group whose association to delete.
+   * Uid of the group.
    *
    * @generated from field: string group = 1;
    */
@@ -549,14 +557,14 @@ export const DeleteAccountAssociationsRequestSchema: GenMessage<DeleteAccountAss
   messageDesc(file_platform_iam_account_associations, 3);
 
 /**
- * Account associations as version 1 of the API tells them; see `platform.iam.v2beta1.AccountAssociationsService`,
- * whose rules are theirs. An association is known by its group.
+ * Account associations in version 1 of the API. The rules are those of
+ * `platform.iam.v2beta1.AccountAssociationsService`. An association is identified by its group.
  *
  * @generated from service platform.iam.GroupAccountAssociations
  */
 export const GroupAccountAssociations: GenService<{
   /**
-   * Creates the association of a group.
+   * Creates the account association of a group.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.Create
    */
@@ -566,7 +574,7 @@ export const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsSchema;
   },
   /**
-   * Replaces the association of a group: what is left out becomes empty.
+   * Replaces the account association of a group: omitted fields are reset to their defaults.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.Update
    */
@@ -576,7 +584,7 @@ export const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsSchema;
   },
   /**
-   * Lists all associations that the caller may see and that match. None is no error.
+   * Lists all account associations that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.List
    */
@@ -586,7 +594,7 @@ export const GroupAccountAssociations: GenService<{
     output: typeof AccountAssociationsListSchema;
   },
   /**
-   * Deletes the association of a group. Succeeds if there is none any more.
+   * Deletes the account association of a group. Succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.GroupAccountAssociations.Delete
    */

@@ -20,41 +20,41 @@ export const file_platform_iam_group_invite: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybS9pYW0vZ3JvdXBfaW52aXRlLnByb3RvEgxwbGF0Zm9ybS5pYW0iiQEKC0dyb3VwSW52aXRlEgoKAmlkGAEgASgJEi4KCmV4cGlyYXRpb24YAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBmtleV9pZBgDIAEoCRIgCgRyb2xlGAQgASgLMhIucGxhdGZvcm0uaWFtLlJvbGUSDAoEY29kZRgFIAEoCSLUAQoRU3RvcmVkR3JvdXBJbnZpdGUSCgoCaWQYASABKAkSLgoKZXhwaXJhdGlvbhgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGa2V5X2lkGAMgASgJEiAKBHJvbGUYBCABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRINCgVlbWFpbBgFIAEoCRIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBISCgpzaW5nbGVfdXNlGAcgASgIIkEKD0dyb3VwSW52aXRlTGlzdBIuCgVpdGVtcxgBIAMoCzIfLnBsYXRmb3JtLmlhbS5TdG9yZWRHcm91cEludml0ZSKFAQoSR3JvdXBJbnZpdGVSZXF1ZXN0EhYKBWdyb3VwGAEgASgJQgfgQQLQwRgBEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIMCgRyb2xlGAMgASgJEg0KBWVtYWlsGAQgASgJEhIKCnNpbmdsZV91c2UYBSABKAgiLwoYRGVsZXRlR3JvdXBJbnZpdGVSZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBIj4KEUdyb3VwSW52aXRlRmlsdGVyEg0KBWdyb3VwGAEgASgJEgoKAmlkGAIgASgJEg4KBmtleV9pZBgDIAEoCTL2AgoMR3JvdXBJbnZpdGVzEnwKBkNyZWF0ZRIgLnBsYXRmb3JtLmlhbS5Hcm91cEludml0ZVJlcXVlc3QaGS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGUiNcrBGAYKBMkBkQOC0+STAiU6ASoiIC9pYW0vdjEvZ3JvdXBfaW52aXRlcy97Z3JvdXA9Kip9Em8KBExpc3QSHy5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGVGaWx0ZXIaHS5wbGF0Zm9ybS5pYW0uR3JvdXBJbnZpdGVMaXN0IifKwRgGCgLLARABgtPkkwIXEhUvaWFtL3YxL2dyb3VwX2ludml0ZXMSdwoGRGVsZXRlEiYucGxhdGZvcm0uaWFtLkRlbGV0ZUdyb3VwSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSItysEYBAoCzAGC0+STAh8qHS9pYW0vdjEvZ3JvdXBfaW52aXRlcy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_iam_role]);
 
 /**
- * An invite as the answer to its creation tells it.
+ * Response of `GroupInvites.Create`.
  *
  * @generated from message platform.iam.GroupInvite
  */
 export type GroupInvite = Message<"platform.iam.GroupInvite"> & {
   /**
-   * Its uid.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
 
   /**
-   * The role that whoever accepts gets in the group.
+   * Role that a person who accepts gets in the group.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: Role | undefined;
 
   /**
-   * What to hand to the invited. It is not told again.
+   * Code to pass to the invited person. No other response contains it.
    *
    * @generated from field: string code = 5;
    */
@@ -62,41 +62,41 @@ export type GroupInvite = Message<"platform.iam.GroupInvite"> & {
 };
 
 /**
- * An invite as the answer to its creation tells it.
+ * Response of `GroupInvites.Create`.
  *
  * @generated from message platform.iam.GroupInvite
  */
 export type GroupInviteJson = {
   /**
-   * Its uid.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: TimestampJson;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId?: string;
 
   /**
-   * The role that whoever accepts gets in the group.
+   * Role that a person who accepts gets in the group.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: RoleJson;
 
   /**
-   * What to hand to the invited. It is not told again.
+   * Code to pass to the invited person. No other response contains it.
    *
    * @generated from field: string code = 5;
    */
@@ -111,55 +111,55 @@ export const GroupInviteSchema: GenMessage<GroupInvite, {jsonType: GroupInviteJs
   messageDesc(file_platform_iam_group_invite, 0);
 
 /**
- * An invite as it is kept.
+ * An invite, without its code.
  *
  * @generated from message platform.iam.StoredGroupInvite
  */
 export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
   /**
-   * Its uid.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId: string;
 
   /**
-   * The role that whoever accepts gets in the group; its id alone if it was deleted.
+   * Role that a person who accepts gets in the group. Only its `id` if the role was deleted.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: Role | undefined;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 5;
    */
   email: string;
 
   /**
-   * When the invite was created.
+   * Time at which the invite was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 7;
    */
@@ -167,55 +167,55 @@ export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
 };
 
 /**
- * An invite as it is kept.
+ * An invite, without its code.
  *
  * @generated from message platform.iam.StoredGroupInvite
  */
 export type StoredGroupInviteJson = {
   /**
-   * Its uid.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 2;
    */
   expiration?: TimestampJson;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 3;
    */
   keyId?: string;
 
   /**
-   * The role that whoever accepts gets in the group; its id alone if it was deleted.
+   * Role that a person who accepts gets in the group. Only its `id` if the role was deleted.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: RoleJson;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 5;
    */
   email?: string;
 
   /**
-   * When the invite was created.
+   * Time at which the invite was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 6;
    */
   createdAt?: TimestampJson;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 7;
    */
@@ -230,13 +230,13 @@ export const StoredGroupInviteSchema: GenMessage<StoredGroupInvite, {jsonType: S
   messageDesc(file_platform_iam_group_invite, 1);
 
 /**
- * Invites.
+ * Response of `GroupInvites.List`.
  *
  * @generated from message platform.iam.GroupInviteList
  */
 export type GroupInviteList = Message<"platform.iam.GroupInviteList"> & {
   /**
-   * All invites that match.
+   * The invites that match.
    *
    * @generated from field: repeated platform.iam.StoredGroupInvite items = 1;
    */
@@ -244,13 +244,13 @@ export type GroupInviteList = Message<"platform.iam.GroupInviteList"> & {
 };
 
 /**
- * Invites.
+ * Response of `GroupInvites.List`.
  *
  * @generated from message platform.iam.GroupInviteList
  */
 export type GroupInviteListJson = {
   /**
-   * All invites that match.
+   * The invites that match.
    *
    * @generated from field: repeated platform.iam.StoredGroupInvite items = 1;
    */
@@ -265,39 +265,41 @@ export const GroupInviteListSchema: GenMessage<GroupInviteList, {jsonType: Group
   messageDesc(file_platform_iam_group_invite, 2);
 
 /**
+ * Request of `GroupInvites.Create`.
+ *
  * @generated from message platform.iam.GroupInviteRequest
  */
 export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   /**
-   * The group to invite to.
+   * Uid of the group to invite to.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * How long the invite lasts, from now: a second to 365 days.
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days.
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
   ttl?: Duration | undefined;
 
   /**
-   * The uid of the role that whoever accepts gets in the group.
+   * Uid of the role that a person who accepts gets in the group.
    *
    * @generated from field: string role = 3;
    */
   role: string;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 4;
    */
   email: string;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -305,39 +307,41 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
 };
 
 /**
+ * Request of `GroupInvites.Create`.
+ *
  * @generated from message platform.iam.GroupInviteRequest
  */
 export type GroupInviteRequestJson = {
   /**
-   * The group to invite to.
+   * Uid of the group to invite to.
    *
    * @generated from field: string group = 1;
    */
   group?: string;
 
   /**
-   * How long the invite lasts, from now: a second to 365 days.
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days.
    *
    * @generated from field: google.protobuf.Duration ttl = 2;
    */
   ttl?: DurationJson;
 
   /**
-   * The uid of the role that whoever accepts gets in the group.
+   * Uid of the role that a person who accepts gets in the group.
    *
    * @generated from field: string role = 3;
    */
   role?: string;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 4;
    */
   email?: string;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 5;
    */
@@ -352,11 +356,13 @@ export const GroupInviteRequestSchema: GenMessage<GroupInviteRequest, {jsonType:
   messageDesc(file_platform_iam_group_invite, 3);
 
 /**
+ * Request of `GroupInvites.Delete`.
+ *
  * @generated from message platform.iam.DeleteGroupInviteRequest
  */
 export type DeleteGroupInviteRequest = Message<"platform.iam.DeleteGroupInviteRequest"> & {
   /**
-   * The invite to delete.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
@@ -364,11 +370,13 @@ export type DeleteGroupInviteRequest = Message<"platform.iam.DeleteGroupInviteRe
 };
 
 /**
+ * Request of `GroupInvites.Delete`.
+ *
  * @generated from message platform.iam.DeleteGroupInviteRequest
  */
 export type DeleteGroupInviteRequestJson = {
   /**
-   * The invite to delete.
+   * Uid of the invite.
    *
    * @generated from field: string id = 1;
    */
@@ -383,11 +391,13 @@ export const DeleteGroupInviteRequestSchema: GenMessage<DeleteGroupInviteRequest
   messageDesc(file_platform_iam_group_invite, 4);
 
 /**
+ * Request of `GroupInvites.List`.
+ *
  * @generated from message platform.iam.GroupInviteFilter
  */
 export type GroupInviteFilter = Message<"platform.iam.GroupInviteFilter"> & {
   /**
-   * Only invites to exactly this group.
+   * Only invites directly in the group with this uid.
    *
    * @generated from field: string group = 1;
    */
@@ -401,7 +411,7 @@ export type GroupInviteFilter = Message<"platform.iam.GroupInviteFilter"> & {
   id: string;
 
   /**
-   * Only the invite whose code has this short name.
+   * Only the invite whose code has this short id.
    *
    * @generated from field: string key_id = 3;
    */
@@ -409,11 +419,13 @@ export type GroupInviteFilter = Message<"platform.iam.GroupInviteFilter"> & {
 };
 
 /**
+ * Request of `GroupInvites.List`.
+ *
  * @generated from message platform.iam.GroupInviteFilter
  */
 export type GroupInviteFilterJson = {
   /**
-   * Only invites to exactly this group.
+   * Only invites directly in the group with this uid.
    *
    * @generated from field: string group = 1;
    */
@@ -427,7 +439,7 @@ export type GroupInviteFilterJson = {
   id?: string;
 
   /**
-   * Only the invite whose code has this short name.
+   * Only the invite whose code has this short id.
    *
    * @generated from field: string key_id = 3;
    */
@@ -442,13 +454,14 @@ export const GroupInviteFilterSchema: GenMessage<GroupInviteFilter, {jsonType: G
   messageDesc(file_platform_iam_group_invite, 5);
 
 /**
- * Invites as version 1 of the API tells them; see `platform.iam.v2beta1.GroupInvitesService`, whose rules are theirs.
+ * Invites in version 1 of the API. The rules are those of `platform.iam.v2beta1.GroupInvitesService`.
  *
  * @generated from service platform.iam.GroupInvites
  */
 export const GroupInvites: GenService<{
   /**
-   * Creates an invite. The answer alone holds the code. The role may give no more than the caller holds there.
+   * Creates an invite. Only this response contains the code. The caller must have all capabilities of the role in
+   * the group.
    *
    * @generated from rpc platform.iam.GroupInvites.Create
    */
@@ -458,7 +471,7 @@ export const GroupInvites: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Lists all invites that the caller may see and that match, the newest first. None is no error.
+   * Lists all invites that the caller may see and that match, the newest first. No match is an empty list.
    *
    * @generated from rpc platform.iam.GroupInvites.List
    */
@@ -468,7 +481,7 @@ export const GroupInvites: GenService<{
     output: typeof GroupInviteListSchema;
   },
   /**
-   * Withdraws an invite. Succeeds if there is no such invite any more.
+   * Deletes an invite, so that its code no longer works. Succeeds if the invite does not exist.
    *
    * @generated from rpc platform.iam.GroupInvites.Delete
    */

@@ -20,56 +20,57 @@ export const file_platform_iam_group: GenFile = /*@__PURE__*/
   fileDesc("ChhwbGF0Zm9ybS9pYW0vZ3JvdXAucHJvdG8SDHBsYXRmb3JtLmlhbSKiAgoFR3JvdXASEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRJFCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyJy5wbGF0Zm9ybS5pYW0uR3JvdXAuUmVzb3VyY2VMaW1pdHNFbnRyeUID4EEDEhAKCHZlcmlmaWVkGAUgASgIEiMKBGtpbmQYBiABKA4yFS5wbGF0Zm9ybS5pYW0uT3JnS2luZBIsCgZzdGF0dXMYByABKA4yFy5wbGF0Zm9ybS5pYW0uT3JnU3RhdHVzQgPgQQMaNQoTUmVzb3VyY2VMaW1pdHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBIi8KCUdyb3VwTGlzdBIiCgVpdGVtcxgBIAMoCzITLnBsYXRmb3JtLmlhbS5Hcm91cCJSCgtHcm91cEZpbHRlchIKCgJpZBgBIAEoCRIpCgR1aWRwGAIgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgDIAEoCSJNChJDcmVhdGVHcm91cFJlcXVlc3QSDgoGcGFyZW50GAEgASgJEicKBWdyb3VwGAIgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwQgPgQQIiKQoSRGVsZXRlR3JvdXBSZXF1ZXN0EhMKAmlkGAEgASgJQgfgQQLQwRgBIhQKEkxvb2t1cEdyb3VwUmVxdWVzdCI5ChNMb29rdXBHcm91cFJlc3BvbnNlEiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwIjIKGVJlcXVlc3RHcm91cEFjY2Vzc1JlcXVlc3QSFQoIZ3JvdXBfaWQYASABKAlCA+BBAiIcChpSZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSIZChdDaGVja0VsaWdpYmlsaXR5UmVxdWVzdCIsChhDaGVja0VsaWdpYmlsaXR5UmVzcG9uc2USEAoIZWxpZ2libGUYASABKAgqlAEKB09yZ0tpbmQSGAoUT1JHX0tJTkRfVU5TUEVDSUZJRUQQABIUChBPUkdfS0lORF9TVEFSVEVSEAESFQoRT1JHX0tJTkRfQ1VTVE9NRVIQAhIQCgxPUkdfS0lORF9ERVYQAxISCg5PUkdfS0lORF9JTkZSQRAEEhwKGE9SR19LSU5EX0FXU19NQVJLRVRQTEFDRRAFKnQKCU9yZ1N0YXR1cxIaChZPUkdfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXT1JHX1NUQVRVU19JTklUSUFMSVpJTkcQARIUChBPUkdfU1RBVFVTX1JFQURZEAISGAoUT1JHX1NUQVRVU19TVVNQRU5ERUQQAzLgBgoGR3JvdXBzEnMKBkNyZWF0ZRIgLnBsYXRmb3JtLmlhbS5DcmVhdGVHcm91cFJlcXVlc3QaEy5wbGF0Zm9ybS5pYW0uR3JvdXAiMsrBGAUKAWUQAYLT5JMCIzoFZ3JvdXAiGi9pYW0vdjEvZ3JvdXBzL3twYXJlbnQ9Kip9ElwKBlVwZGF0ZRITLnBsYXRmb3JtLmlhbS5Hcm91cBoTLnBsYXRmb3JtLmlhbS5Hcm91cCIoysEYAwoBZoLT5JMCGzoBKhoWL2lhbS92MS9ncm91cHMve2lkPSoqfRJbCgRMaXN0EhkucGxhdGZvcm0uaWFtLkdyb3VwRmlsdGVyGhcucGxhdGZvcm0uaWFtLkdyb3VwTGlzdCIfysEYBQoBZxABgtPkkwIQEg4vaWFtL3YxL2dyb3VwcxJpCgZEZWxldGUSIC5wbGF0Zm9ybS5pYW0uRGVsZXRlR3JvdXBSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiXKwRgDCgFogtPkkwIYKhYvaWFtL3YxL2dyb3Vwcy97aWQ9Kip9EnwKC0xvb2t1cEdyb3VwEiAucGxhdGZvcm0uaWFtLkxvb2t1cEdyb3VwUmVxdWVzdBohLnBsYXRmb3JtLmlhbS5Mb29rdXBHcm91cFJlc3BvbnNlIijKwRgCEAGC0+STAhwSGi9pYW0vdjEvZ3JvdXBzOmxvb2t1cEdyb3VwEqkBChJSZXF1ZXN0R3JvdXBBY2Nlc3MSJy5wbGF0Zm9ybS5pYW0uUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS5SZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSJAysEYAhABgtPkkwI0OgEqIi8vaWFtL3YxL2dyb3Vwcy97Z3JvdXBfaWQ9Kip9OnJlcXVlc3RHcm91cEFjY2VzcxKQAQoQQ2hlY2tFbGlnaWJpbGl0eRIlLnBsYXRmb3JtLmlhbS5DaGVja0VsaWdpYmlsaXR5UmVxdWVzdBomLnBsYXRmb3JtLmlhbS5DaGVja0VsaWdpYmlsaXR5UmVzcG9uc2UiLcrBGAIQAYLT5JMCIRIfL2lhbS92MS9ncm91cHM6Y2hlY2tFbGlnaWJpbGl0eWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A group as version 1 of the API tells it; see `platform.iam.v2beta1.Group`.
+ * A group in version 1 of the API; see `platform.iam.v2beta1.Group`.
  *
  * @generated from message platform.iam.Group
  */
 export type Group = Message<"platform.iam.Group"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the group. Identifies the group in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What people call the group.
+   * Name of the group, such as `platform`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Groups in the same parent may have the same name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the group is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * How many resources of a kind the group may hold, where that is limited. Set by the service.
+   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits: { [key: string]: number };
 
   /**
-   * Whether the operator of this server has confirmed that the organization owns the domain it is named after.
-   * Only the operator changes it, so an update of a verified organization has to say it again.
+   * Whether the operator of the server has confirmed that the organization owns the domain it is named after. Only
+   * the operator changes it: an update must repeat the current value.
    *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
 
   /**
-   * What sort of organization this is. Only the operator changes it, as above.
+   * Kind of organization. Only the operator changes it: an update must repeat the current value.
    *
    * @generated from field: platform.iam.OrgKind kind = 6;
    */
   kind: OrgKind;
 
   /**
-   * Where the organization stands. Set by the service.
+   * State of the organization.
    *
    * @generated from field: platform.iam.OrgStatus status = 7;
    */
@@ -77,56 +78,57 @@ export type Group = Message<"platform.iam.Group"> & {
 };
 
 /**
- * A group as version 1 of the API tells it; see `platform.iam.v2beta1.Group`.
+ * A group in version 1 of the API; see `platform.iam.v2beta1.Group`.
  *
  * @generated from message platform.iam.Group
  */
 export type GroupJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the group. Identifies the group in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * What people call the group.
+   * Name of the group, such as `platform`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Groups in the same parent may have the same name.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the group is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * How many resources of a kind the group may hold, where that is limited. Set by the service.
+   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits?: { [key: string]: number };
 
   /**
-   * Whether the operator of this server has confirmed that the organization owns the domain it is named after.
-   * Only the operator changes it, so an update of a verified organization has to say it again.
+   * Whether the operator of the server has confirmed that the organization owns the domain it is named after. Only
+   * the operator changes it: an update must repeat the current value.
    *
    * @generated from field: bool verified = 5;
    */
   verified?: boolean;
 
   /**
-   * What sort of organization this is. Only the operator changes it, as above.
+   * Kind of organization. Only the operator changes it: an update must repeat the current value.
    *
    * @generated from field: platform.iam.OrgKind kind = 6;
    */
   kind?: OrgKindJson;
 
   /**
-   * Where the organization stands. Set by the service.
+   * State of the organization.
    *
    * @generated from field: platform.iam.OrgStatus status = 7;
    */
@@ -141,13 +143,13 @@ export const GroupSchema: GenMessage<Group, {jsonType: GroupJson}> = /*@__PURE__
   messageDesc(file_platform_iam_group, 0);
 
 /**
- * Groups.
+ * Response of `Groups.List`.
  *
  * @generated from message platform.iam.GroupList
  */
 export type GroupList = Message<"platform.iam.GroupList"> & {
   /**
-   * All groups that match.
+   * The groups that match.
    *
    * @generated from field: repeated platform.iam.Group items = 1;
    */
@@ -155,13 +157,13 @@ export type GroupList = Message<"platform.iam.GroupList"> & {
 };
 
 /**
- * Groups.
+ * Response of `Groups.List`.
  *
  * @generated from message platform.iam.GroupList
  */
 export type GroupListJson = {
   /**
-   * All groups that match.
+   * The groups that match.
    *
    * @generated from field: repeated platform.iam.Group items = 1;
    */
@@ -176,6 +178,8 @@ export const GroupListSchema: GenMessage<GroupList, {jsonType: GroupListJson}> =
   messageDesc(file_platform_iam_group, 1);
 
 /**
+ * Request of `Groups.List`.
+ *
  * @generated from message platform.iam.GroupFilter
  */
 export type GroupFilter = Message<"platform.iam.GroupFilter"> & {
@@ -187,7 +191,7 @@ export type GroupFilter = Message<"platform.iam.GroupFilter"> & {
   id: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -202,6 +206,8 @@ export type GroupFilter = Message<"platform.iam.GroupFilter"> & {
 };
 
 /**
+ * Request of `Groups.List`.
+ *
  * @generated from message platform.iam.GroupFilter
  */
 export type GroupFilterJson = {
@@ -213,7 +219,7 @@ export type GroupFilterJson = {
   id?: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -235,12 +241,14 @@ export const GroupFilterSchema: GenMessage<GroupFilter, {jsonType: GroupFilterJs
   messageDesc(file_platform_iam_group, 2);
 
 /**
+ * Request of `Groups.Create`.
+ *
  * @generated from message platform.iam.CreateGroupRequest
  */
 export type CreateGroupRequest = Message<"platform.iam.CreateGroupRequest"> & {
   /**
-   * The group to create it in: its uid, or its name if the caller sees exactly one group of that name. Empty for
-   * a new organization.
+   * Uid of the group to create the group in, or its name if the caller sees exactly one group with that name. Empty
+   * for a new organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -255,12 +263,14 @@ export type CreateGroupRequest = Message<"platform.iam.CreateGroupRequest"> & {
 };
 
 /**
+ * Request of `Groups.Create`.
+ *
  * @generated from message platform.iam.CreateGroupRequest
  */
 export type CreateGroupRequestJson = {
   /**
-   * The group to create it in: its uid, or its name if the caller sees exactly one group of that name. Empty for
-   * a new organization.
+   * Uid of the group to create the group in, or its name if the caller sees exactly one group with that name. Empty
+   * for a new organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -282,11 +292,13 @@ export const CreateGroupRequestSchema: GenMessage<CreateGroupRequest, {jsonType:
   messageDesc(file_platform_iam_group, 3);
 
 /**
+ * Request of `Groups.Delete`.
+ *
  * @generated from message platform.iam.DeleteGroupRequest
  */
 export type DeleteGroupRequest = Message<"platform.iam.DeleteGroupRequest"> & {
   /**
-   * The group to delete.
+   * Uid of the group.
    *
    * @generated from field: string id = 1;
    */
@@ -294,11 +306,13 @@ export type DeleteGroupRequest = Message<"platform.iam.DeleteGroupRequest"> & {
 };
 
 /**
+ * Request of `Groups.Delete`.
+ *
  * @generated from message platform.iam.DeleteGroupRequest
  */
 export type DeleteGroupRequestJson = {
   /**
-   * The group to delete.
+   * Uid of the group.
    *
    * @generated from field: string id = 1;
    */
@@ -313,12 +327,16 @@ export const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest, {jsonType:
   messageDesc(file_platform_iam_group, 4);
 
 /**
+ * Request of `Groups.LookupGroup`.
+ *
  * @generated from message platform.iam.LookupGroupRequest
  */
 export type LookupGroupRequest = Message<"platform.iam.LookupGroupRequest"> & {
 };
 
 /**
+ * Request of `Groups.LookupGroup`.
+ *
  * @generated from message platform.iam.LookupGroupRequest
  */
 export type LookupGroupRequestJson = {
@@ -332,6 +350,8 @@ export const LookupGroupRequestSchema: GenMessage<LookupGroupRequest, {jsonType:
   messageDesc(file_platform_iam_group, 5);
 
 /**
+ * Response of `Groups.LookupGroup`.
+ *
  * @generated from message platform.iam.LookupGroupResponse
  */
 export type LookupGroupResponse = Message<"platform.iam.LookupGroupResponse"> & {
@@ -344,6 +364,8 @@ export type LookupGroupResponse = Message<"platform.iam.LookupGroupResponse"> & 
 };
 
 /**
+ * Response of `Groups.LookupGroup`.
+ *
  * @generated from message platform.iam.LookupGroupResponse
  */
 export type LookupGroupResponseJson = {
@@ -363,11 +385,13 @@ export const LookupGroupResponseSchema: GenMessage<LookupGroupResponse, {jsonTyp
   messageDesc(file_platform_iam_group, 6);
 
 /**
+ * Request of `Groups.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.RequestGroupAccessRequest
  */
 export type RequestGroupAccessRequest = Message<"platform.iam.RequestGroupAccessRequest"> & {
   /**
-   * The organization that LookupGroup finds.
+   * Uid of the organization that `LookupGroup` returns.
    *
    * @generated from field: string group_id = 1;
    */
@@ -375,11 +399,13 @@ export type RequestGroupAccessRequest = Message<"platform.iam.RequestGroupAccess
 };
 
 /**
+ * Request of `Groups.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.RequestGroupAccessRequest
  */
 export type RequestGroupAccessRequestJson = {
   /**
-   * The organization that LookupGroup finds.
+   * Uid of the organization that `LookupGroup` returns.
    *
    * @generated from field: string group_id = 1;
    */
@@ -394,12 +420,16 @@ export const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessReque
   messageDesc(file_platform_iam_group, 7);
 
 /**
+ * Response of `Groups.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.RequestGroupAccessResponse
  */
 export type RequestGroupAccessResponse = Message<"platform.iam.RequestGroupAccessResponse"> & {
 };
 
 /**
+ * Response of `Groups.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.RequestGroupAccessResponse
  */
 export type RequestGroupAccessResponseJson = {
@@ -413,12 +443,16 @@ export const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResp
   messageDesc(file_platform_iam_group, 8);
 
 /**
+ * Request of `Groups.CheckEligibility`.
+ *
  * @generated from message platform.iam.CheckEligibilityRequest
  */
 export type CheckEligibilityRequest = Message<"platform.iam.CheckEligibilityRequest"> & {
 };
 
 /**
+ * Request of `Groups.CheckEligibility`.
+ *
  * @generated from message platform.iam.CheckEligibilityRequest
  */
 export type CheckEligibilityRequestJson = {
@@ -432,11 +466,13 @@ export const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest, 
   messageDesc(file_platform_iam_group, 9);
 
 /**
+ * Response of `Groups.CheckEligibility`.
+ *
  * @generated from message platform.iam.CheckEligibilityResponse
  */
 export type CheckEligibilityResponse = Message<"platform.iam.CheckEligibilityResponse"> & {
   /**
-   * Whether there is an organization to ask for access to.
+   * Whether there is an organization to which the caller can request access.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -444,11 +480,13 @@ export type CheckEligibilityResponse = Message<"platform.iam.CheckEligibilityRes
 };
 
 /**
+ * Response of `Groups.CheckEligibility`.
+ *
  * @generated from message platform.iam.CheckEligibilityResponse
  */
 export type CheckEligibilityResponseJson = {
   /**
-   * Whether there is an organization to ask for access to.
+   * Whether there is an organization to which the caller can request access.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -463,51 +501,63 @@ export const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse
   messageDesc(file_platform_iam_group, 10);
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.OrgKind
  */
 export const OrgKind = {
   /**
+   * No kind is set.
+   *
    * @generated from enum value: ORG_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * Starter organization.
+   *
    * @generated from enum value: ORG_KIND_STARTER = 1;
    */
   STARTER: 1,
 
   /**
+   * Customer organization.
+   *
    * @generated from enum value: ORG_KIND_CUSTOMER = 2;
    */
   CUSTOMER: 2,
 
   /**
+   * Organization for development.
+   *
    * @generated from enum value: ORG_KIND_DEV = 3;
    */
   DEV: 3,
 
   /**
+   * Organization for infrastructure.
+   *
    * @generated from enum value: ORG_KIND_INFRA = 4;
    */
   INFRA: 4,
 
   /**
+   * Organization of an AWS Marketplace customer.
+   *
    * @generated from enum value: ORG_KIND_AWS_MARKETPLACE = 5;
    */
   AWS_MARKETPLACE: 5,
 } as const;
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.OrgKind
  */
 export type OrgKind = (typeof OrgKind)[keyof typeof OrgKind] | UnknownEnum;
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.OrgKind
  */
@@ -520,41 +570,49 @@ export const OrgKindSchema: GenEnum<OrgKind, OrgKindJson> = /*@__PURE__*/
   enumDesc(file_platform_iam_group, 0);
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.OrgStatus
  */
 export const OrgStatus = {
   /**
+   * No state is set.
+   *
    * @generated from enum value: ORG_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The organization is being set up.
+   *
    * @generated from enum value: ORG_STATUS_INITIALIZING = 1;
    */
   INITIALIZING: 1,
 
   /**
+   * The organization can be used.
+   *
    * @generated from enum value: ORG_STATUS_READY = 2;
    */
   READY: 2,
 
   /**
+   * The organization is suspended.
+   *
    * @generated from enum value: ORG_STATUS_SUSPENDED = 3;
    */
   SUSPENDED: 3,
 } as const;
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.OrgStatus
  */
 export type OrgStatus = (typeof OrgStatus)[keyof typeof OrgStatus] | UnknownEnum;
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.OrgStatus
  */
@@ -567,13 +625,13 @@ export const OrgStatusSchema: GenEnum<OrgStatus, OrgStatusJson> = /*@__PURE__*/
   enumDesc(file_platform_iam_group, 1);
 
 /**
- * Groups as version 1 of the API tells them; see `platform.iam.v2beta1.GroupsService`, whose rules are theirs.
+ * Groups in version 1 of the API. The rules are those of `platform.iam.v2beta1.GroupsService`.
  *
  * @generated from service platform.iam.Groups
  */
 export const Groups: GenService<{
   /**
-   * Creates a group below its parent or, without a parent, a new organization whose owner is the caller.
+   * Creates a group in its parent. Without a parent, creates an organization and makes the caller its owner.
    *
    * @generated from rpc platform.iam.Groups.Create
    */
@@ -583,7 +641,7 @@ export const Groups: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Replaces a group: what is left out becomes empty.
+   * Replaces a group: omitted fields are reset to their defaults.
    *
    * @generated from rpc platform.iam.Groups.Update
    */
@@ -593,7 +651,7 @@ export const Groups: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Lists all groups that the caller may see and that match. None is no error.
+   * Lists all groups that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.iam.Groups.List
    */
@@ -613,7 +671,7 @@ export const Groups: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds the verified organization that is named after the domain of the caller's verified e-mail address.
+   * Returns the verified organization whose name is the domain of the caller's verified e-mail address.
    *
    * @generated from rpc platform.iam.Groups.LookupGroup
    */
@@ -623,7 +681,7 @@ export const Groups: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of that organization to be let in.
+   * Requests access to the organization that `LookupGroup` returns. Its owners approve or decline the request.
    *
    * @generated from rpc platform.iam.Groups.RequestGroupAccess
    */
@@ -633,7 +691,7 @@ export const Groups: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Tells whether LookupGroup finds an organization.
+   * Returns whether `LookupGroup` finds an organization.
    *
    * @generated from rpc platform.iam.Groups.CheckEligibility
    */

@@ -21,61 +21,62 @@ export const file_platform_iam_identity: GenFile = /*@__PURE__*/
   fileDesc("ChtwbGF0Zm9ybS9pYW0vaWRlbnRpdHkucHJvdG8SDHBsYXRmb3JtLmlhbSKTCQoISWRlbnRpdHkSEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIzCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCnVwZGF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMgoJbGFzdF9zZWVuGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKC2NsYWltX21hdGNoGAogASgLMiEucGxhdGZvcm0uaWFtLklkZW50aXR5LkNsYWltTWF0Y2hIABIzCgZzdGF0aWMYCyABKAsyIS5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkuU3RhdGljS2V5c0gAEjsKEXNlcnZpY2VfcHJpbmNpcGFsGAwgASgOMh4ucGxhdGZvcm0uaWFtLlNlcnZpY2VQcmluY2lwYWxIABI6Cgxhd3NfaWRlbnRpdHkYDSABKAsyIi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkuQVdTSWRlbnRpdHlIABqdAwoKQ2xhaW1NYXRjaBIQCgZpc3N1ZXIYASABKAlIABIYCg5pc3N1ZXJfcGF0dGVybhgCIAEoCUgAEhEKB3N1YmplY3QYAyABKAlIARIZCg9zdWJqZWN0X3BhdHRlcm4YBCABKAlIARISCghhdWRpZW5jZRgFIAEoCUgCEhoKEGF1ZGllbmNlX3BhdHRlcm4YBiABKAlIAhI9CgZjbGFpbXMYByADKAsyLS5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkuQ2xhaW1NYXRjaC5DbGFpbXNFbnRyeRJMCg5jbGFpbV9wYXR0ZXJucxgIIAMoCzI0LnBsYXRmb3JtLmlhbS5JZGVudGl0eS5DbGFpbU1hdGNoLkNsYWltUGF0dGVybnNFbnRyeRotCgtDbGFpbXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjQKEkNsYWltUGF0dGVybnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgUKA2lzc0IFCgNzdWJCBQoDYXVkGoUBCgpTdGF0aWNLZXlzEg4KBmlzc3VlchgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhMKC2lzc3Vlcl9rZXlzGAQgASgJEi4KCmV4cGlyYXRpb24YBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCWF1ZGllbmNlcxgGIAMoCRqQAQoLQVdTSWRlbnRpdHkSEwoLYXdzX2FjY291bnQYASABKAkSDQoDYXJuGAMgASgJSAASFQoLYXJuX3BhdHRlcm4YBCABKAlIABIRCgd1c2VyX2lkGAUgASgJSAESGQoPdXNlcl9pZF9wYXR0ZXJuGAYgASgJSAFCCQoHYXdzX2FybkINCgthd3NfdXNlcl9pZEIOCgxyZWxhdGlvbnNoaXAiYgoVQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARItCghpZGVudGl0eRgCIAEoCzIWLnBsYXRmb3JtLmlhbS5JZGVudGl0eUID4EECIiwKFURlbGV0ZUlkZW50aXR5UmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASI1CgxJZGVudGl0eUxpc3QSJQoFaXRlbXMYASADKAsyFi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkiRwoOSWRlbnRpdHlGaWx0ZXISKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgoKAmlkGAIgASgJIkgKDUxvb2t1cFJlcXVlc3QSGgoGaXNzdWVyGAEgASgJQgrgQQLawRgDEIAIEhsKB3N1YmplY3QYAiABKAlCCuBBAtrBGAMQgAgq9gEKEFNlcnZpY2VQcmluY2lwYWwSCwoHVU5LTk9XThAAEgwKCENPU0lHTkVEEAESDAoISU5HRVNURVIQAhISCg5DQVRBTE9HX1NZTkNFUhADEhAKDEFQS09fQlVJTERFUhAEEhYKEkVOVElUTEVNRU5UX1NZTkNFUhAFEhIKDlRFTkFOVF9TQ0FOTkVSEAYSEQoNU0VESU1FTlRPTE9HWRAHEgsKB1NLSUxMVVAQCBIQCgxNQVRFUklBTElaRVIQCRINCglNSUNST0ZMT1cQChINCglHVUFSREVORVIQCxILCgdNSUNST1ZNEAwSCgoGU0tJTExTEA0yvQQKCklkZW50aXRpZXMSggEKBkNyZWF0ZRIjLnBsYXRmb3JtLmlhbS5DcmVhdGVJZGVudGl0eVJlcXVlc3QaFi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkiO8rBGAQKAoUHgtPkkwItOghpZGVudGl0eSIhL2lhbS92MS9pZGVudGl0aWVzL3twYXJlbnRfaWQ9Kip9EmcKBlVwZGF0ZRIWLnBsYXRmb3JtLmlhbS5JZGVudGl0eRoWLnBsYXRmb3JtLmlhbS5JZGVudGl0eSItysEYBAoChgeC0+STAh86ASoaGi9pYW0vdjEvaWRlbnRpdGllcy97aWQ9Kip9EmYKBExpc3QSHC5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlGaWx0ZXIaGi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlMaXN0IiTKwRgGCgKHBxABgtPkkwIUEhIvaWFtL3YxL2lkZW50aXRpZXMSZgoGTG9va3VwEhsucGxhdGZvcm0uaWFtLkxvb2t1cFJlcXVlc3QaFi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHkiJ8rBGAIQAYLT5JMCGxIZL2lhbS92MS9pZGVudGl0aWVzL2xvb2t1cBJxCgZEZWxldGUSIy5wbGF0Zm9ybS5pYW0uRGVsZXRlSWRlbnRpdHlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IirKwRgECgKIB4LT5JMCHCoaL2lhbS92MS9pZGVudGl0aWVzL3tpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * An identity as version 1 of the API tells it; see `platform.iam.v2beta1.Identity`.
+ * An identity in version 1 of the API; see `platform.iam.v2beta1.Identity`.
  *
  * @generated from message platform.iam.Identity
  */
 export type Identity = Message<"platform.iam.Identity"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the identity. Identifies the identity in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What people call the identity.
+   * Name of the identity, such as `ci`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the identity is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * When the identity was created.
+   * Time at which the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the identity was last changed.
+   * Time at which the identity was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 5;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When the identity was last used, starting with its creation.
+   * Time at which the identity was last used, to the minute. Initially the time of its creation.
    *
    * @generated from field: google.protobuf.Timestamp last_seen = 9;
    */
   lastSeen?: Timestamp | undefined;
 
   /**
-   * How a presented token is matched to this identity. Exactly one is given.
+   * How a presented token is matched to this identity. Exactly one must be set.
    *
    * @generated from oneof platform.iam.Identity.relationship
    */
   relationship: {
     /**
-     * By the claims of a token from an OpenID Connect issuer.
+     * Matches the claims of a token of an OpenID Connect issuer.
      *
      * @generated from field: platform.iam.Identity.ClaimMatch claim_match = 10;
      */
@@ -83,7 +84,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "claimMatch";
   } | {
     /**
-     * By a token signed with keys that are kept here.
+     * Matches a token that is signed with one of these public keys. No issuer is contacted.
      *
      * @generated from field: platform.iam.Identity.StaticKeys static = 11;
      */
@@ -99,7 +100,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "servicePrincipal";
   } | {
     /**
-     * By a signed request that AWS confirms.
+     * Matches a signed request that AWS confirms.
      *
      * @generated from field: platform.iam.Identity.AWSIdentity aws_identity = 13;
      */
@@ -109,62 +110,63 @@ export type Identity = Message<"platform.iam.Identity"> & {
 };
 
 /**
- * An identity as version 1 of the API tells it; see `platform.iam.v2beta1.Identity`.
+ * An identity in version 1 of the API; see `platform.iam.v2beta1.Identity`.
  *
  * @generated from message platform.iam.Identity
  */
 export type IdentityJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the identity. Identifies the identity in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * What people call the identity.
+   * Name of the identity, such as `ci`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the identity is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * When the identity was created.
+   * Time at which the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 4;
    */
   createdAt?: TimestampJson;
 
   /**
-   * When the identity was last changed.
+   * Time at which the identity was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 5;
    */
   updatedAt?: TimestampJson;
 
   /**
-   * When the identity was last used, starting with its creation.
+   * Time at which the identity was last used, to the minute. Initially the time of its creation.
    *
    * @generated from field: google.protobuf.Timestamp last_seen = 9;
    */
   lastSeen?: TimestampJson;
 
   /**
-   * By the claims of a token from an OpenID Connect issuer.
+   * Matches the claims of a token of an OpenID Connect issuer.
    *
    * @generated from field: platform.iam.Identity.ClaimMatch claim_match = 10;
    */
   claimMatch?: Identity_ClaimMatchJson;
 
   /**
-   * By a token signed with keys that are kept here.
+   * Matches a token that is signed with one of these public keys. No issuer is contacted.
    *
    * @generated from field: platform.iam.Identity.StaticKeys static = 11;
    */
@@ -178,7 +180,7 @@ export type IdentityJson = {
   servicePrincipal?: ServicePrincipalJson;
 
   /**
-   * By a signed request that AWS confirms.
+   * Matches a signed request that AWS confirms.
    *
    * @generated from field: platform.iam.Identity.AWSIdentity aws_identity = 13;
    */
@@ -193,17 +195,19 @@ export const IdentitySchema: GenMessage<Identity, {jsonType: IdentityJson}> = /*
   messageDesc(file_platform_iam_identity, 0);
 
 /**
- * The claims a token must carry; see `platform.iam.v2beta1.Identity.ClaimMatch`.
+ * Claims that a token must have; see `platform.iam.v2beta1.Identity.ClaimMatch`.
  *
  * @generated from message platform.iam.Identity.ClaimMatch
  */
 export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & {
   /**
+   * Issuer of the token. One of the two is required.
+   *
    * @generated from oneof platform.iam.Identity.ClaimMatch.iss
    */
   iss: {
     /**
-     * The issuer, exactly.
+     * Issuer that a token must have: an https URL, such as `https://token.actions.githubusercontent.com`.
      *
      * @generated from field: string issuer = 1;
      */
@@ -211,7 +215,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
     case: "issuer";
   } | {
     /**
-     * A pattern that the issuer matches.
+     * Pattern that the issuer must match.
      *
      * @generated from field: string issuer_pattern = 2;
      */
@@ -220,11 +224,13 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
+   * Subject of the token. One of the two is required.
+   *
    * @generated from oneof platform.iam.Identity.ClaimMatch.sub
    */
   sub: {
     /**
-     * The subject, exactly.
+     * Subject that a token must have, such as `repo:acme/app:ref:refs/heads/main`.
      *
      * @generated from field: string subject = 3;
      */
@@ -232,7 +238,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
     case: "subject";
   } | {
     /**
-     * A pattern that the subject matches.
+     * Pattern that the subject must match.
      *
      * @generated from field: string subject_pattern = 4;
      */
@@ -241,11 +247,13 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
+   * Audience of the token. Default: the issuer URL or the base URL of this server.
+   *
    * @generated from oneof platform.iam.Identity.ClaimMatch.aud
    */
   aud: {
     /**
-     * The audience, exactly.
+     * Audience that a token must have.
      *
      * @generated from field: string audience = 5;
      */
@@ -253,7 +261,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
     case: "audience";
   } | {
     /**
-     * A pattern that the audience matches.
+     * Pattern that the audience must match.
      *
      * @generated from field: string audience_pattern = 6;
      */
@@ -262,14 +270,14 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Further claims and their values.
+   * Further claims that a token must have, with their values; at most 20.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims: { [key: string]: string };
 
   /**
-   * Further claims and patterns of their values.
+   * Further claims that a token must have, with patterns for their values; at most 20.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -277,62 +285,62 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
 };
 
 /**
- * The claims a token must carry; see `platform.iam.v2beta1.Identity.ClaimMatch`.
+ * Claims that a token must have; see `platform.iam.v2beta1.Identity.ClaimMatch`.
  *
  * @generated from message platform.iam.Identity.ClaimMatch
  */
 export type Identity_ClaimMatchJson = {
   /**
-   * The issuer, exactly.
+   * Issuer that a token must have: an https URL, such as `https://token.actions.githubusercontent.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * A pattern that the issuer matches.
+   * Pattern that the issuer must match.
    *
    * @generated from field: string issuer_pattern = 2;
    */
   issuerPattern?: string;
 
   /**
-   * The subject, exactly.
+   * Subject that a token must have, such as `repo:acme/app:ref:refs/heads/main`.
    *
    * @generated from field: string subject = 3;
    */
   subject?: string;
 
   /**
-   * A pattern that the subject matches.
+   * Pattern that the subject must match.
    *
    * @generated from field: string subject_pattern = 4;
    */
   subjectPattern?: string;
 
   /**
-   * The audience, exactly.
+   * Audience that a token must have.
    *
    * @generated from field: string audience = 5;
    */
   audience?: string;
 
   /**
-   * A pattern that the audience matches.
+   * Pattern that the audience must match.
    *
    * @generated from field: string audience_pattern = 6;
    */
   audiencePattern?: string;
 
   /**
-   * Further claims and their values.
+   * Further claims that a token must have, with their values; at most 20.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims?: { [key: string]: string };
 
   /**
-   * Further claims and patterns of their values.
+   * Further claims that a token must have, with patterns for their values; at most 20.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -347,41 +355,41 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch, {jsonTyp
   messageDesc(file_platform_iam_identity, 0, 0);
 
 /**
- * Keys that sign this identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
+ * Public keys that sign the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
  *
  * @generated from message platform.iam.Identity.StaticKeys
  */
 export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & {
   /**
-   * The issuer that tokens must name.
+   * Issuer that a token must have.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The subject that tokens must name.
+   * Subject that a token must have.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
-   * A JSON Web Key Set with public keys.
+   * JSON Web Key Set with 1 to 20 public keys.
    *
    * @generated from field: string issuer_keys = 4;
    */
   issuerKeys: string;
 
   /**
-   * When the keys stop working; at most, and unless given, 365 days from now.
+   * Time after which the keys are no longer accepted: at most 365 days from now, which is also the default.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 5;
    */
   expiration?: Timestamp | undefined;
 
   /**
-   * The audience that tokens must name.
+   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
    *
    * @generated from field: repeated string audiences = 6;
    */
@@ -389,41 +397,41 @@ export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & 
 };
 
 /**
- * Keys that sign this identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
+ * Public keys that sign the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
  *
  * @generated from message platform.iam.Identity.StaticKeys
  */
 export type Identity_StaticKeysJson = {
   /**
-   * The issuer that tokens must name.
+   * Issuer that a token must have.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The subject that tokens must name.
+   * Subject that a token must have.
    *
    * @generated from field: string subject = 2;
    */
   subject?: string;
 
   /**
-   * A JSON Web Key Set with public keys.
+   * JSON Web Key Set with 1 to 20 public keys.
    *
    * @generated from field: string issuer_keys = 4;
    */
   issuerKeys?: string;
 
   /**
-   * When the keys stop working; at most, and unless given, 365 days from now.
+   * Time after which the keys are no longer accepted: at most 365 days from now, which is also the default.
    *
    * @generated from field: google.protobuf.Timestamp expiration = 5;
    */
   expiration?: TimestampJson;
 
   /**
-   * The audience that tokens must name.
+   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
    *
    * @generated from field: repeated string audiences = 6;
    */
@@ -438,24 +446,26 @@ export const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys, {jsonTyp
   messageDesc(file_platform_iam_identity, 0, 1);
 
 /**
- * Who AWS says the caller is; see `platform.iam.v2beta1.Identity.AWSIdentity`.
+ * Caller identity that AWS must confirm; see `platform.iam.v2beta1.Identity.AWSIdentity`.
  *
  * @generated from message platform.iam.Identity.AWSIdentity
  */
 export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> & {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string aws_account = 1;
    */
   awsAccount: string;
 
   /**
+   * ARN of the caller. One of the two is required.
+   *
    * @generated from oneof platform.iam.Identity.AWSIdentity.aws_arn
    */
   awsArn: {
     /**
-     * The ARN, exactly.
+     * ARN that the caller must have.
      *
      * @generated from field: string arn = 3;
      */
@@ -463,7 +473,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
     case: "arn";
   } | {
     /**
-     * A pattern that the ARN matches.
+     * Pattern that the ARN must match.
      *
      * @generated from field: string arn_pattern = 4;
      */
@@ -472,11 +482,13 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
   } | { case: undefined; value?: undefined };
 
   /**
+   * Unique AWS id of the caller. One of the two is required.
+   *
    * @generated from oneof platform.iam.Identity.AWSIdentity.aws_user_id
    */
   awsUserId: {
     /**
-     * The unique id, exactly.
+     * Unique id that the caller must have.
      *
      * @generated from field: string user_id = 5;
      */
@@ -484,7 +496,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
     case: "userId";
   } | {
     /**
-     * A pattern that the unique id matches.
+     * Pattern that the unique id must match.
      *
      * @generated from field: string user_id_pattern = 6;
      */
@@ -494,41 +506,41 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
 };
 
 /**
- * Who AWS says the caller is; see `platform.iam.v2beta1.Identity.AWSIdentity`.
+ * Caller identity that AWS must confirm; see `platform.iam.v2beta1.Identity.AWSIdentity`.
  *
  * @generated from message platform.iam.Identity.AWSIdentity
  */
 export type Identity_AWSIdentityJson = {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string aws_account = 1;
    */
   awsAccount?: string;
 
   /**
-   * The ARN, exactly.
+   * ARN that the caller must have.
    *
    * @generated from field: string arn = 3;
    */
   arn?: string;
 
   /**
-   * A pattern that the ARN matches.
+   * Pattern that the ARN must match.
    *
    * @generated from field: string arn_pattern = 4;
    */
   arnPattern?: string;
 
   /**
-   * The unique id, exactly.
+   * Unique id that the caller must have.
    *
    * @generated from field: string user_id = 5;
    */
   userId?: string;
 
   /**
-   * A pattern that the unique id matches.
+   * Pattern that the unique id must match.
    *
    * @generated from field: string user_id_pattern = 6;
    */
@@ -543,11 +555,13 @@ export const Identity_AWSIdentitySchema: GenMessage<Identity_AWSIdentity, {jsonT
   messageDesc(file_platform_iam_identity, 0, 2);
 
 /**
+ * Request of `Identities.Create`.
+ *
  * @generated from message platform.iam.CreateIdentityRequest
  */
 export type CreateIdentityRequest = Message<"platform.iam.CreateIdentityRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -562,11 +576,13 @@ export type CreateIdentityRequest = Message<"platform.iam.CreateIdentityRequest"
 };
 
 /**
+ * Request of `Identities.Create`.
+ *
  * @generated from message platform.iam.CreateIdentityRequest
  */
 export type CreateIdentityRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -588,11 +604,13 @@ export const CreateIdentityRequestSchema: GenMessage<CreateIdentityRequest, {jso
   messageDesc(file_platform_iam_identity, 1);
 
 /**
+ * Request of `Identities.Delete`.
+ *
  * @generated from message platform.iam.DeleteIdentityRequest
  */
 export type DeleteIdentityRequest = Message<"platform.iam.DeleteIdentityRequest"> & {
   /**
-   * The identity to delete.
+   * Uid of the identity.
    *
    * @generated from field: string id = 1;
    */
@@ -600,11 +618,13 @@ export type DeleteIdentityRequest = Message<"platform.iam.DeleteIdentityRequest"
 };
 
 /**
+ * Request of `Identities.Delete`.
+ *
  * @generated from message platform.iam.DeleteIdentityRequest
  */
 export type DeleteIdentityRequestJson = {
   /**
-   * The identity to delete.
+   * Uid of the identity.
    *
    * @generated from field: string id = 1;
    */
@@ -619,13 +639,13 @@ export const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest, {jso
   messageDesc(file_platform_iam_identity, 2);
 
 /**
- * Identities.
+ * Response of `Identities.List`.
  *
  * @generated from message platform.iam.IdentityList
  */
 export type IdentityList = Message<"platform.iam.IdentityList"> & {
   /**
-   * All identities that match.
+   * The identities that match.
    *
    * @generated from field: repeated platform.iam.Identity items = 1;
    */
@@ -633,13 +653,13 @@ export type IdentityList = Message<"platform.iam.IdentityList"> & {
 };
 
 /**
- * Identities.
+ * Response of `Identities.List`.
  *
  * @generated from message platform.iam.IdentityList
  */
 export type IdentityListJson = {
   /**
-   * All identities that match.
+   * The identities that match.
    *
    * @generated from field: repeated platform.iam.Identity items = 1;
    */
@@ -654,11 +674,13 @@ export const IdentityListSchema: GenMessage<IdentityList, {jsonType: IdentityLis
   messageDesc(file_platform_iam_identity, 3);
 
 /**
+ * Request of `Identities.List`.
+ *
  * @generated from message platform.iam.IdentityFilter
  */
 export type IdentityFilter = Message<"platform.iam.IdentityFilter"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -673,11 +695,13 @@ export type IdentityFilter = Message<"platform.iam.IdentityFilter"> & {
 };
 
 /**
+ * Request of `Identities.List`.
+ *
  * @generated from message platform.iam.IdentityFilter
  */
 export type IdentityFilterJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -699,18 +723,20 @@ export const IdentityFilterSchema: GenMessage<IdentityFilter, {jsonType: Identit
   messageDesc(file_platform_iam_identity, 4);
 
 /**
+ * Request of `Identities.Lookup`.
+ *
  * @generated from message platform.iam.LookupRequest
  */
 export type LookupRequest = Message<"platform.iam.LookupRequest"> & {
   /**
-   * The issuer of its tokens, exactly.
+   * Issuer of the identity's tokens.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The subject of its tokens, exactly.
+   * Subject of the identity's tokens.
    *
    * @generated from field: string subject = 2;
    */
@@ -718,18 +744,20 @@ export type LookupRequest = Message<"platform.iam.LookupRequest"> & {
 };
 
 /**
+ * Request of `Identities.Lookup`.
+ *
  * @generated from message platform.iam.LookupRequest
  */
 export type LookupRequestJson = {
   /**
-   * The issuer of its tokens, exactly.
+   * Issuer of the identity's tokens.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The subject of its tokens, exactly.
+   * Subject of the identity's tokens.
    *
    * @generated from field: string subject = 2;
    */
@@ -744,7 +772,7 @@ export const LookupRequestSchema: GenMessage<LookupRequest, {jsonType: LookupReq
   messageDesc(file_platform_iam_identity, 5);
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
@@ -821,14 +849,14 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
@@ -841,13 +869,13 @@ export const ServicePrincipalSchema: GenEnum<ServicePrincipal, ServicePrincipalJ
   enumDesc(file_platform_iam_identity, 0);
 
 /**
- * Identities as version 1 of the API tells them; see `platform.iam.v2beta1.IdentitiesService`, whose rules are theirs.
+ * Identities in version 1 of the API. The rules are those of `platform.iam.v2beta1.IdentitiesService`.
  *
  * @generated from service platform.iam.Identities
  */
 export const Identities: GenService<{
   /**
-   * Creates an identity for a workload in a group.
+   * Creates the identity of a workload in a group.
    *
    * @generated from rpc platform.iam.Identities.Create
    */
@@ -857,7 +885,7 @@ export const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Replaces an identity: what is left out becomes empty.
+   * Replaces an identity: omitted fields are reset to their defaults.
    *
    * @generated from rpc platform.iam.Identities.Update
    */
@@ -867,7 +895,7 @@ export const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Lists all identities that the caller may see and that match. None is no error.
+   * Lists all identities that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.iam.Identities.List
    */
@@ -877,8 +905,8 @@ export const Identities: GenService<{
     output: typeof IdentityListSchema;
   },
   /**
-   * Finds the identity that tokens with exactly this issuer and subject are for: the caller's own, or one that the
-   * caller may list. Of several, it is the first by uid. Whatever the caller may not see is not found.
+   * Returns the identity with exactly this issuer and subject: the caller, or an identity that the caller may list.
+   * If several match, returns the first by uid. An identity that the caller may not see is not found.
    *
    * @generated from rpc platform.iam.Identities.Lookup
    */
@@ -888,7 +916,7 @@ export const Identities: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Deletes an identity that holds no roles.
+   * Deletes an identity that has no role bindings in its organization.
    *
    * @generated from rpc platform.iam.Identities.Delete
    */

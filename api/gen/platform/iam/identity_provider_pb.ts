@@ -21,47 +21,49 @@ export const file_platform_iam_identity_provider: GenFile = /*@__PURE__*/
   fileDesc("CiRwbGF0Zm9ybS9pYW0vaWRlbnRpdHlfcHJvdmlkZXIucHJvdG8SDHBsYXRmb3JtLmlhbSKmBAoQSWRlbnRpdHlQcm92aWRlchITCgJpZBgBIAEoCUIH4EEC0MEYARIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhQKDGRlZmF1bHRfcm9sZRgEIAEoCRIzCgRvaWRjGBQgASgLMiMucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIuT0lEQ0gAGvECCgRPSURDEg4KBmlzc3VlchgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkSIAoNY2xpZW50X3NlY3JldBgDIAEoCUIJ4EEE2sEYAlABEhkKEWFkZGl0aW9uYWxfc2NvcGVzGAQgAygJEhQKDGdyb3Vwc19jbGFpbRgFIAEoCRJNChBjb3JyZWxhdGlvbl9ydWxlGAYgASgOMjMucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIuT0lEQy5Db3JyZWxhdGlvblJ1bGUSFAoMcGtjZV9lbmFibGVkGAcgASgIIo0BCg9Db3JyZWxhdGlvblJ1bGUSIAocQ09SUkVMQVRJT05fUlVMRV9VTlNQRUNJRklFRBAAEisKJ0NPUlJFTEFUSU9OX1JVTEVfU1VCX0VRVUFMU19FWFRFUk5BTF9JRBABEisKJ0NPUlJFTEFUSU9OX1JVTEVfT0lEX0VRVUFMU19FWFRFUk5BTF9JRBACQg8KDWNvbmZpZ3VyYXRpb25KBAgVEBZSBHNjaW0iewodQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEj4KEWlkZW50aXR5X3Byb3ZpZGVyGAIgASgLMh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXJCA+BBAiI0Ch1EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASJdChZJZGVudGl0eVByb3ZpZGVyRmlsdGVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSKQoEdWlkcBgDIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyIkUKFElkZW50aXR5UHJvdmlkZXJMaXN0Ei0KBWl0ZW1zGAEgAygLMh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIyvwQKEUlkZW50aXR5UHJvdmlkZXJzEqQBCgZDcmVhdGUSKy5wbGF0Zm9ybS5pYW0uQ3JlYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlciJNysEYBgoElQqRA4LT5JMCPToRaWRlbnRpdHlfcHJvdmlkZXIiKC9pYW0vdjEvaWRlbnRpdHlQcm92aWRlcnMve3BhcmVudF9pZD0qKn0SgAEKBlVwZGF0ZRIeLnBsYXRmb3JtLmlhbS5JZGVudGl0eVByb3ZpZGVyGh4ucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXIiNsrBGAYKBJYKkQOC0+STAiY6ASoaIS9pYW0vdjEvaWRlbnRpdHlQcm92aWRlcnMve2lkPSoqfRJ9CgRMaXN0EiQucGxhdGZvcm0uaWFtLklkZW50aXR5UHJvdmlkZXJGaWx0ZXIaIi5wbGF0Zm9ybS5pYW0uSWRlbnRpdHlQcm92aWRlckxpc3QiK8rBGAYKApcKEAGC0+STAhsSGS9pYW0vdjEvaWRlbnRpdHlQcm92aWRlcnMSgAEKBkRlbGV0ZRIrLnBsYXRmb3JtLmlhbS5EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIxysEYBAoCmAqC0+STAiMqIS9pYW0vdjEvaWRlbnRpdHlQcm92aWRlcnMve2lkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A provider as version 1 of the API tells it; see `platform.iam.v2beta1.IdentityProvider`.
+ * An identity provider in version 1 of the API; see `platform.iam.v2beta1.IdentityProvider`.
  *
  * @generated from message platform.iam.IdentityProvider
  */
 export type IdentityProvider = Message<"platform.iam.IdentityProvider"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the identity provider. Identifies the identity provider in an update; ignored in a create, where the
+   * server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What people call the provider.
+   * Name of the identity provider, such as `sso`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the provider is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The role that a person gets in the provider's group at the first sign-in.
+   * Uid of the role that a person gets in the provider's group at their first sign-in.
    *
    * @generated from field: string default_role = 4;
    */
   defaultRole: string;
 
   /**
-   * How the provider is reached. Exactly one is given.
+   * How the provider is reached. Exactly one must be set.
    *
    * @generated from oneof platform.iam.IdentityProvider.configuration
    */
   configuration: {
     /**
-     * By OpenID Connect.
+     * OpenID Connect.
      *
      * @generated from field: platform.iam.IdentityProvider.OIDC oidc = 20;
      */
@@ -71,41 +73,43 @@ export type IdentityProvider = Message<"platform.iam.IdentityProvider"> & {
 };
 
 /**
- * A provider as version 1 of the API tells it; see `platform.iam.v2beta1.IdentityProvider`.
+ * An identity provider in version 1 of the API; see `platform.iam.v2beta1.IdentityProvider`.
  *
  * @generated from message platform.iam.IdentityProvider
  */
 export type IdentityProviderJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the identity provider. Identifies the identity provider in an update; ignored in a create, where the
+   * server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * What people call the provider.
+   * Name of the identity provider, such as `sso`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the provider is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * The role that a person gets in the provider's group at the first sign-in.
+   * Uid of the role that a person gets in the provider's group at their first sign-in.
    *
    * @generated from field: string default_role = 4;
    */
   defaultRole?: string;
 
   /**
-   * By OpenID Connect.
+   * OpenID Connect.
    *
    * @generated from field: platform.iam.IdentityProvider.OIDC oidc = 20;
    */
@@ -120,55 +124,56 @@ export const IdentityProviderSchema: GenMessage<IdentityProvider, {jsonType: Ide
   messageDesc(file_platform_iam_identity_provider, 0);
 
 /**
- * An OpenID Connect provider; see `platform.iam.v2beta1.IdentityProvider.OIDC`.
+ * Settings of an OpenID Connect provider; see `platform.iam.v2beta1.IdentityProvider.OIDC`.
  *
  * @generated from message platform.iam.IdentityProvider.OIDC
  */
 export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"> & {
   /**
-   * The issuer: an https URL.
+   * Issuer: an https URL, such as `https://login.example.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The name under which the provider knows this server.
+   * Client id of this server at the provider.
    *
    * @generated from field: string client_id = 2;
    */
   clientId: string;
 
   /**
-   * Never shown; left out of an update, the one before stays.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
+   * unless the issuer changes.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret: string;
 
   /**
-   * Scopes to ask for besides `openid`.
+   * Scopes to request in addition to `openid`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes: string[];
 
   /**
-   * The claim that holds a person's groups; empty for none.
+   * Claim that contains a person's groups. Empty for none.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim: string;
 
   /**
-   * How people are told apart; chosen once.
+   * Claim that identifies a person. Cannot be changed.
    *
    * @generated from field: platform.iam.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
-   * Whether sign-in is protected by PKCE; needed where there is no client secret.
+   * Whether sign-in uses PKCE. Required without a client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -176,55 +181,56 @@ export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"
 };
 
 /**
- * An OpenID Connect provider; see `platform.iam.v2beta1.IdentityProvider.OIDC`.
+ * Settings of an OpenID Connect provider; see `platform.iam.v2beta1.IdentityProvider.OIDC`.
  *
  * @generated from message platform.iam.IdentityProvider.OIDC
  */
 export type IdentityProvider_OIDCJson = {
   /**
-   * The issuer: an https URL.
+   * Issuer: an https URL, such as `https://login.example.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The name under which the provider knows this server.
+   * Client id of this server at the provider.
    *
    * @generated from field: string client_id = 2;
    */
   clientId?: string;
 
   /**
-   * Never shown; left out of an update, the one before stays.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
+   * unless the issuer changes.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret?: string;
 
   /**
-   * Scopes to ask for besides `openid`.
+   * Scopes to request in addition to `openid`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes?: string[];
 
   /**
-   * The claim that holds a person's groups; empty for none.
+   * Claim that contains a person's groups. Empty for none.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim?: string;
 
   /**
-   * How people are told apart; chosen once.
+   * Claim that identifies a person. Cannot be changed.
    *
    * @generated from field: platform.iam.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule?: IdentityProvider_OIDC_CorrelationRuleJson;
 
   /**
-   * Whether sign-in is protected by PKCE; needed where there is no client secret.
+   * Whether sign-in uses PKCE. Required without a client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -239,25 +245,27 @@ export const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC, {jso
   messageDesc(file_platform_iam_identity_provider, 0, 0);
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.IdentityProvider.OIDC.CorrelationRule
  */
 export const IdentityProvider_OIDC_CorrelationRule = {
   /**
+   * The default: `sub`.
+   *
    * @generated from enum value: CORRELATION_RULE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The subject.
+   * The subject, `sub`.
    *
    * @generated from enum value: CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID = 1;
    */
   SUB_EQUALS_EXTERNAL_ID: 1,
 
   /**
-   * The object id of Microsoft Entra.
+   * The object id of Microsoft Entra, `oid`.
    *
    * @generated from enum value: CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID = 2;
    */
@@ -265,14 +273,14 @@ export const IdentityProvider_OIDC_CorrelationRule = {
 } as const;
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.IdentityProvider.OIDC.CorrelationRule
  */
 export type IdentityProvider_OIDC_CorrelationRule = (typeof IdentityProvider_OIDC_CorrelationRule)[keyof typeof IdentityProvider_OIDC_CorrelationRule] | UnknownEnum;
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.IdentityProvider.OIDC.CorrelationRule
  */
@@ -285,18 +293,20 @@ export const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvid
   enumDesc(file_platform_iam_identity_provider, 0, 0, 0);
 
 /**
+ * Request of `IdentityProviders.Create`.
+ *
  * @generated from message platform.iam.CreateIdentityProviderRequest
  */
 export type CreateIdentityProviderRequest = Message<"platform.iam.CreateIdentityProviderRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity provider in.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * The provider to create.
+   * The identity provider to create.
    *
    * @generated from field: platform.iam.IdentityProvider identity_provider = 2;
    */
@@ -304,18 +314,20 @@ export type CreateIdentityProviderRequest = Message<"platform.iam.CreateIdentity
 };
 
 /**
+ * Request of `IdentityProviders.Create`.
+ *
  * @generated from message platform.iam.CreateIdentityProviderRequest
  */
 export type CreateIdentityProviderRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity provider in.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId?: string;
 
   /**
-   * The provider to create.
+   * The identity provider to create.
    *
    * @generated from field: platform.iam.IdentityProvider identity_provider = 2;
    */
@@ -330,11 +342,13 @@ export const CreateIdentityProviderRequestSchema: GenMessage<CreateIdentityProvi
   messageDesc(file_platform_iam_identity_provider, 1);
 
 /**
+ * Request of `IdentityProviders.Delete`.
+ *
  * @generated from message platform.iam.DeleteIdentityProviderRequest
  */
 export type DeleteIdentityProviderRequest = Message<"platform.iam.DeleteIdentityProviderRequest"> & {
   /**
-   * The provider to delete.
+   * Uid of the identity provider.
    *
    * @generated from field: string id = 1;
    */
@@ -342,11 +356,13 @@ export type DeleteIdentityProviderRequest = Message<"platform.iam.DeleteIdentity
 };
 
 /**
+ * Request of `IdentityProviders.Delete`.
+ *
  * @generated from message platform.iam.DeleteIdentityProviderRequest
  */
 export type DeleteIdentityProviderRequestJson = {
   /**
-   * The provider to delete.
+   * Uid of the identity provider.
    *
    * @generated from field: string id = 1;
    */
@@ -361,25 +377,27 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
   messageDesc(file_platform_iam_identity_provider, 2);
 
 /**
+ * Request of `IdentityProviders.List`.
+ *
  * @generated from message platform.iam.IdentityProviderFilter
  */
 export type IdentityProviderFilter = Message<"platform.iam.IdentityProviderFilter"> & {
   /**
-   * Only the provider with this uid.
+   * Only the identity provider with this uid.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Only providers with exactly this name.
+   * Only identity providers with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 3;
    */
@@ -387,25 +405,27 @@ export type IdentityProviderFilter = Message<"platform.iam.IdentityProviderFilte
 };
 
 /**
+ * Request of `IdentityProviders.List`.
+ *
  * @generated from message platform.iam.IdentityProviderFilter
  */
 export type IdentityProviderFilterJson = {
   /**
-   * Only the provider with this uid.
+   * Only the identity provider with this uid.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * Only providers with exactly this name.
+   * Only identity providers with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 3;
    */
@@ -420,13 +440,13 @@ export const IdentityProviderFilterSchema: GenMessage<IdentityProviderFilter, {j
   messageDesc(file_platform_iam_identity_provider, 3);
 
 /**
- * Identity providers.
+ * Response of `IdentityProviders.List`.
  *
  * @generated from message platform.iam.IdentityProviderList
  */
 export type IdentityProviderList = Message<"platform.iam.IdentityProviderList"> & {
   /**
-   * All providers that match.
+   * The identity providers that match.
    *
    * @generated from field: repeated platform.iam.IdentityProvider items = 1;
    */
@@ -434,13 +454,13 @@ export type IdentityProviderList = Message<"platform.iam.IdentityProviderList"> 
 };
 
 /**
- * Identity providers.
+ * Response of `IdentityProviders.List`.
  *
  * @generated from message platform.iam.IdentityProviderList
  */
 export type IdentityProviderListJson = {
   /**
-   * All providers that match.
+   * The identity providers that match.
    *
    * @generated from field: repeated platform.iam.IdentityProvider items = 1;
    */
@@ -455,14 +475,15 @@ export const IdentityProviderListSchema: GenMessage<IdentityProviderList, {jsonT
   messageDesc(file_platform_iam_identity_provider, 4);
 
 /**
- * Identity providers as version 1 of the API tells them; see `platform.iam.v2beta1.IdentityProvidersService`, whose
- * rules are theirs.
+ * Identity providers in version 1 of the API. The rules are those of
+ * `platform.iam.v2beta1.IdentityProvidersService`.
  *
  * @generated from service platform.iam.IdentityProviders
  */
 export const IdentityProviders: GenService<{
   /**
-   * Creates a provider in a group. Its default role may give no more than the caller holds there.
+   * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
+   * group.
    *
    * @generated from rpc platform.iam.IdentityProviders.Create
    */
@@ -472,7 +493,8 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Replaces a provider: what is left out becomes empty, but for the client secret, which stays.
+   * Replaces an identity provider: omitted fields are reset to their defaults, except the client secret, which is
+   * kept.
    *
    * @generated from rpc platform.iam.IdentityProviders.Update
    */
@@ -482,7 +504,7 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Lists all providers that the caller may see and that match. None is no error.
+   * Lists all identity providers that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.iam.IdentityProviders.List
    */
@@ -492,7 +514,7 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderListSchema;
   },
   /**
-   * Deletes a provider. People who came by it keep what they hold.
+   * Deletes an identity provider. People who signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.IdentityProviders.Delete
    */

@@ -24,27 +24,28 @@ export const file_platform_iam_role_binding: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybS9pYW0vcm9sZV9iaW5kaW5nLnByb3RvEgxwbGF0Zm9ybS5pYW0iWAoLUm9sZUJpbmRpbmcSEwoCaWQYASABKAlCB+BBAtDBGAESEAoIaWRlbnRpdHkYAiABKAkSFAoFZ3JvdXAYAyABKAlCBRgB4EEDEgwKBHJvbGUYBCABKAkiyQIKD1JvbGVCaW5kaW5nTGlzdBI0CgVpdGVtcxgBIAMoCzIlLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0xpc3QuQmluZGluZxr/AQoHQmluZGluZxIKCgJpZBgBIAEoCRIiCgVncm91cBgCIAEoCzITLnBsYXRmb3JtLmlhbS5Hcm91cBIQCghpZGVudGl0eRgDIAEoCRIgCgRyb2xlGAQgASgLMhIucGxhdGZvcm0uaWFtLlJvbGUSDQoFZW1haWwYBSABKAkSGgoSY2xhaW1fbWF0Y2hfaXNzdWVyGAYgASgJEhsKE2NsYWltX21hdGNoX3N1YmplY3QYByABKAkSLgoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQZW1haWxfdW52ZXJpZmllZBgJIAEoCSJKChFSb2xlQmluZGluZ0ZpbHRlchIKCgJpZBgBIAEoCRIpCgR1aWRwGAIgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXIiaQoYQ3JlYXRlUm9sZUJpbmRpbmdSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARI0Cgxyb2xlX2JpbmRpbmcYAiABKAsyGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdCA+BBAiJvCh1DcmVhdGVSb2xlQmluZGluZ0JhdGNoUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESNQoNcm9sZV9iaW5kaW5ncxgCIAMoCzIZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZ0ID4EECIkQKEFJvbGVCaW5kaW5nQmF0Y2gSMAoNcm9sZV9iaW5kaW5ncxgBIAMoCzIZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZyIvChhEZWxldGVSb2xlQmluZGluZ1JlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEymQUKDFJvbGVCaW5kaW5ncxKLAQoGQ3JlYXRlEiYucGxhdGZvcm0uaWFtLkNyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBoZLnBsYXRmb3JtLmlhbS5Sb2xlQmluZGluZyI+ysEYBAoCkQOC0+STAjA6DHJvbGVfYmluZGluZyIgL2lhbS92MS9yb2xlYmluZGluZ3Mve3BhcmVudD0qKn0SoQEKC0NyZWF0ZUJhdGNoEisucGxhdGZvcm0uaWFtLkNyZWF0ZVJvbGVCaW5kaW5nQmF0Y2hSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLlJvbGVCaW5kaW5nQmF0Y2giRcrBGAQKApEDgtPkkwI3Og1yb2xlX2JpbmRpbmdzIiYvaWFtL3YxL3JvbGViaW5kaW5ncy9iYXRjaC97cGFyZW50PSoqfRJvCgZVcGRhdGUSGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmcaGS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmciL8rBGAQKApIDgtPkkwIhOgEqGhwvaWFtL3YxL3JvbGViaW5kaW5ncy97aWQ9Kip9Em4KBExpc3QSHy5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdGaWx0ZXIaHS5wbGF0Zm9ybS5pYW0uUm9sZUJpbmRpbmdMaXN0IibKwRgGCgKTAxABgtPkkwIWEhQvaWFtL3YxL3JvbGViaW5kaW5ncxJ2CgZEZWxldGUSJi5wbGF0Zm9ybS5pYW0uRGVsZXRlUm9sZUJpbmRpbmdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IizKwRgECgKUA4LT5JMCHiocL2lhbS92MS9yb2xlYmluZGluZ3Mve2lkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_uidp, file_platform_iam_group, file_platform_iam_role]);
 
 /**
- * A binding in uids alone.
+ * A role binding with uids only.
  *
  * @generated from message platform.iam.RoleBinding
  */
 export type RoleBinding = Message<"platform.iam.RoleBinding"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the role binding. Identifies the role binding in an update; ignored in a create, where the server
+   * assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Who holds the role; required.
+   * Uid of the identity that has the role. Required.
    *
    * @generated from field: string identity = 2;
    */
   identity: string;
 
   /**
-   * The group, which is that of `id` whatever is given.
+   * Uid of the group, which is part of `id`.
    *
    * @generated from field: string group = 3 [deprecated = true];
    * @deprecated
@@ -52,7 +53,7 @@ export type RoleBinding = Message<"platform.iam.RoleBinding"> & {
   group: string;
 
   /**
-   * The role; required.
+   * Uid of the role. Required.
    *
    * @generated from field: string role = 4;
    */
@@ -60,27 +61,28 @@ export type RoleBinding = Message<"platform.iam.RoleBinding"> & {
 };
 
 /**
- * A binding in uids alone.
+ * A role binding with uids only.
  *
  * @generated from message platform.iam.RoleBinding
  */
 export type RoleBindingJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the role binding. Identifies the role binding in an update; ignored in a create, where the server
+   * assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * Who holds the role; required.
+   * Uid of the identity that has the role. Required.
    *
    * @generated from field: string identity = 2;
    */
   identity?: string;
 
   /**
-   * The group, which is that of `id` whatever is given.
+   * Uid of the group, which is part of `id`.
    *
    * @generated from field: string group = 3 [deprecated = true];
    * @deprecated
@@ -88,7 +90,7 @@ export type RoleBindingJson = {
   group?: string;
 
   /**
-   * The role; required.
+   * Uid of the role. Required.
    *
    * @generated from field: string role = 4;
    */
@@ -103,13 +105,13 @@ export const RoleBindingSchema: GenMessage<RoleBinding, {jsonType: RoleBindingJs
   messageDesc(file_platform_iam_role_binding, 0);
 
 /**
- * Bindings.
+ * Response of `RoleBindings.List`.
  *
  * @generated from message platform.iam.RoleBindingList
  */
 export type RoleBindingList = Message<"platform.iam.RoleBindingList"> & {
   /**
-   * All bindings that match.
+   * The role bindings that match.
    *
    * @generated from field: repeated platform.iam.RoleBindingList.Binding items = 1;
    */
@@ -117,13 +119,13 @@ export type RoleBindingList = Message<"platform.iam.RoleBindingList"> & {
 };
 
 /**
- * Bindings.
+ * Response of `RoleBindings.List`.
  *
  * @generated from message platform.iam.RoleBindingList
  */
 export type RoleBindingListJson = {
   /**
-   * All bindings that match.
+   * The role bindings that match.
    *
    * @generated from field: repeated platform.iam.RoleBindingList.Binding items = 1;
    */
@@ -138,69 +140,69 @@ export const RoleBindingListSchema: GenMessage<RoleBindingList, {jsonType: RoleB
   messageDesc(file_platform_iam_role_binding, 1);
 
 /**
- * A binding with what it binds.
+ * A role binding with a summary of its group and role.
  *
  * @generated from message platform.iam.RoleBindingList.Binding
  */
 export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Binding"> & {
   /**
-   * Its uid.
+   * Uid of the role binding.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Where the role is held, in brief: id, name and description.
+   * Summary of the group: id, name and description.
    *
    * @generated from field: platform.iam.Group group = 2;
    */
   group?: Group | undefined;
 
   /**
-   * The uid of the identity.
+   * Uid of the identity.
    *
    * @generated from field: string identity = 3;
    */
   identity: string;
 
   /**
-   * The role, in brief: id, name and description.
+   * Summary of the role: id, name and description.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: Role | undefined;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: string email = 5;
    */
   email: string;
 
   /**
-   * The issuer of the identity's tokens, where it is known exactly.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer: string;
 
   /**
-   * The subject that the identity's tokens name, where it is known exactly.
+   * Subject of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string claim_match_subject = 7;
    */
   claimMatchSubject: string;
 
   /**
-   * When the binding was created.
+   * Time at which the role binding was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * An address that nobody has verified is not told here, so this stays empty.
+   * Always empty: unverified e-mail addresses are not returned here.
    *
    * @generated from field: string email_unverified = 9;
    */
@@ -208,69 +210,69 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
 };
 
 /**
- * A binding with what it binds.
+ * A role binding with a summary of its group and role.
  *
  * @generated from message platform.iam.RoleBindingList.Binding
  */
 export type RoleBindingList_BindingJson = {
   /**
-   * Its uid.
+   * Uid of the role binding.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * Where the role is held, in brief: id, name and description.
+   * Summary of the group: id, name and description.
    *
    * @generated from field: platform.iam.Group group = 2;
    */
   group?: GroupJson;
 
   /**
-   * The uid of the identity.
+   * Uid of the identity.
    *
    * @generated from field: string identity = 3;
    */
   identity?: string;
 
   /**
-   * The role, in brief: id, name and description.
+   * Summary of the role: id, name and description.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
   role?: RoleJson;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: string email = 5;
    */
   email?: string;
 
   /**
-   * The issuer of the identity's tokens, where it is known exactly.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer?: string;
 
   /**
-   * The subject that the identity's tokens name, where it is known exactly.
+   * Subject of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string claim_match_subject = 7;
    */
   claimMatchSubject?: string;
 
   /**
-   * When the binding was created.
+   * Time at which the role binding was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 8;
    */
   createdAt?: TimestampJson;
 
   /**
-   * An address that nobody has verified is not told here, so this stays empty.
+   * Always empty: unverified e-mail addresses are not returned here.
    *
    * @generated from field: string email_unverified = 9;
    */
@@ -285,18 +287,20 @@ export const RoleBindingList_BindingSchema: GenMessage<RoleBindingList_Binding, 
   messageDesc(file_platform_iam_role_binding, 1, 0);
 
 /**
+ * Request of `RoleBindings.List`.
+ *
  * @generated from message platform.iam.RoleBindingFilter
  */
 export type RoleBindingFilter = Message<"platform.iam.RoleBindingFilter"> & {
   /**
-   * Only the binding with this uid.
+   * Only the role binding with this uid.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -304,18 +308,20 @@ export type RoleBindingFilter = Message<"platform.iam.RoleBindingFilter"> & {
 };
 
 /**
+ * Request of `RoleBindings.List`.
+ *
  * @generated from message platform.iam.RoleBindingFilter
  */
 export type RoleBindingFilterJson = {
   /**
-   * Only the binding with this uid.
+   * Only the role binding with this uid.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 2;
    */
@@ -330,18 +336,20 @@ export const RoleBindingFilterSchema: GenMessage<RoleBindingFilter, {jsonType: R
   messageDesc(file_platform_iam_role_binding, 2);
 
 /**
+ * Request of `RoleBindings.Create`.
+ *
  * @generated from message platform.iam.CreateRoleBindingRequest
  */
 export type CreateRoleBindingRequest = Message<"platform.iam.CreateRoleBindingRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role binding in.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The binding to create.
+   * The role binding to create.
    *
    * @generated from field: platform.iam.RoleBinding role_binding = 2;
    */
@@ -349,18 +357,20 @@ export type CreateRoleBindingRequest = Message<"platform.iam.CreateRoleBindingRe
 };
 
 /**
+ * Request of `RoleBindings.Create`.
+ *
  * @generated from message platform.iam.CreateRoleBindingRequest
  */
 export type CreateRoleBindingRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role binding in.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The binding to create.
+   * The role binding to create.
    *
    * @generated from field: platform.iam.RoleBinding role_binding = 2;
    */
@@ -375,18 +385,20 @@ export const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest
   messageDesc(file_platform_iam_role_binding, 3);
 
 /**
+ * Request of `RoleBindings.CreateBatch`.
+ *
  * @generated from message platform.iam.CreateRoleBindingBatchRequest
  */
 export type CreateRoleBindingBatchRequest = Message<"platform.iam.CreateRoleBindingBatchRequest"> & {
   /**
-   * The group to create them in.
+   * Uid of the group to create the role bindings in.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The bindings to create.
+   * The role bindings to create, at most 25.
    *
    * @generated from field: repeated platform.iam.RoleBinding role_bindings = 2;
    */
@@ -394,18 +406,20 @@ export type CreateRoleBindingBatchRequest = Message<"platform.iam.CreateRoleBind
 };
 
 /**
+ * Request of `RoleBindings.CreateBatch`.
+ *
  * @generated from message platform.iam.CreateRoleBindingBatchRequest
  */
 export type CreateRoleBindingBatchRequestJson = {
   /**
-   * The group to create them in.
+   * Uid of the group to create the role bindings in.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The bindings to create.
+   * The role bindings to create, at most 25.
    *
    * @generated from field: repeated platform.iam.RoleBinding role_bindings = 2;
    */
@@ -420,13 +434,13 @@ export const CreateRoleBindingBatchRequestSchema: GenMessage<CreateRoleBindingBa
   messageDesc(file_platform_iam_role_binding, 4);
 
 /**
- * Bindings that were created together.
+ * Response of `RoleBindings.CreateBatch`.
  *
  * @generated from message platform.iam.RoleBindingBatch
  */
 export type RoleBindingBatch = Message<"platform.iam.RoleBindingBatch"> & {
   /**
-   * The bindings, in the order in which they were given.
+   * The role bindings, in the order of the request.
    *
    * @generated from field: repeated platform.iam.RoleBinding role_bindings = 1;
    */
@@ -434,13 +448,13 @@ export type RoleBindingBatch = Message<"platform.iam.RoleBindingBatch"> & {
 };
 
 /**
- * Bindings that were created together.
+ * Response of `RoleBindings.CreateBatch`.
  *
  * @generated from message platform.iam.RoleBindingBatch
  */
 export type RoleBindingBatchJson = {
   /**
-   * The bindings, in the order in which they were given.
+   * The role bindings, in the order of the request.
    *
    * @generated from field: repeated platform.iam.RoleBinding role_bindings = 1;
    */
@@ -455,11 +469,13 @@ export const RoleBindingBatchSchema: GenMessage<RoleBindingBatch, {jsonType: Rol
   messageDesc(file_platform_iam_role_binding, 5);
 
 /**
+ * Request of `RoleBindings.Delete`.
+ *
  * @generated from message platform.iam.DeleteRoleBindingRequest
  */
 export type DeleteRoleBindingRequest = Message<"platform.iam.DeleteRoleBindingRequest"> & {
   /**
-   * The binding to delete.
+   * Uid of the role binding.
    *
    * @generated from field: string id = 1;
    */
@@ -467,11 +483,13 @@ export type DeleteRoleBindingRequest = Message<"platform.iam.DeleteRoleBindingRe
 };
 
 /**
+ * Request of `RoleBindings.Delete`.
+ *
  * @generated from message platform.iam.DeleteRoleBindingRequest
  */
 export type DeleteRoleBindingRequestJson = {
   /**
-   * The binding to delete.
+   * Uid of the role binding.
    *
    * @generated from field: string id = 1;
    */
@@ -486,14 +504,14 @@ export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest
   messageDesc(file_platform_iam_role_binding, 6);
 
 /**
- * Role bindings as version 1 of the API tells them; see `platform.iam.v2beta1.RoleBindingsService`, whose rules are
- * theirs. Only List shows more than uids.
+ * Role bindings in version 1 of the API. The rules are those of `platform.iam.v2beta1.RoleBindingsService`. Only
+ * `List` returns more than uids.
  *
  * @generated from service platform.iam.RoleBindings
  */
 export const RoleBindings: GenService<{
   /**
-   * Gives an identity a role in a group. Nobody can give what they do not hold there themselves.
+   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group.
    *
    * @generated from rpc platform.iam.RoleBindings.Create
    */
@@ -503,7 +521,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Creates up to 25 bindings in one group, all or none.
+   * Creates up to 25 role bindings in one group: all of them or none.
    *
    * @generated from rpc platform.iam.RoleBindings.CreateBatch
    */
@@ -513,7 +531,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingBatchSchema;
   },
   /**
-   * Replaces whom a binding is for and which role it gives.
+   * Replaces the identity and the role of a role binding.
    *
    * @generated from rpc platform.iam.RoleBindings.Update
    */
@@ -523,7 +541,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Lists all bindings that the caller may see and that match. None is no error.
+   * Lists all role bindings that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.iam.RoleBindings.List
    */
@@ -533,7 +551,7 @@ export const RoleBindings: GenService<{
     output: typeof RoleBindingListSchema;
   },
   /**
-   * Takes the role away. Succeeds if there is no such binding any more.
+   * Revokes a role. Succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.RoleBindings.Delete
    */

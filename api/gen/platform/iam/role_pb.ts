@@ -20,34 +20,35 @@ export const file_platform_iam_role: GenFile = /*@__PURE__*/
   fileDesc("ChdwbGF0Zm9ybS9pYW0vcm9sZS5wcm90bxIMcGxhdGZvcm0uaWFtIlQKBFJvbGUSEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIUCgxjYXBhYmlsaXRpZXMYBCADKAkiLQoIUm9sZUxpc3QSIQoFaXRlbXMYASADKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZSJhCgpSb2xlRmlsdGVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcGFyZW50GAMgASgJEikKBHVpZHAYBCABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlciJWChFDcmVhdGVSb2xlUmVxdWVzdBIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESJQoEcm9sZRgCIAEoCzISLnBsYXRmb3JtLmlhbS5Sb2xlQgPgQQIiKAoRRGVsZXRlUm9sZVJlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEymwMKBVJvbGVzEnEKBkNyZWF0ZRIfLnBsYXRmb3JtLmlhbS5DcmVhdGVSb2xlUmVxdWVzdBoSLnBsYXRmb3JtLmlhbS5Sb2xlIjLKwRgECgKtAoLT5JMCJDoEcm9sZSIcL2lhbS92MS9yb2xlcy97cGFyZW50X2lkPSoqfRJaCgZVcGRhdGUSEi5wbGF0Zm9ybS5pYW0uUm9sZRoSLnBsYXRmb3JtLmlhbS5Sb2xlIijKwRgECgKuAoLT5JMCGjoBKhoVL2lhbS92MS9yb2xlcy97aWQ9Kip9ElkKBExpc3QSGC5wbGF0Zm9ybS5pYW0uUm9sZUZpbHRlchoWLnBsYXRmb3JtLmlhbS5Sb2xlTGlzdCIfysEYBgoCrwIQAYLT5JMCDxINL2lhbS92MS9yb2xlcxJoCgZEZWxldGUSHy5wbGF0Zm9ybS5pYW0uRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJcrBGAQKArACgtPkkwIXKhUvaWFtL3YxL3JvbGVzL3tpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A role as version 1 of the API tells it; see `platform.iam.v2beta1.Role`.
+ * A role in version 1 of the API; see `platform.iam.v2beta1.Role`.
  *
  * @generated from message platform.iam.Role
  */
 export type Role = Message<"platform.iam.Role"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the role. Identifies the role in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What people call the role; no two roles of a group share a name.
+   * Name of the role, such as `deployer`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Unique among the roles of a group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the role is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * Names of capabilities, such as `groups.list`; at least one.
+   * Names of the capabilities that the role grants, such as `groups.list`. At least one.
    *
    * @generated from field: repeated string capabilities = 4;
    */
@@ -55,34 +56,35 @@ export type Role = Message<"platform.iam.Role"> & {
 };
 
 /**
- * A role as version 1 of the API tells it; see `platform.iam.v2beta1.Role`.
+ * A role in version 1 of the API; see `platform.iam.v2beta1.Role`.
  *
  * @generated from message platform.iam.Role
  */
 export type RoleJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the role. Identifies the role in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * What people call the role; no two roles of a group share a name.
+   * Name of the role, such as `deployer`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Unique among the roles of a group.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the role is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * Names of capabilities, such as `groups.list`; at least one.
+   * Names of the capabilities that the role grants, such as `groups.list`. At least one.
    *
    * @generated from field: repeated string capabilities = 4;
    */
@@ -97,13 +99,13 @@ export const RoleSchema: GenMessage<Role, {jsonType: RoleJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_role, 0);
 
 /**
- * Roles.
+ * Response of `Roles.List`.
  *
  * @generated from message platform.iam.RoleList
  */
 export type RoleList = Message<"platform.iam.RoleList"> & {
   /**
-   * All roles that match.
+   * The roles that match.
    *
    * @generated from field: repeated platform.iam.Role items = 1;
    */
@@ -111,13 +113,13 @@ export type RoleList = Message<"platform.iam.RoleList"> & {
 };
 
 /**
- * Roles.
+ * Response of `Roles.List`.
  *
  * @generated from message platform.iam.RoleList
  */
 export type RoleListJson = {
   /**
-   * All roles that match.
+   * The roles that match.
    *
    * @generated from field: repeated platform.iam.Role items = 1;
    */
@@ -132,6 +134,8 @@ export const RoleListSchema: GenMessage<RoleList, {jsonType: RoleListJson}> = /*
   messageDesc(file_platform_iam_role, 1);
 
 /**
+ * Request of `Roles.List`.
+ *
  * @generated from message platform.iam.RoleFilter
  */
 export type RoleFilter = Message<"platform.iam.RoleFilter"> & {
@@ -150,14 +154,14 @@ export type RoleFilter = Message<"platform.iam.RoleFilter"> & {
   name: string;
 
   /**
-   * Only roles that lie directly in this group; `/` for built-in roles.
+   * Only roles directly in the group with this uid; `/` for built-in roles.
    *
    * @generated from field: string parent = 3;
    */
   parent: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 4;
    */
@@ -165,6 +169,8 @@ export type RoleFilter = Message<"platform.iam.RoleFilter"> & {
 };
 
 /**
+ * Request of `Roles.List`.
+ *
  * @generated from message platform.iam.RoleFilter
  */
 export type RoleFilterJson = {
@@ -183,14 +189,14 @@ export type RoleFilterJson = {
   name?: string;
 
   /**
-   * Only roles that lie directly in this group; `/` for built-in roles.
+   * Only roles directly in the group with this uid; `/` for built-in roles.
    *
    * @generated from field: string parent = 3;
    */
   parent?: string;
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 4;
    */
@@ -205,11 +211,13 @@ export const RoleFilterSchema: GenMessage<RoleFilter, {jsonType: RoleFilterJson}
   messageDesc(file_platform_iam_role, 2);
 
 /**
+ * Request of `Roles.Create`.
+ *
  * @generated from message platform.iam.CreateRoleRequest
  */
 export type CreateRoleRequest = Message<"platform.iam.CreateRoleRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -224,11 +232,13 @@ export type CreateRoleRequest = Message<"platform.iam.CreateRoleRequest"> & {
 };
 
 /**
+ * Request of `Roles.Create`.
+ *
  * @generated from message platform.iam.CreateRoleRequest
  */
 export type CreateRoleRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -250,11 +260,13 @@ export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest, {jsonType: C
   messageDesc(file_platform_iam_role, 3);
 
 /**
+ * Request of `Roles.Delete`.
+ *
  * @generated from message platform.iam.DeleteRoleRequest
  */
 export type DeleteRoleRequest = Message<"platform.iam.DeleteRoleRequest"> & {
   /**
-   * The role to delete.
+   * Uid of the role.
    *
    * @generated from field: string id = 1;
    */
@@ -262,11 +274,13 @@ export type DeleteRoleRequest = Message<"platform.iam.DeleteRoleRequest"> & {
 };
 
 /**
+ * Request of `Roles.Delete`.
+ *
  * @generated from message platform.iam.DeleteRoleRequest
  */
 export type DeleteRoleRequestJson = {
   /**
-   * The role to delete.
+   * Uid of the role.
    *
    * @generated from field: string id = 1;
    */
@@ -281,13 +295,13 @@ export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest, {jsonType: D
   messageDesc(file_platform_iam_role, 4);
 
 /**
- * Roles as version 1 of the API tells them; see `platform.iam.v2beta1.RolesService`, whose rules are theirs.
+ * Roles in version 1 of the API. The rules are those of `platform.iam.v2beta1.RolesService`.
  *
  * @generated from service platform.iam.Roles
  */
 export const Roles: GenService<{
   /**
-   * Creates a role in a group. Nobody can make one that allows more than they may do there themselves.
+   * Creates a role in a group. The caller must have all of its capabilities in that group.
    *
    * @generated from rpc platform.iam.Roles.Create
    */
@@ -297,7 +311,8 @@ export const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Replaces a role: what is left out becomes empty. Those bound to it feel it at once.
+   * Replaces a role: omitted fields are reset to their defaults. The change applies to existing role bindings from
+   * the next call on.
    *
    * @generated from rpc platform.iam.Roles.Update
    */
@@ -307,7 +322,8 @@ export const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists the built-in roles and all of the groups that the caller may see, as far as they match. None is no error.
+   * Lists the built-in roles, and the roles of the groups in which the caller may list roles, that match. No match
+   * is an empty list.
    *
    * @generated from rpc platform.iam.Roles.List
    */

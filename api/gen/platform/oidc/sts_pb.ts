@@ -18,18 +18,20 @@ export const file_platform_oidc_sts: GenFile = /*@__PURE__*/
   fileDesc("ChdwbGF0Zm9ybS9vaWRjL3N0cy5wcm90bxINcGxhdGZvcm0ub2lkYyLiAQoPRXhjaGFuZ2VSZXF1ZXN0EhYKA2F1ZBgBIAMoCUIJ2sEYBRCACBgKEhgKBXNjb3BlGAIgASgJQgkYAdrBGAMQgBASGQoIaWRlbnRpdHkYBCABKAlCB9rBGAMQgBASFwoDY2FwGAUgAygJQgrawRgGEP8BGOgHEiIKEWlkZW50aXR5X3Byb3ZpZGVyGAcgASgJQgfawRgDEIAQEhgKBnNjb3BlcxgIIAMoCUII2sEYBBhkIAFKBAgDEARKBAgGEAdSB2NsdXN0ZXJSFmluY2x1ZGVfdXBzdHJlYW1fdG9rZW4iggEKG0V4Y2hhbmdlUmVmcmVzaFRva2VuUmVxdWVzdBIWCgNhdWQYASADKAlCCdrBGAUQgAgYChIYCgVzY29wZRgCIAEoCUIJGAHawRgDEIAQEhcKA2NhcBgDIAMoCUIK2sEYBhD/ARjoBxIYCgZzY29wZXMYBCADKAlCCNrBGAQYZCABImQKCFJhd1Rva2VuEg0KBXRva2VuGAEgASgJEh0KDXJlZnJlc2hfdG9rZW4YAiABKAlCBtrBGAI4ARIqCgZleHBpcnkYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImMKCVRva2VuUGFpchImCgV0b2tlbhgBIAEoCzIXLnBsYXRmb3JtLm9pZGMuUmF3VG9rZW4SLgoNcmVmcmVzaF90b2tlbhgCIAEoCzIXLnBsYXRmb3JtLm9pZGMuUmF3VG9rZW4y4gIKFFNlY3VyaXR5VG9rZW5TZXJ2aWNlEq4BCghFeGNoYW5nZRIeLnBsYXRmb3JtLm9pZGMuRXhjaGFuZ2VSZXF1ZXN0GhcucGxhdGZvcm0ub2lkYy5SYXdUb2tlbiJpysEYPxgBIjthIHRva2VuIHRoYXQgdGhlIGlkZW50aXR5IHJlY29nbmlzZXMsIGZyb20gd2hpY2hldmVyIGlzc3VlcoLT5JMCIFoPEg0vc3RzL2V4Y2hhbmdlIg0vc3RzL2V4Y2hhbmdlEpgBChRFeGNoYW5nZVJlZnJlc2hUb2tlbhIqLnBsYXRmb3JtLm9pZGMuRXhjaGFuZ2VSZWZyZXNoVG9rZW5SZXF1ZXN0GhgucGxhdGZvcm0ub2lkYy5Ub2tlblBhaXIiOsrBGBMYASIPYSByZWZyZXNoIHRva2VugtPkkwIdIhsvc3RzL2V4Y2hhbmdlX3JlZnJlc2hfdG9rZW5iBnByb3RvMw", [file_google_api_annotations, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules]);
 
 /**
+ * Request of `SecurityTokenService.Exchange`.
+ *
  * @generated from message platform.oidc.ExchangeRequest
  */
 export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
   /**
-   * Whom the access token is for; the base URL of this server unless given.
+   * Audience of the access token. Default: the base URL of this server.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud: string[];
 
   /**
-   * The same as one of scopes.
+   * Uid of one group, like an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -37,28 +39,29 @@ export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
   scope: string;
 
   /**
-   * The identity to assume.
+   * Uid of the identity to assume.
    *
    * @generated from field: string identity = 4;
    */
   identity: string;
 
   /**
-   * The only capabilities that the access token may use, such as `groups.list`.
+   * Limits the access token to these capabilities, such as `groups.list`. Default: all capabilities of the
+   * identity.
    *
    * @generated from field: repeated string cap = 5;
    */
   cap: string[];
 
   /**
-   * The identity provider that the token comes from.
+   * Uid of the identity provider that issued the token.
    *
    * @generated from field: string identity_provider = 7;
    */
   identityProvider: string;
 
   /**
-   * The only groups that the access token may be used in, and below.
+   * Limits the access token to the groups with these uids and to everything below them. Default: all groups.
    *
    * @generated from field: repeated string scopes = 8;
    */
@@ -66,18 +69,20 @@ export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
 };
 
 /**
+ * Request of `SecurityTokenService.Exchange`.
+ *
  * @generated from message platform.oidc.ExchangeRequest
  */
 export type ExchangeRequestJson = {
   /**
-   * Whom the access token is for; the base URL of this server unless given.
+   * Audience of the access token. Default: the base URL of this server.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud?: string[];
 
   /**
-   * The same as one of scopes.
+   * Uid of one group, like an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -85,28 +90,29 @@ export type ExchangeRequestJson = {
   scope?: string;
 
   /**
-   * The identity to assume.
+   * Uid of the identity to assume.
    *
    * @generated from field: string identity = 4;
    */
   identity?: string;
 
   /**
-   * The only capabilities that the access token may use, such as `groups.list`.
+   * Limits the access token to these capabilities, such as `groups.list`. Default: all capabilities of the
+   * identity.
    *
    * @generated from field: repeated string cap = 5;
    */
   cap?: string[];
 
   /**
-   * The identity provider that the token comes from.
+   * Uid of the identity provider that issued the token.
    *
    * @generated from field: string identity_provider = 7;
    */
   identityProvider?: string;
 
   /**
-   * The only groups that the access token may be used in, and below.
+   * Limits the access token to the groups with these uids and to everything below them. Default: all groups.
    *
    * @generated from field: repeated string scopes = 8;
    */
@@ -121,18 +127,20 @@ export const ExchangeRequestSchema: GenMessage<ExchangeRequest, {jsonType: Excha
   messageDesc(file_platform_oidc_sts, 0);
 
 /**
+ * Request of `SecurityTokenService.ExchangeRefreshToken`.
+ *
  * @generated from message platform.oidc.ExchangeRefreshTokenRequest
  */
 export type ExchangeRefreshTokenRequest = Message<"platform.oidc.ExchangeRefreshTokenRequest"> & {
   /**
-   * Whom the access token is for; whom the one before was for unless given.
+   * Audience of the access token. Default: the audience of the previous token.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud: string[];
 
   /**
-   * The same as one of scopes.
+   * Uid of one group, like an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -140,14 +148,15 @@ export type ExchangeRefreshTokenRequest = Message<"platform.oidc.ExchangeRefresh
   scope: string;
 
   /**
-   * The only capabilities that the access token may use.
+   * Limits the access token to these capabilities, such as `groups.list`. Default: all capabilities of the
+   * identity.
    *
    * @generated from field: repeated string cap = 3;
    */
   cap: string[];
 
   /**
-   * The only groups that the access token may be used in, and below.
+   * Limits the access token to the groups with these uids and to everything below them. Default: all groups.
    *
    * @generated from field: repeated string scopes = 4;
    */
@@ -155,18 +164,20 @@ export type ExchangeRefreshTokenRequest = Message<"platform.oidc.ExchangeRefresh
 };
 
 /**
+ * Request of `SecurityTokenService.ExchangeRefreshToken`.
+ *
  * @generated from message platform.oidc.ExchangeRefreshTokenRequest
  */
 export type ExchangeRefreshTokenRequestJson = {
   /**
-   * Whom the access token is for; whom the one before was for unless given.
+   * Audience of the access token. Default: the audience of the previous token.
    *
    * @generated from field: repeated string aud = 1;
    */
   aud?: string[];
 
   /**
-   * The same as one of scopes.
+   * Uid of one group, like an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -174,14 +185,15 @@ export type ExchangeRefreshTokenRequestJson = {
   scope?: string;
 
   /**
-   * The only capabilities that the access token may use.
+   * Limits the access token to these capabilities, such as `groups.list`. Default: all capabilities of the
+   * identity.
    *
    * @generated from field: repeated string cap = 3;
    */
   cap?: string[];
 
   /**
-   * The only groups that the access token may be used in, and below.
+   * Limits the access token to the groups with these uids and to everything below them. Default: all groups.
    *
    * @generated from field: repeated string scopes = 4;
    */
@@ -196,7 +208,7 @@ export const ExchangeRefreshTokenRequestSchema: GenMessage<ExchangeRefreshTokenR
   messageDesc(file_platform_oidc_sts, 1);
 
 /**
- * A token, with what else came of it.
+ * A token.
  *
  * @generated from message platform.oidc.RawToken
  */
@@ -209,14 +221,14 @@ export type RawToken = Message<"platform.oidc.RawToken"> & {
   token: string;
 
   /**
-   * A refresh token, where one was asked for.
+   * Refresh token, if one was requested.
    *
    * @generated from field: string refresh_token = 2;
    */
   refreshToken: string;
 
   /**
-   * When the token stops working.
+   * Time at which the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 3;
    */
@@ -224,7 +236,7 @@ export type RawToken = Message<"platform.oidc.RawToken"> & {
 };
 
 /**
- * A token, with what else came of it.
+ * A token.
  *
  * @generated from message platform.oidc.RawToken
  */
@@ -237,14 +249,14 @@ export type RawTokenJson = {
   token?: string;
 
   /**
-   * A refresh token, where one was asked for.
+   * Refresh token, if one was requested.
    *
    * @generated from field: string refresh_token = 2;
    */
   refreshToken?: string;
 
   /**
-   * When the token stops working.
+   * Time at which the token expires.
    *
    * @generated from field: google.protobuf.Timestamp expiry = 3;
    */
@@ -259,7 +271,7 @@ export const RawTokenSchema: GenMessage<RawToken, {jsonType: RawTokenJson}> = /*
   messageDesc(file_platform_oidc_sts, 2);
 
 /**
- * An access token and the refresh token to use next time.
+ * An access token and the refresh token for the next one.
  *
  * @generated from message platform.oidc.TokenPair
  */
@@ -272,7 +284,7 @@ export type TokenPair = Message<"platform.oidc.TokenPair"> & {
   token?: RawToken | undefined;
 
   /**
-   * The refresh token to use next time.
+   * Refresh token for the next exchange. The previous one is used up.
    *
    * @generated from field: platform.oidc.RawToken refresh_token = 2;
    */
@@ -280,7 +292,7 @@ export type TokenPair = Message<"platform.oidc.TokenPair"> & {
 };
 
 /**
- * An access token and the refresh token to use next time.
+ * An access token and the refresh token for the next one.
  *
  * @generated from message platform.oidc.TokenPair
  */
@@ -293,7 +305,7 @@ export type TokenPairJson = {
   token?: RawTokenJson;
 
   /**
-   * The refresh token to use next time.
+   * Refresh token for the next exchange. The previous one is used up.
    *
    * @generated from field: platform.oidc.RawToken refresh_token = 2;
    */
@@ -308,15 +320,15 @@ export const TokenPairSchema: GenMessage<TokenPair, {jsonType: TokenPairJson}> =
   messageDesc(file_platform_oidc_sts, 3);
 
 /**
- * Turns tokens of others into tokens of this server. The token to exchange is the bearer of the call; what is
- * asked for comes in the query, in a form or as JSON.
+ * Exchanges tokens of other issuers for access tokens of this server. The token to exchange is the bearer token of
+ * the call. The parameters are sent in the query, in a form or as JSON.
  *
  * @generated from service platform.oidc.SecurityTokenService
  */
 export const SecurityTokenService: GenService<{
   /**
-   * Assumes an identity: answers an access token, valid for one hour, for whoever presents a token that the
-   * identity recognises. Without an identity, the person that the token's issuer and subject name.
+   * Returns an access token of an identity, valid for one hour, for a token that matches the identity. Without
+   * `identity`, the identity is the person with the issuer and subject of the token.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
    */
@@ -326,8 +338,8 @@ export const SecurityTokenService: GenService<{
     output: typeof RawTokenSchema;
   },
   /**
-   * Answers a new pair of tokens for a refresh token, which is used up by it. One that comes again ends all that
-   * came from the same sign-in.
+   * Returns a new pair of tokens for a refresh token, which can be used once. Using it again ends the sign-in with
+   * all of its tokens.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.ExchangeRefreshToken
    */

@@ -15,12 +15,16 @@ export const file_platform_ping_ping: GenFile = /*@__PURE__*/
   fileDesc("ChhwbGF0Zm9ybS9waW5nL3BpbmcucHJvdG8SDXBsYXRmb3JtLnBpbmciDQoLUGluZ1JlcXVlc3QiHAoIUmVzcG9uc2USEAoIcmVzcG9uc2UYASABKAkyZwoLUGluZ1NlcnZpY2USWAoEUGluZxIaLnBsYXRmb3JtLnBpbmcuUGluZ1JlcXVlc3QaFy5wbGF0Zm9ybS5waW5nLlJlc3BvbnNlIhvKwRgCGAGC0+STAg8SDS9waW5nL3YxL3BpbmdiBnByb3RvMw", [file_google_api_annotations, file_platform_common_access]);
 
 /**
+ * Request of `PingService.Ping`.
+ *
  * @generated from message platform.ping.PingRequest
  */
 export type PingRequest = Message<"platform.ping.PingRequest"> & {
 };
 
 /**
+ * Request of `PingService.Ping`.
+ *
  * @generated from message platform.ping.PingRequest
  */
 export type PingRequestJson = {
@@ -34,11 +38,13 @@ export const PingRequestSchema: GenMessage<PingRequest, {jsonType: PingRequestJs
   messageDesc(file_platform_ping_ping, 0);
 
 /**
+ * Response of `PingService.Ping`.
+ *
  * @generated from message platform.ping.Response
  */
 export type Response = Message<"platform.ping.Response"> & {
   /**
-   * `pong`.
+   * Always `pong`.
    *
    * @generated from field: string response = 1;
    */
@@ -46,11 +52,13 @@ export type Response = Message<"platform.ping.Response"> & {
 };
 
 /**
+ * Response of `PingService.Ping`.
+ *
  * @generated from message platform.ping.Response
  */
 export type ResponseJson = {
   /**
-   * `pong`.
+   * Always `pong`.
    *
    * @generated from field: string response = 1;
    */
@@ -65,13 +73,13 @@ export const ResponseSchema: GenMessage<Response, {jsonType: ResponseJson}> = /*
   messageDesc(file_platform_ping_ping, 1);
 
 /**
- * Tells whether somebody is there.
+ * Checks that the server can be reached.
  *
  * @generated from service platform.ping.PingService
  */
 export const PingService: GenService<{
   /**
-   * Answers, without asking who calls.
+   * Returns `pong`. Needs no access token.
    *
    * @generated from rpc platform.ping.PingService.Ping
    */

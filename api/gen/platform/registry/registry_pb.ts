@@ -20,69 +20,71 @@ export const file_platform_registry_registry: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybS9yZWdpc3RyeS9yZWdpc3RyeS5wcm90bxIRcGxhdGZvcm0ucmVnaXN0cnki/QEKBFJlcG8SEwoCaWQYASABKAlCB+BBAtDBGAESDAoEbmFtZRgCIAEoCRI0CgxjYXRhbG9nX3RpZXIYAyABKA4yHi5wbGF0Zm9ybS5yZWdpc3RyeS5DYXRhbG9nVGllchIPCgdidW5kbGVzGAQgAygJEg4KBnJlYWRtZRgFIAEoCRIPCgdhbGlhc2VzGAggAygJEjQKC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhMKC2FjdGl2ZV90YWdzGAogAygJEhMKC2Rlc2NyaXB0aW9uGAsgASgJSgQIBhAHSgQIBxAIIjIKCFJlcG9MaXN0EiYKBWl0ZW1zGAEgAygLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwbyJRCgpSZXBvRmlsdGVyEikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEgoKAmlkGAMgASgJInUKEUNyZWF0ZVJlcG9SZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARIqCgRyZXBvGAIgASgLMhcucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ID4EECEhgKEHByZXZlbnRfZXhpc3RpbmcYAyABKAgiKAoRRGVsZXRlUmVwb1JlcXVlc3QSEwoCaWQYASABKAlCB+BBAtDBGAEilAEKA1RhZxITCgJpZBgBIAEoCUIH4EEC0MEYARIMCgRuYW1lGAIgASgJEg4KBmRpZ2VzdBgDIAEoCRI1CgxsYXN0X3VwZGF0ZWQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKZGVwcmVjYXRlZBgFIAEoCBIPCgdidW5kbGVzGAYgAygJIjAKB1RhZ0xpc3QSJQoFaXRlbXMYASADKAsyFi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWci6QEKCVRhZ0ZpbHRlchIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIxCg11cGRhdGVkX3NpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIZChFleGNsdWRlX3JlZmVycmVycxgGIAEoCBIVCg1leGNsdWRlX2RhdGVzGAcgASgIEhYKDmV4Y2x1ZGVfZXBvY2hzGAggASgIEgoKAmlkGAkgASgJEg4KBmRpZ2VzdBgKIAEoCUoECAQQBUoECAUQBiJWChBDcmVhdGVUYWdSZXF1ZXN0EhgKB3JlcG9faWQYASABKAlCB+BBAtDBGAESKAoDdGFnGAIgASgLMhYucGxhdGZvcm0ucmVnaXN0cnkuVGFnQgPgQQIiJwoQRGVsZXRlVGFnUmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKCAQoQVGFnSGlzdG9yeUZpbHRlchIaCglwYXJlbnRfaWQYASABKAlCB+BBAtDBGAESKQoFc3RhcnQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEicKA2VuZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiPgoOVGFnSGlzdG9yeUxpc3QSLAoFaXRlbXMYASADKAsyHS5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5IlIKClRhZ0hpc3RvcnkSNAoQdXBkYXRlX3RpbWVzdGFtcBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDgoGZGlnZXN0GAIgASgJKncKC0NhdGFsb2dUaWVyEgsKB1VOS05PV04QABIPCgtBUFBMSUNBVElPThAEEggKBEJBU0UQBRIICgRGSVBTEAYSBgoCQUkQBxIMCghERVZUT09MUxAIEg4KCkNPTU1FUkNJQUwQCSIECAEQASIECAIQAiIECAMQAzLGCAoIUmVnaXN0cnkShAEKCkNyZWF0ZVJlcG8SJC5wbGF0Zm9ybS5yZWdpc3RyeS5DcmVhdGVSZXBvUmVxdWVzdBoXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8iN8rBGAQKAsMMgtPkkwIpOgRyZXBvIiEvcmVnaXN0cnkvdjEvcmVwb3Mve3BhcmVudF9pZD0qKn0SbQoKVXBkYXRlUmVwbxIXLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG8aFy5wbGF0Zm9ybS5yZWdpc3RyeS5SZXBvIi3KwRgECgLEDILT5JMCHzoBKhoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SbQoJTGlzdFJlcG9zEh0ucGxhdGZvcm0ucmVnaXN0cnkuUmVwb0ZpbHRlchobLnBsYXRmb3JtLnJlZ2lzdHJ5LlJlcG9MaXN0IiTKwRgGCgLFDBABgtPkkwIUEhIvcmVnaXN0cnkvdjEvcmVwb3MSdgoKRGVsZXRlUmVwbxIkLnBsYXRmb3JtLnJlZ2lzdHJ5LkRlbGV0ZVJlcG9SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IirKwRgECgLGDILT5JMCHCoaL3JlZ2lzdHJ5L3YxL3JlcG9zL3tpZD0qKn0SfQoJQ3JlYXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuQ3JlYXRlVGFnUmVxdWVzdBoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIzysEYBAoCywyC0+STAiU6A3RhZyIeL3JlZ2lzdHJ5L3YxL3RhZ3Mve3JlcG9faWQ9Kip9EmkKCVVwZGF0ZVRhZxIWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZxoWLnBsYXRmb3JtLnJlZ2lzdHJ5LlRhZyIsysEYBAoCzAyC0+STAh46ASoaGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0ScwoJRGVsZXRlVGFnEiMucGxhdGZvcm0ucmVnaXN0cnkuRGVsZXRlVGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIpysEYBAoCzgyC0+STAhsqGS9yZWdpc3RyeS92MS90YWdzL3tpZD0qKn0SaQoITGlzdFRhZ3MSHC5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdGaWx0ZXIaGi5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdMaXN0IiPKwRgGCgLNDBABgtPkkwITEhEvcmVnaXN0cnkvdjEvdGFncxKSAQoOTGlzdFRhZ0hpc3RvcnkSIy5wbGF0Zm9ybS5yZWdpc3RyeS5UYWdIaXN0b3J5RmlsdGVyGiEucGxhdGZvcm0ucmVnaXN0cnkuVGFnSGlzdG9yeUxpc3QiOMrBGAQKAs0MgtPkkwIqEigvcmVnaXN0cnkvdjEvdGFncy97cGFyZW50X2lkPSoqfS9oaXN0b3J5YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * A repo as version 1 of the API tells it; see `platform.registry.v2beta1.Repo`.
+ * A repo in version 1 of the API; see `platform.registry.v2beta1.Repo`.
  *
  * @generated from message platform.registry.Repo
  */
 export type Repo = Message<"platform.registry.Repo"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the repo. Identifies the repo in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The name; no two repos of a group share one.
+   * Name of the repo as in the OCI distribution specification, such as `tools/static-base`; at most 255 characters.
+   * Unique among the repos of a group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * Which part of a catalogue it belongs to.
+   * Tier of the catalog to which the repo belongs.
    *
    * @generated from field: platform.registry.CatalogTier catalog_tier = 3;
    */
   catalogTier: CatalogTier;
 
   /**
-   * Words that sort it.
+   * Bundles to which the repo belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 4;
    */
   bundles: string[];
 
   /**
-   * What the repo says of itself, in Markdown.
+   * Readme in Markdown, at most 65,536 characters.
    *
    * @generated from field: string readme = 5;
    */
   readme: string;
 
   /**
-   * Images elsewhere that this repo stands for.
+   * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases: string[];
 
   /**
-   * When the repo was created.
+   * Time at which the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The tags that are kept up to date.
+   * Names of the tags that are kept up to date, at most 1000.
    *
    * @generated from field: repeated string active_tags = 10;
    */
   activeTags: string[];
 
   /**
-   * What the repo is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 11;
    */
@@ -90,69 +92,71 @@ export type Repo = Message<"platform.registry.Repo"> & {
 };
 
 /**
- * A repo as version 1 of the API tells it; see `platform.registry.v2beta1.Repo`.
+ * A repo in version 1 of the API; see `platform.registry.v2beta1.Repo`.
  *
  * @generated from message platform.registry.Repo
  */
 export type RepoJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the repo. Identifies the repo in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * The name; no two repos of a group share one.
+   * Name of the repo as in the OCI distribution specification, such as `tools/static-base`; at most 255 characters.
+   * Unique among the repos of a group.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * Which part of a catalogue it belongs to.
+   * Tier of the catalog to which the repo belongs.
    *
    * @generated from field: platform.registry.CatalogTier catalog_tier = 3;
    */
   catalogTier?: CatalogTierJson;
 
   /**
-   * Words that sort it.
+   * Bundles to which the repo belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 4;
    */
   bundles?: string[];
 
   /**
-   * What the repo says of itself, in Markdown.
+   * Readme in Markdown, at most 65,536 characters.
    *
    * @generated from field: string readme = 5;
    */
   readme?: string;
 
   /**
-   * Images elsewhere that this repo stands for.
+   * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
    *
    * @generated from field: repeated string aliases = 8;
    */
   aliases?: string[];
 
   /**
-   * When the repo was created.
+   * Time at which the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: TimestampJson;
 
   /**
-   * The tags that are kept up to date.
+   * Names of the tags that are kept up to date, at most 1000.
    *
    * @generated from field: repeated string active_tags = 10;
    */
   activeTags?: string[];
 
   /**
-   * What the repo is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 11;
    */
@@ -167,13 +171,13 @@ export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_registry, 0);
 
 /**
- * Repos.
+ * Response of `Registry.ListRepos`.
  *
  * @generated from message platform.registry.RepoList
  */
 export type RepoList = Message<"platform.registry.RepoList"> & {
   /**
-   * All repos that match.
+   * The repos that match.
    *
    * @generated from field: repeated platform.registry.Repo items = 1;
    */
@@ -181,13 +185,13 @@ export type RepoList = Message<"platform.registry.RepoList"> & {
 };
 
 /**
- * Repos.
+ * Response of `Registry.ListRepos`.
  *
  * @generated from message platform.registry.RepoList
  */
 export type RepoListJson = {
   /**
-   * All repos that match.
+   * The repos that match.
    *
    * @generated from field: repeated platform.registry.Repo items = 1;
    */
@@ -202,11 +206,13 @@ export const RepoListSchema: GenMessage<RepoList, {jsonType: RepoListJson}> = /*
   messageDesc(file_platform_registry_registry, 1);
 
 /**
+ * Request of `Registry.ListRepos`.
+ *
  * @generated from message platform.registry.RepoFilter
  */
 export type RepoFilter = Message<"platform.registry.RepoFilter"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -228,11 +234,13 @@ export type RepoFilter = Message<"platform.registry.RepoFilter"> & {
 };
 
 /**
+ * Request of `Registry.ListRepos`.
+ *
  * @generated from message platform.registry.RepoFilter
  */
 export type RepoFilterJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -261,11 +269,13 @@ export const RepoFilterSchema: GenMessage<RepoFilter, {jsonType: RepoFilterJson}
   messageDesc(file_platform_registry_registry, 2);
 
 /**
+ * Request of `Registry.CreateRepo`.
+ *
  * @generated from message platform.registry.CreateRepoRequest
  */
 export type CreateRepoRequest = Message<"platform.registry.CreateRepoRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the repo in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -279,7 +289,7 @@ export type CreateRepoRequest = Message<"platform.registry.CreateRepoRequest"> &
   repo?: Repo | undefined;
 
   /**
-   * Whether a repo of that name that is there already is an error.
+   * Whether the call fails if the group has a repo with this name.
    *
    * @generated from field: bool prevent_existing = 3;
    */
@@ -287,11 +297,13 @@ export type CreateRepoRequest = Message<"platform.registry.CreateRepoRequest"> &
 };
 
 /**
+ * Request of `Registry.CreateRepo`.
+ *
  * @generated from message platform.registry.CreateRepoRequest
  */
 export type CreateRepoRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the repo in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -305,7 +317,7 @@ export type CreateRepoRequestJson = {
   repo?: RepoJson;
 
   /**
-   * Whether a repo of that name that is there already is an error.
+   * Whether the call fails if the group has a repo with this name.
    *
    * @generated from field: bool prevent_existing = 3;
    */
@@ -320,11 +332,13 @@ export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest, {jsonType: C
   messageDesc(file_platform_registry_registry, 3);
 
 /**
+ * Request of `Registry.DeleteRepo`.
+ *
  * @generated from message platform.registry.DeleteRepoRequest
  */
 export type DeleteRepoRequest = Message<"platform.registry.DeleteRepoRequest"> & {
   /**
-   * The repo to delete.
+   * Uid of the repo.
    *
    * @generated from field: string id = 1;
    */
@@ -332,11 +346,13 @@ export type DeleteRepoRequest = Message<"platform.registry.DeleteRepoRequest"> &
 };
 
 /**
+ * Request of `Registry.DeleteRepo`.
+ *
  * @generated from message platform.registry.DeleteRepoRequest
  */
 export type DeleteRepoRequestJson = {
   /**
-   * The repo to delete.
+   * Uid of the repo.
    *
    * @generated from field: string id = 1;
    */
@@ -351,48 +367,51 @@ export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest, {jsonType: D
   messageDesc(file_platform_registry_registry, 4);
 
 /**
- * A tag as version 1 of the API tells it; see `platform.registry.v2beta1.Tag`.
+ * A tag in version 1 of the API; see `platform.registry.v2beta1.Tag`.
  *
  * @generated from message platform.registry.Tag
  */
 export type Tag = Message<"platform.registry.Tag"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the tag. Identifies the tag in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * The name; no two tags of a repo share one.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
+   * repo.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The image, by the digest of its manifest. A new tag needs one.
+   * Digest of the manifest of the image: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128. Required for a
+   * new tag.
    *
    * @generated from field: string digest = 3;
    */
   digest: string;
 
   /**
-   * When the tag was last moved or changed.
+   * Time at which the tag was last moved or changed.
    *
    * @generated from field: google.protobuf.Timestamp last_updated = 4;
    */
   lastUpdated?: Timestamp | undefined;
 
   /**
-   * Whether people should turn to another.
+   * Whether the tag is deprecated. Default: false.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated: boolean;
 
   /**
-   * Words that sort it.
+   * Bundles to which the image belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
@@ -400,48 +419,51 @@ export type Tag = Message<"platform.registry.Tag"> & {
 };
 
 /**
- * A tag as version 1 of the API tells it; see `platform.registry.v2beta1.Tag`.
+ * A tag in version 1 of the API; see `platform.registry.v2beta1.Tag`.
  *
  * @generated from message platform.registry.Tag
  */
 export type TagJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the tag. Identifies the tag in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * The name; no two tags of a repo share one.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
+   * repo.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * The image, by the digest of its manifest. A new tag needs one.
+   * Digest of the manifest of the image: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128. Required for a
+   * new tag.
    *
    * @generated from field: string digest = 3;
    */
   digest?: string;
 
   /**
-   * When the tag was last moved or changed.
+   * Time at which the tag was last moved or changed.
    *
    * @generated from field: google.protobuf.Timestamp last_updated = 4;
    */
   lastUpdated?: TimestampJson;
 
   /**
-   * Whether people should turn to another.
+   * Whether the tag is deprecated. Default: false.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated?: boolean;
 
   /**
-   * Words that sort it.
+   * Bundles to which the image belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
@@ -456,13 +478,13 @@ export const TagSchema: GenMessage<Tag, {jsonType: TagJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_registry, 5);
 
 /**
- * Tags.
+ * Response of `Registry.ListTags`.
  *
  * @generated from message platform.registry.TagList
  */
 export type TagList = Message<"platform.registry.TagList"> & {
   /**
-   * All tags that match.
+   * The tags that match.
    *
    * @generated from field: repeated platform.registry.Tag items = 1;
    */
@@ -470,13 +492,13 @@ export type TagList = Message<"platform.registry.TagList"> & {
 };
 
 /**
- * Tags.
+ * Response of `Registry.ListTags`.
  *
  * @generated from message platform.registry.TagList
  */
 export type TagListJson = {
   /**
-   * All tags that match.
+   * The tags that match.
    *
    * @generated from field: repeated platform.registry.Tag items = 1;
    */
@@ -491,18 +513,20 @@ export const TagListSchema: GenMessage<TagList, {jsonType: TagListJson}> = /*@__
   messageDesc(file_platform_registry_registry, 6);
 
 /**
+ * Request of `Registry.ListTags`.
+ *
  * @generated from message platform.registry.TagFilter
  */
 export type TagFilter = Message<"platform.registry.TagFilter"> & {
   /**
-   * Where in the tree to look: the uid of a repo or of a group.
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only tags with exactly this name, of whatever sort.
+   * Only tags with exactly this name, of any kind.
    *
    * @generated from field: string name = 2;
    */
@@ -516,21 +540,21 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   updatedSince?: Timestamp | undefined;
 
   /**
-   * No tags for what refers to an image, `sha256-…`.
+   * Without tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool exclude_referrers = 6;
    */
   excludeReferrers: boolean;
 
   /**
-   * No tags of a day, such as `1.2-20260131`.
+   * Without tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates: boolean;
 
   /**
-   * No tags of one build of a version, such as `1.2-r3`.
+   * Without tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -544,7 +568,7 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   id: string;
 
   /**
-   * Only tags of this image.
+   * Only tags of the image with this digest.
    *
    * @generated from field: string digest = 10;
    */
@@ -552,18 +576,20 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
 };
 
 /**
+ * Request of `Registry.ListTags`.
+ *
  * @generated from message platform.registry.TagFilter
  */
 export type TagFilterJson = {
   /**
-   * Where in the tree to look: the uid of a repo or of a group.
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Only tags with exactly this name, of whatever sort.
+   * Only tags with exactly this name, of any kind.
    *
    * @generated from field: string name = 2;
    */
@@ -577,21 +603,21 @@ export type TagFilterJson = {
   updatedSince?: TimestampJson;
 
   /**
-   * No tags for what refers to an image, `sha256-…`.
+   * Without tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool exclude_referrers = 6;
    */
   excludeReferrers?: boolean;
 
   /**
-   * No tags of a day, such as `1.2-20260131`.
+   * Without tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates?: boolean;
 
   /**
-   * No tags of one build of a version, such as `1.2-r3`.
+   * Without tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -605,7 +631,7 @@ export type TagFilterJson = {
   id?: string;
 
   /**
-   * Only tags of this image.
+   * Only tags of the image with this digest.
    *
    * @generated from field: string digest = 10;
    */
@@ -620,11 +646,13 @@ export const TagFilterSchema: GenMessage<TagFilter, {jsonType: TagFilterJson}> =
   messageDesc(file_platform_registry_registry, 7);
 
 /**
+ * Request of `Registry.CreateTag`.
+ *
  * @generated from message platform.registry.CreateTagRequest
  */
 export type CreateTagRequest = Message<"platform.registry.CreateTagRequest"> & {
   /**
-   * The repo to create it in.
+   * Uid of the repo to create the tag in.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -639,11 +667,13 @@ export type CreateTagRequest = Message<"platform.registry.CreateTagRequest"> & {
 };
 
 /**
+ * Request of `Registry.CreateTag`.
+ *
  * @generated from message platform.registry.CreateTagRequest
  */
 export type CreateTagRequestJson = {
   /**
-   * The repo to create it in.
+   * Uid of the repo to create the tag in.
    *
    * @generated from field: string repo_id = 1;
    */
@@ -665,11 +695,13 @@ export const CreateTagRequestSchema: GenMessage<CreateTagRequest, {jsonType: Cre
   messageDesc(file_platform_registry_registry, 8);
 
 /**
+ * Request of `Registry.DeleteTag`.
+ *
  * @generated from message platform.registry.DeleteTagRequest
  */
 export type DeleteTagRequest = Message<"platform.registry.DeleteTagRequest"> & {
   /**
-   * The tag to delete.
+   * Uid of the tag.
    *
    * @generated from field: string id = 1;
    */
@@ -677,11 +709,13 @@ export type DeleteTagRequest = Message<"platform.registry.DeleteTagRequest"> & {
 };
 
 /**
+ * Request of `Registry.DeleteTag`.
+ *
  * @generated from message platform.registry.DeleteTagRequest
  */
 export type DeleteTagRequestJson = {
   /**
-   * The tag to delete.
+   * Uid of the tag.
    *
    * @generated from field: string id = 1;
    */
@@ -696,25 +730,27 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest, {jsonType: Del
   messageDesc(file_platform_registry_registry, 9);
 
 /**
+ * Request of `Registry.ListTagHistory`.
+ *
  * @generated from message platform.registry.TagHistoryFilter
  */
 export type TagHistoryFilter = Message<"platform.registry.TagHistoryFilter"> & {
   /**
-   * The tag.
+   * Uid of the tag.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * Only from this time on.
+   * Only moves at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp start = 2;
    */
   start?: Timestamp | undefined;
 
   /**
-   * Only before this time.
+   * Only moves before this time.
    *
    * @generated from field: google.protobuf.Timestamp end = 3;
    */
@@ -722,25 +758,27 @@ export type TagHistoryFilter = Message<"platform.registry.TagHistoryFilter"> & {
 };
 
 /**
+ * Request of `Registry.ListTagHistory`.
+ *
  * @generated from message platform.registry.TagHistoryFilter
  */
 export type TagHistoryFilterJson = {
   /**
-   * The tag.
+   * Uid of the tag.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId?: string;
 
   /**
-   * Only from this time on.
+   * Only moves at or after this time.
    *
    * @generated from field: google.protobuf.Timestamp start = 2;
    */
   start?: TimestampJson;
 
   /**
-   * Only before this time.
+   * Only moves before this time.
    *
    * @generated from field: google.protobuf.Timestamp end = 3;
    */
@@ -755,13 +793,13 @@ export const TagHistoryFilterSchema: GenMessage<TagHistoryFilter, {jsonType: Tag
   messageDesc(file_platform_registry_registry, 10);
 
 /**
- * Which images a tag has named.
+ * Response of `Registry.ListTagHistory`.
  *
  * @generated from message platform.registry.TagHistoryList
  */
 export type TagHistoryList = Message<"platform.registry.TagHistoryList"> & {
   /**
-   * At most 1000.
+   * The moves of the tag, the latest first; at most 1000.
    *
    * @generated from field: repeated platform.registry.TagHistory items = 1;
    */
@@ -769,13 +807,13 @@ export type TagHistoryList = Message<"platform.registry.TagHistoryList"> & {
 };
 
 /**
- * Which images a tag has named.
+ * Response of `Registry.ListTagHistory`.
  *
  * @generated from message platform.registry.TagHistoryList
  */
 export type TagHistoryListJson = {
   /**
-   * At most 1000.
+   * The moves of the tag, the latest first; at most 1000.
    *
    * @generated from field: repeated platform.registry.TagHistory items = 1;
    */
@@ -790,20 +828,20 @@ export const TagHistoryListSchema: GenMessage<TagHistoryList, {jsonType: TagHist
   messageDesc(file_platform_registry_registry, 11);
 
 /**
- * That a tag was moved to an image.
+ * One move of a tag to an image.
  *
  * @generated from message platform.registry.TagHistory
  */
 export type TagHistory = Message<"platform.registry.TagHistory"> & {
   /**
-   * When the tag was moved.
+   * Time at which the tag was moved.
    *
    * @generated from field: google.protobuf.Timestamp update_timestamp = 1;
    */
   updateTimestamp?: Timestamp | undefined;
 
   /**
-   * The image.
+   * Digest of the image.
    *
    * @generated from field: string digest = 2;
    */
@@ -811,20 +849,20 @@ export type TagHistory = Message<"platform.registry.TagHistory"> & {
 };
 
 /**
- * That a tag was moved to an image.
+ * One move of a tag to an image.
  *
  * @generated from message platform.registry.TagHistory
  */
 export type TagHistoryJson = {
   /**
-   * When the tag was moved.
+   * Time at which the tag was moved.
    *
    * @generated from field: google.protobuf.Timestamp update_timestamp = 1;
    */
   updateTimestamp?: TimestampJson;
 
   /**
-   * The image.
+   * Digest of the image.
    *
    * @generated from field: string digest = 2;
    */
@@ -839,56 +877,70 @@ export const TagHistorySchema: GenMessage<TagHistory, {jsonType: TagHistoryJson}
   messageDesc(file_platform_registry_registry, 12);
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.CatalogTier
  */
 export const CatalogTier = {
   /**
+   * No tier is set.
+   *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN: 0,
 
   /**
+   * Application images.
+   *
    * @generated from enum value: APPLICATION = 4;
    */
   APPLICATION: 4,
 
   /**
+   * Base images.
+   *
    * @generated from enum value: BASE = 5;
    */
   BASE: 5,
 
   /**
+   * FIPS images.
+   *
    * @generated from enum value: FIPS = 6;
    */
   FIPS: 6,
 
   /**
+   * AI images.
+   *
    * @generated from enum value: AI = 7;
    */
   AI: 7,
 
   /**
+   * Images with developer tools.
+   *
    * @generated from enum value: DEVTOOLS = 8;
    */
   DEVTOOLS: 8,
 
   /**
+   * Commercial images.
+   *
    * @generated from enum value: COMMERCIAL = 9;
    */
   COMMERCIAL: 9,
 } as const;
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.CatalogTier
  */
 export type CatalogTier = (typeof CatalogTier)[keyof typeof CatalogTier] | UnknownEnum;
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.CatalogTier
  */
@@ -901,14 +953,14 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
   enumDesc(file_platform_registry_registry, 0);
 
 /**
- * The registry as version 1 of the API tells it; see `platform.registry.v2beta1`, whose rules are its own.
+ * Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`.
  *
  * @generated from service platform.registry.Registry
  */
 export const Registry: GenService<{
   /**
-   * Creates a repo in a group. Where the group has one of that name already, what is given is changed in it and the
-   * rest stays, which needs `repo.update`; with `prevent_existing` that is an error.
+   * Creates a repo in a group. If the group has a repo with this name, the fields that are set are changed in it,
+   * which requires the capability `repo.update`; with `prevent_existing` the call fails.
    *
    * @generated from rpc platform.registry.Registry.CreateRepo
    */
@@ -918,7 +970,7 @@ export const Registry: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Replaces a repo: what is left out becomes empty.
+   * Replaces a repo: omitted fields are reset to their defaults.
    *
    * @generated from rpc platform.registry.Registry.UpdateRepo
    */
@@ -928,7 +980,7 @@ export const Registry: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Lists all repos that the caller may see and that match. None is no error.
+   * Lists all repos that the caller may see and that match. No match is an empty list.
    *
    * @generated from rpc platform.registry.Registry.ListRepos
    */
@@ -938,7 +990,7 @@ export const Registry: GenService<{
     output: typeof RepoListSchema;
   },
   /**
-   * Deletes a repo with all of its tags.
+   * Deletes a repo and all of its tags.
    *
    * @generated from rpc platform.registry.Registry.DeleteRepo
    */
@@ -948,8 +1000,8 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Creates a tag in a repo, or moves the one of that name to another image. Without an image, the one of that name is
-   * replaced as UpdateTag does.
+   * Creates a tag in a repo. If the repo has a tag with this name, moves it to the image; without a `digest`,
+   * replaces it as `UpdateTag` does.
    *
    * @generated from rpc platform.registry.Registry.CreateTag
    */
@@ -959,7 +1011,7 @@ export const Registry: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Replaces a tag: what is left out becomes empty, except that it goes on naming its image.
+   * Replaces a tag: omitted fields are reset to their defaults, except the digest, which is kept.
    *
    * @generated from rpc platform.registry.Registry.UpdateTag
    */
@@ -969,7 +1021,7 @@ export const Registry: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Deletes a tag; the image stays.
+   * Deletes a tag. The image is kept.
    *
    * @generated from rpc platform.registry.Registry.DeleteTag
    */
@@ -979,7 +1031,8 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists all tags that the caller may see and that match, of whatever sort unless it is excluded. None is no error.
+   * Lists all tags that the caller may see and that match, of every kind that is not excluded. No match is an empty
+   * list.
    *
    * @generated from rpc platform.registry.Registry.ListTags
    */
@@ -989,7 +1042,7 @@ export const Registry: GenService<{
     output: typeof TagListSchema;
   },
   /**
-   * Lists which images a tag has named, the latest first.
+   * Lists the images that a tag has named, the latest first.
    *
    * @generated from rpc platform.registry.Registry.ListTagHistory
    */

@@ -22,35 +22,35 @@ export const file_platform_events_v2beta1_subscription: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb24ucHJvdG8SF3BsYXRmb3JtLmV2ZW50cy52MmJldGExIu4BCgxTdWJzY3JpcHRpb24SFAoDdWlkGAEgASgJQgfgQQPQwRgBEhgKBHNpbmsYAiABKAlCCuBBAtrBGAMQgBASNQoLY3JlYXRlX3RpbWUY6AcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjUKC3VwZGF0ZV90aW1lGOkHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAzpA4sEYPAoMCgRTSU5LEgRzaW5rChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYASKcAQoYTGlzdFN1YnNjcmlwdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAMgASgJEhAKCG9yZGVyX2J5GAQgASgJEhQKBHNraXAYBSABKAVCBtrBGAIoASK1AQoZTGlzdFN1YnNjcmlwdGlvbnNSZXNwb25zZRI8Cg1zdWJzY3JpcHRpb25zGAEgAygLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiLgoWR2V0U3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEidgoZQ3JlYXRlU3Vic2NyaXB0aW9uUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESQAoMc3Vic2NyaXB0aW9uGAIgASgLMiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uQgPgQQIiMQoZRGVsZXRlU3Vic2NyaXB0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEylAYKFFN1YnNjcmlwdGlvbnNTZXJ2aWNlEqsBChFMaXN0U3Vic2NyaXB0aW9ucxIxLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkxpc3RTdWJzY3JpcHRpb25zUmVxdWVzdBoyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkxpc3RTdWJzY3JpcHRpb25zUmVzcG9uc2UiL8rBGAYKAt8LEAGC0+STAh8SHS9ldmVudHMvdjJiZXRhMS9zdWJzY3JpcHRpb25zEqEBCg9HZXRTdWJzY3JpcHRpb24SLy5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5HZXRTdWJzY3JpcHRpb25SZXF1ZXN0GiUucGxhdGZvcm0uZXZlbnRzLnYyYmV0YTEuU3Vic2NyaXB0aW9uIjbKwRgECgLfC4LT5JMCKBImL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3VpZD0qKn0SjgIKEkNyZWF0ZVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkNyZWF0ZVN1YnNjcmlwdGlvblJlcXVlc3QaJS5wbGF0Zm9ybS5ldmVudHMudjJiZXRhMS5TdWJzY3JpcHRpb24inAHKwRgECgLdC+rBGFFzdGVtbWEgc3Vic2NyaXB0aW9ucyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLXNpbmsgaHR0cHM6Ly9ob29rcy5leGFtcGxlLmNvbS9zdGVtbWGC0+STAjk6DHN1YnNjcmlwdGlvbiIpL2V2ZW50cy92MmJldGExL3N1YnNjcmlwdGlvbnMve3BhcmVudD0qKn0SmAEKEkRlbGV0ZVN1YnNjcmlwdGlvbhIyLnBsYXRmb3JtLmV2ZW50cy52MmJldGExLkRlbGV0ZVN1YnNjcmlwdGlvblJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiNsrBGAQKAuALgtPkkwIoKiYvZXZlbnRzL3YyYmV0YTEvc3Vic2NyaXB0aW9ucy97dWlkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * Where the events of a group are to be sent.
+ * URL to which the events of a group are to be sent.
  *
  * @generated from message platform.events.v2beta1.Subscription
  */
 export type Subscription = Message<"platform.events.v2beta1.Subscription"> & {
   /**
-   * The path of this subscription: its group's uid and a segment of its own.
+   * Uid of the subscription: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The https URL that takes events, without user, password or fragment. On the machine of a server that is itself
-   * reached there, http will do. Whoever may list subscriptions sees it.
+   * URL that receives the events: https, without user, password or fragment; at most 2048 characters. A server on
+   * localhost also accepts http URLs on localhost. Everyone who may list subscriptions can read it.
    *
    * @generated from field: string sink = 2;
    */
   sink: string;
 
   /**
-   * When the subscription was created.
+   * Time at which the subscription was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 1000;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the subscription was last changed.
+   * Time at which the subscription was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1001;
    */
@@ -58,35 +58,35 @@ export type Subscription = Message<"platform.events.v2beta1.Subscription"> & {
 };
 
 /**
- * Where the events of a group are to be sent.
+ * URL to which the events of a group are to be sent.
  *
  * @generated from message platform.events.v2beta1.Subscription
  */
 export type SubscriptionJson = {
   /**
-   * The path of this subscription: its group's uid and a segment of its own.
+   * Uid of the subscription: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The https URL that takes events, without user, password or fragment. On the machine of a server that is itself
-   * reached there, http will do. Whoever may list subscriptions sees it.
+   * URL that receives the events: https, without user, password or fragment; at most 2048 characters. A server on
+   * localhost also accepts http URLs on localhost. Everyone who may list subscriptions can read it.
    *
    * @generated from field: string sink = 2;
    */
   sink?: string;
 
   /**
-   * When the subscription was created.
+   * Time at which the subscription was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 1000;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the subscription was last changed.
+   * Time at which the subscription was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1001;
    */
@@ -101,39 +101,41 @@ export const SubscriptionSchema: GenMessage<Subscription, {jsonType: Subscriptio
   messageDesc(file_platform_events_v2beta1_subscription, 0);
 
 /**
+ * Request of `SubscriptionsService.ListSubscriptions`.
+ *
  * @generated from message platform.events.v2beta1.ListSubscriptionsRequest
  */
 export type ListSubscriptionsRequest = Message<"platform.events.v2beta1.ListSubscriptionsRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * How many subscriptions a page holds: 50 unless given, 200 at most.
+   * Maximum number of subscriptions in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 4;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 5;
    */
@@ -141,39 +143,41 @@ export type ListSubscriptionsRequest = Message<"platform.events.v2beta1.ListSubs
 };
 
 /**
+ * Request of `SubscriptionsService.ListSubscriptions`.
+ *
  * @generated from message platform.events.v2beta1.ListSubscriptionsRequest
  */
 export type ListSubscriptionsRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * How many subscriptions a page holds: 50 unless given, 200 at most.
+   * Maximum number of subscriptions in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 4;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 5;
    */
@@ -188,6 +192,8 @@ export const ListSubscriptionsRequestSchema: GenMessage<ListSubscriptionsRequest
   messageDesc(file_platform_events_v2beta1_subscription, 1);
 
 /**
+ * One page of subscriptions.
+ *
  * @generated from message platform.events.v2beta1.ListSubscriptionsResponse
  */
 export type ListSubscriptionsResponse = Message<"platform.events.v2beta1.ListSubscriptionsResponse"> & {
@@ -199,21 +205,21 @@ export type ListSubscriptionsResponse = Message<"platform.events.v2beta1.ListSub
   subscriptions: Subscription[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many subscriptions match, over all pages.
+   * Number of subscriptions that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -221,6 +227,8 @@ export type ListSubscriptionsResponse = Message<"platform.events.v2beta1.ListSub
 };
 
 /**
+ * One page of subscriptions.
+ *
  * @generated from message platform.events.v2beta1.ListSubscriptionsResponse
  */
 export type ListSubscriptionsResponseJson = {
@@ -232,21 +240,21 @@ export type ListSubscriptionsResponseJson = {
   subscriptions?: SubscriptionJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many subscriptions match, over all pages.
+   * Number of subscriptions that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -261,11 +269,13 @@ export const ListSubscriptionsResponseSchema: GenMessage<ListSubscriptionsRespon
   messageDesc(file_platform_events_v2beta1_subscription, 2);
 
 /**
+ * Request of `SubscriptionsService.GetSubscription`.
+ *
  * @generated from message platform.events.v2beta1.GetSubscriptionRequest
  */
 export type GetSubscriptionRequest = Message<"platform.events.v2beta1.GetSubscriptionRequest"> & {
   /**
-   * The subscription to read.
+   * Uid of the subscription.
    *
    * @generated from field: string uid = 1;
    */
@@ -273,11 +283,13 @@ export type GetSubscriptionRequest = Message<"platform.events.v2beta1.GetSubscri
 };
 
 /**
+ * Request of `SubscriptionsService.GetSubscription`.
+ *
  * @generated from message platform.events.v2beta1.GetSubscriptionRequest
  */
 export type GetSubscriptionRequestJson = {
   /**
-   * The subscription to read.
+   * Uid of the subscription.
    *
    * @generated from field: string uid = 1;
    */
@@ -292,11 +304,13 @@ export const GetSubscriptionRequestSchema: GenMessage<GetSubscriptionRequest, {j
   messageDesc(file_platform_events_v2beta1_subscription, 3);
 
 /**
+ * Request of `SubscriptionsService.CreateSubscription`.
+ *
  * @generated from message platform.events.v2beta1.CreateSubscriptionRequest
  */
 export type CreateSubscriptionRequest = Message<"platform.events.v2beta1.CreateSubscriptionRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the subscription in.
    *
    * @generated from field: string parent = 1;
    */
@@ -311,11 +325,13 @@ export type CreateSubscriptionRequest = Message<"platform.events.v2beta1.CreateS
 };
 
 /**
+ * Request of `SubscriptionsService.CreateSubscription`.
+ *
  * @generated from message platform.events.v2beta1.CreateSubscriptionRequest
  */
 export type CreateSubscriptionRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the subscription in.
    *
    * @generated from field: string parent = 1;
    */
@@ -337,11 +353,13 @@ export const CreateSubscriptionRequestSchema: GenMessage<CreateSubscriptionReque
   messageDesc(file_platform_events_v2beta1_subscription, 4);
 
 /**
+ * Request of `SubscriptionsService.DeleteSubscription`.
+ *
  * @generated from message platform.events.v2beta1.DeleteSubscriptionRequest
  */
 export type DeleteSubscriptionRequest = Message<"platform.events.v2beta1.DeleteSubscriptionRequest"> & {
   /**
-   * The subscription to delete.
+   * Uid of the subscription.
    *
    * @generated from field: string uid = 1;
    */
@@ -349,11 +367,13 @@ export type DeleteSubscriptionRequest = Message<"platform.events.v2beta1.DeleteS
 };
 
 /**
+ * Request of `SubscriptionsService.DeleteSubscription`.
+ *
  * @generated from message platform.events.v2beta1.DeleteSubscriptionRequest
  */
 export type DeleteSubscriptionRequestJson = {
   /**
-   * The subscription to delete.
+   * Uid of the subscription.
    *
    * @generated from field: string uid = 1;
    */
@@ -368,14 +388,14 @@ export const DeleteSubscriptionRequestSchema: GenMessage<DeleteSubscriptionReque
   messageDesc(file_platform_events_v2beta1_subscription, 5);
 
 /**
- * Subscriptions say where the events of a group, and of all that lies below it, are to be sent. They are kept;
- * nothing is sent yet.
+ * Subscriptions store the URLs to which the events of a group, and of everything below it, are to be sent. No
+ * events are sent yet.
  *
  * @generated from service platform.events.v2beta1.SubscriptionsService
  */
 export const SubscriptionsService: GenService<{
   /**
-   * Lists the subscriptions the caller may see.
+   * Lists the subscriptions that the caller may see.
    *
    * @generated from rpc platform.events.v2beta1.SubscriptionsService.ListSubscriptions
    */
@@ -385,7 +405,7 @@ export const SubscriptionsService: GenService<{
     output: typeof ListSubscriptionsResponseSchema;
   },
   /**
-   * Reads one subscription.
+   * Returns a subscription.
    *
    * @generated from rpc platform.events.v2beta1.SubscriptionsService.GetSubscription
    */

@@ -22,69 +22,69 @@ export const file_platform_iam_v2beta1_account_association: GenFile = /*@__PURE_
   fileDesc("Ci5wbGF0Zm9ybS9pYW0vdjJiZXRhMS9hY2NvdW50X2Fzc29jaWF0aW9uLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSL+DAoSQWNjb3VudEFzc29jaWF0aW9uEhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wESHgoLZGVzY3JpcHRpb24YAyABKAlCCdrBGAUQgARIARI/CgZhbWF6b24YBCABKAsyLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24uQW1hem9uEj8KBmdvb2dsZRgFIAEoCzIvLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY291bnRBc3NvY2lhdGlvbi5Hb29nbGUSRwoKY2hhaW5ndWFyZBgHIAEoCzIzLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY291bnRBc3NvY2lhdGlvbi5DaGFpbmd1YXJkEj0KBWF6dXJlGAggASgLMi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjb3VudEFzc29jaWF0aW9uLkF6dXJlEjQKC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KBmdpdGh1YhgLIAEoCzIvLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY291bnRBc3NvY2lhdGlvbi5HaXRIdWIaLwoGQW1hem9uEiUKB2FjY291bnQYASABKAlCFOBBAtrBGA0KC15bMC05XXsxMn0kGlgKBkdvb2dsZRIeCgpwcm9qZWN0X2lkGAEgASgJQgrgQQLawRgDEP8BEi4KDnByb2plY3RfbnVtYmVyGAIgASgJQhbgQQLawRgPCg1eWzAtOV17MSwyMH0kGuwBCgZHaXRIdWISaAoRYXBwX2luc3RhbGxhdGlvbnMYAiADKAsyRS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24uR2l0SHViLkFwcEluc3RhbGxhdGlvbnNFbnRyeUIG2sEYAhhkGngKFUFwcEluc3RhbGxhdGlvbnNFbnRyeRILCgNrZXkYASABKAMSTgoFdmFsdWUYAiABKAsyPy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24uR2l0SHViQXBwSW5zdGFsbGF0aW9uczoCOAEadQoWR2l0SHViQXBwSW5zdGFsbGF0aW9ucxJbCg1pbnN0YWxsYXRpb25zGAEgAygLMjsucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjb3VudEFzc29jaWF0aW9uLkdpdEh1Ykluc3RhbGxhdGlvbkIH2sEYAxjoBxpJChJHaXRIdWJJbnN0YWxsYXRpb24SHAoPaW5zdGFsbGF0aW9uX2lkGAEgASgDQgPgQQISFQoEbmFtZRgCIAEoCUIH2sEYAxD/ARq2AQoKQ2hhaW5ndWFyZBJwChBzZXJ2aWNlX2JpbmRpbmdzGAEgAygLMkgucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjb3VudEFzc29jaWF0aW9uLkNoYWluZ3VhcmQuU2VydmljZUJpbmRpbmdzRW50cnlCDOBBAtrBGAUQgAgYZBo2ChRTZXJ2aWNlQmluZGluZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGrkBCgVBenVyZRIdCgl0ZW5hbnRfaWQYASABKAlCCuBBAtrBGAMQ/wESXwoKY2xpZW50X2lkcxgCIAMoCzI9LnBsYXRmb3JtLmlhbS52MmJldGExLkFjY291bnRBc3NvY2lhdGlvbi5BenVyZS5DbGllbnRJZHNFbnRyeUIM4EEC2sEYBRD/ARhkGjAKDkNsaWVudElkc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAE6lQHiwRiQAQoMCgROQU1FEgRuYW1lChUKA0FXUxIOYW1hem9uLmFjY291bnQKGwoGR09PR0xFEhFnb29nbGUucHJvamVjdF9pZAoYCgVBWlVSRRIPYXp1cmUudGVuYW50X2lkChwKC0RFU0NSSVBUSU9OEgtkZXNjcmlwdGlvbhgBChIKA0FHRRILY3JlYXRlX3RpbWUoAUoECAYQByI0ChxHZXRBY2NvdW50QXNzb2NpYXRpb25SZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKwAQoeTGlzdEFjY291bnRBc3NvY2lhdGlvbnNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEhkKCXBhZ2Vfc2l6ZRgDIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIb3JkZXJfYnkYBSABKAkSFAoEc2tpcBgGIAEoBUIG2sEYAigBIoYBCh9DcmVhdGVBY2NvdW50QXNzb2NpYXRpb25SZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARJKChNhY2NvdW50X2Fzc29jaWF0aW9uGAIgASgLMigucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjb3VudEFzc29jaWF0aW9uQgPgQQIiNwofRGVsZXRlQWNjb3VudEFzc29jaWF0aW9uUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEixQEKH0xpc3RBY2NvdW50QXNzb2NpYXRpb25zUmVzcG9uc2USRgoUYWNjb3VudF9hc3NvY2lhdGlvbnMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24SHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCKiAQofVXBkYXRlQWNjb3VudEFzc29jaWF0aW9uUmVxdWVzdBJOChNhY2NvdW50X2Fzc29jaWF0aW9uGAEgASgLMigucGxhdGZvcm0uaWFtLnYyYmV0YTEuQWNjb3VudEFzc29jaWF0aW9uQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJ9Ch5DaGVja0FjY291bnRBc3NvY2lhdGlvblJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBEkUKDXByb3ZpZGVyX3R5cGUYAiABKA4yKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50UHJvdmlkZXJUeXBlQgPgQQIidQofQ2hlY2tBY2NvdW50QXNzb2NpYXRpb25SZXNwb25zZRIxCgZzdGF0dXMYASABKA4yIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DaGVja1N0YXR1cxIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCSqhAQoTQWNjb3VudFByb3ZpZGVyVHlwZRIlCiFBQ0NPVU5UX1BST1ZJREVSX1RZUEVfVU5TUEVDSUZJRUQQABIgChxBQ0NPVU5UX1BST1ZJREVSX1RZUEVfR09PR0xFEAESIAocQUNDT1VOVF9QUk9WSURFUl9UWVBFX0FNQVpPThACEh8KG0FDQ09VTlRfUFJPVklERVJfVFlQRV9BWlVSRRADKl8KC0NoZWNrU3RhdHVzEhwKGENIRUNLX1NUQVRVU19VTlNQRUNJRklFRBAAEhYKEkNIRUNLX1NUQVRVU19SRUFEWRABEhoKFkNIRUNLX1NUQVRVU19OT1RfUkVBRFkQAjLnCgoaQWNjb3VudEFzc29jaWF0aW9uc1NlcnZpY2USsAEKFUdldEFjY291bnRBc3NvY2lhdGlvbhIyLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEFjY291bnRBc3NvY2lhdGlvblJlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24iOcrBGAQKAr8FgtPkkwIrEikvaWFtL3YyYmV0YTEvYWNjb3VudEFzc29jaWF0aW9ucy97dWlkPSoqfRKuAgoYQ3JlYXRlQWNjb3VudEFzc29jaWF0aW9uEjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlQWNjb3VudEFzc29jaWF0aW9uUmVxdWVzdBooLnBsYXRmb3JtLmlhbS52MmJldGExLkFjY291bnRBc3NvY2lhdGlvbiKwAcrBGAQKAr0F6sEYW3N0ZW1tYSBhY2NvdW50LWFzc29jaWF0aW9ucyBjcmVhdGUgLS1wYXJlbnQgYWNtZSAtLW5hbWUgY2xvdWQgLS1hbWF6b24uYWNjb3VudCAxMjM0NTY3ODkwMTKC0+STAkM6E2FjY291bnRfYXNzb2NpYXRpb24iLC9pYW0vdjJiZXRhMS9hY2NvdW50QXNzb2NpYXRpb25zL3twYXJlbnQ9Kip9EqQBChhEZWxldGVBY2NvdW50QXNzb2NpYXRpb24SNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVBY2NvdW50QXNzb2NpYXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjnKwRgECgLABYLT5JMCKyopL2lhbS92MmJldGExL2FjY291bnRBc3NvY2lhdGlvbnMve3VpZD0qKn0SugEKF0xpc3RBY2NvdW50QXNzb2NpYXRpb25zEjQucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEFjY291bnRBc3NvY2lhdGlvbnNSZXF1ZXN0GjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEFjY291bnRBc3NvY2lhdGlvbnNSZXNwb25zZSIyysEYBgoCvwUQAYLT5JMCIhIgL2lhbS92MmJldGExL2FjY291bnRBc3NvY2lhdGlvbnMS3wEKGFVwZGF0ZUFjY291bnRBc3NvY2lhdGlvbhI1LnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUFjY291bnRBc3NvY2lhdGlvblJlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5BY2NvdW50QXNzb2NpYXRpb24iYsrBGAQKAr4FgtPkkwJUOhNhY2NvdW50X2Fzc29jaWF0aW9uMj0vaWFtL3YyYmV0YTEvYWNjb3VudEFzc29jaWF0aW9ucy97YWNjb3VudF9hc3NvY2lhdGlvbi51aWQ9Kip9Ep4CChdDaGVja0FjY291bnRBc3NvY2lhdGlvbhI0LnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrQWNjb3VudEFzc29jaWF0aW9uUmVxdWVzdBo1LnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrQWNjb3VudEFzc29jaWF0aW9uUmVzcG9uc2UilQHKwRgECgK/BerBGD1zdGVtbWEgYWNjb3VudC1hc3NvY2lhdGlvbnMgY2hlY2sgYWNtZSAtLXByb3ZpZGVyLXR5cGUgYW1hem9ugtPkkwJGOgEqIkEvaWFtL3YyYmV0YTEvYWNjb3VudEFzc29jaWF0aW9ucy97dWlkPSoqfTpjaGVja0FjY291bnRBc3NvY2lhdGlvbmIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * The accounts elsewhere that belong to a group.
+ * Accounts in other systems that belong to a group.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation
  */
 export type AccountAssociation = Message<"platform.iam.v2beta1.AccountAssociation"> & {
   /**
-   * The uid of the group.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * What people call the association.
+   * Name of the account association. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255 characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the association is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * An AWS account.
+   * AWS account.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Amazon amazon = 4;
    */
   amazon?: AccountAssociation_Amazon | undefined;
 
   /**
-   * A Google Cloud project.
+   * Google Cloud project.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Google google = 5;
    */
   google?: AccountAssociation_Google | undefined;
 
   /**
-   * Services of the platform and the identities they act as.
+   * Identities that services of the platform use.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Chainguard chainguard = 7;
    */
   chainguard?: AccountAssociation_Chainguard | undefined;
 
   /**
-   * An Azure tenant.
+   * Azure tenant.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Azure azure = 8;
    */
   azure?: AccountAssociation_Azure | undefined;
 
   /**
-   * When the association was created.
+   * Time at which the account association was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the association was last changed.
+   * Time at which the account association was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
@@ -99,69 +99,69 @@ export type AccountAssociation = Message<"platform.iam.v2beta1.AccountAssociatio
 };
 
 /**
- * The accounts elsewhere that belong to a group.
+ * Accounts in other systems that belong to a group.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation
  */
 export type AccountAssociationJson = {
   /**
-   * The uid of the group.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * What people call the association.
+   * Name of the account association. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255 characters.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the association is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * An AWS account.
+   * AWS account.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Amazon amazon = 4;
    */
   amazon?: AccountAssociation_AmazonJson;
 
   /**
-   * A Google Cloud project.
+   * Google Cloud project.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Google google = 5;
    */
   google?: AccountAssociation_GoogleJson;
 
   /**
-   * Services of the platform and the identities they act as.
+   * Identities that services of the platform use.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Chainguard chainguard = 7;
    */
   chainguard?: AccountAssociation_ChainguardJson;
 
   /**
-   * An Azure tenant.
+   * Azure tenant.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation.Azure azure = 8;
    */
   azure?: AccountAssociation_AzureJson;
 
   /**
-   * When the association was created.
+   * Time at which the account association was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the association was last changed.
+   * Time at which the account association was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
@@ -183,13 +183,13 @@ export const AccountAssociationSchema: GenMessage<AccountAssociation, {jsonType:
   messageDesc(file_platform_iam_v2beta1_account_association, 0);
 
 /**
- * An AWS account.
+ * AWS account.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Amazon
  */
 export type AccountAssociation_Amazon = Message<"platform.iam.v2beta1.AccountAssociation.Amazon"> & {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string account = 1;
    */
@@ -197,13 +197,13 @@ export type AccountAssociation_Amazon = Message<"platform.iam.v2beta1.AccountAss
 };
 
 /**
- * An AWS account.
+ * AWS account.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Amazon
  */
 export type AccountAssociation_AmazonJson = {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string account = 1;
    */
@@ -218,20 +218,20 @@ export const AccountAssociation_AmazonSchema: GenMessage<AccountAssociation_Amaz
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 0);
 
 /**
- * A Google Cloud project.
+ * Google Cloud project.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Google
  */
 export type AccountAssociation_Google = Message<"platform.iam.v2beta1.AccountAssociation.Google"> & {
   /**
-   * The id of the project.
+   * Id of the project.
    *
    * @generated from field: string project_id = 1;
    */
   projectId: string;
 
   /**
-   * The number of the project.
+   * Number of the project.
    *
    * @generated from field: string project_number = 2;
    */
@@ -239,20 +239,20 @@ export type AccountAssociation_Google = Message<"platform.iam.v2beta1.AccountAss
 };
 
 /**
- * A Google Cloud project.
+ * Google Cloud project.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Google
  */
 export type AccountAssociation_GoogleJson = {
   /**
-   * The id of the project.
+   * Id of the project.
    *
    * @generated from field: string project_id = 1;
    */
   projectId?: string;
 
   /**
-   * The number of the project.
+   * Number of the project.
    *
    * @generated from field: string project_number = 2;
    */
@@ -302,13 +302,13 @@ export const AccountAssociation_GitHubSchema: GenMessage<AccountAssociation_GitH
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 2);
 
 /**
- * The installations of one GitHub app.
+ * Installations of one GitHub app.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations
  */
 export type AccountAssociation_GitHubAppInstallations = Message<"platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations"> & {
   /**
-   * Where the app is installed.
+   * The installations.
    *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation.GitHubInstallation installations = 1;
    */
@@ -316,13 +316,13 @@ export type AccountAssociation_GitHubAppInstallations = Message<"platform.iam.v2
 };
 
 /**
- * The installations of one GitHub app.
+ * Installations of one GitHub app.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations
  */
 export type AccountAssociation_GitHubAppInstallationsJson = {
   /**
-   * Where the app is installed.
+   * The installations.
    *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation.GitHubInstallation installations = 1;
    */
@@ -337,20 +337,20 @@ export const AccountAssociation_GitHubAppInstallationsSchema: GenMessage<Account
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 3);
 
 /**
- * One installation of a GitHub app.
+ * Installation of a GitHub app.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.GitHubInstallation
  */
 export type AccountAssociation_GitHubInstallation = Message<"platform.iam.v2beta1.AccountAssociation.GitHubInstallation"> & {
   /**
-   * The id of the installation.
+   * Id of the installation.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId: bigint;
 
   /**
-   * Where it is installed.
+   * Account or organization in which the app is installed.
    *
    * @generated from field: string name = 2;
    */
@@ -358,20 +358,20 @@ export type AccountAssociation_GitHubInstallation = Message<"platform.iam.v2beta
 };
 
 /**
- * One installation of a GitHub app.
+ * Installation of a GitHub app.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.GitHubInstallation
  */
 export type AccountAssociation_GitHubInstallationJson = {
   /**
-   * The id of the installation.
+   * Id of the installation.
    *
    * @generated from field: int64 installation_id = 1;
    */
   installationId?: string;
 
   /**
-   * Where it is installed.
+   * Account or organization in which the app is installed.
    *
    * @generated from field: string name = 2;
    */
@@ -386,13 +386,13 @@ export const AccountAssociation_GitHubInstallationSchema: GenMessage<AccountAsso
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 4);
 
 /**
- * Services of the platform.
+ * Identities that services of the platform use.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Chainguard
  */
 export type AccountAssociation_Chainguard = Message<"platform.iam.v2beta1.AccountAssociation.Chainguard"> & {
   /**
-   * The identity that each service acts as.
+   * Uid of the identity by the name of the service.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -400,13 +400,13 @@ export type AccountAssociation_Chainguard = Message<"platform.iam.v2beta1.Accoun
 };
 
 /**
- * Services of the platform.
+ * Identities that services of the platform use.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Chainguard
  */
 export type AccountAssociation_ChainguardJson = {
   /**
-   * The identity that each service acts as.
+   * Uid of the identity by the name of the service.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -421,20 +421,20 @@ export const AccountAssociation_ChainguardSchema: GenMessage<AccountAssociation_
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 5);
 
 /**
- * An Azure tenant.
+ * Azure tenant.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Azure
  */
 export type AccountAssociation_Azure = Message<"platform.iam.v2beta1.AccountAssociation.Azure"> & {
   /**
-   * The id of the tenant.
+   * Id of the tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId: string;
 
   /**
-   * The client id of each component.
+   * Client id by the name of the component.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -442,20 +442,20 @@ export type AccountAssociation_Azure = Message<"platform.iam.v2beta1.AccountAsso
 };
 
 /**
- * An Azure tenant.
+ * Azure tenant.
  *
  * @generated from message platform.iam.v2beta1.AccountAssociation.Azure
  */
 export type AccountAssociation_AzureJson = {
   /**
-   * The id of the tenant.
+   * Id of the tenant.
    *
    * @generated from field: string tenant_id = 1;
    */
   tenantId?: string;
 
   /**
-   * The client id of each component.
+   * Client id by the name of the component.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -470,11 +470,13 @@ export const AccountAssociation_AzureSchema: GenMessage<AccountAssociation_Azure
   messageDesc(file_platform_iam_v2beta1_account_association, 0, 6);
 
 /**
+ * Request of `AccountAssociationsService.GetAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.GetAccountAssociationRequest
  */
 export type GetAccountAssociationRequest = Message<"platform.iam.v2beta1.GetAccountAssociationRequest"> & {
   /**
-   * The association to read.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -482,11 +484,13 @@ export type GetAccountAssociationRequest = Message<"platform.iam.v2beta1.GetAcco
 };
 
 /**
+ * Request of `AccountAssociationsService.GetAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.GetAccountAssociationRequest
  */
 export type GetAccountAssociationRequestJson = {
   /**
-   * The association to read.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -501,46 +505,48 @@ export const GetAccountAssociationRequestSchema: GenMessage<GetAccountAssociatio
   messageDesc(file_platform_iam_v2beta1_account_association, 1);
 
 /**
+ * Request of `AccountAssociationsService.ListAccountAssociations`.
+ *
  * @generated from message platform.iam.v2beta1.ListAccountAssociationsRequest
  */
 export type ListAccountAssociationsRequest = Message<"platform.iam.v2beta1.ListAccountAssociationsRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only associations with exactly this name.
+   * Only account associations with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many associations a page holds: 50 unless given, 200 at most.
+   * Maximum number of account associations in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `group`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -548,46 +554,48 @@ export type ListAccountAssociationsRequest = Message<"platform.iam.v2beta1.ListA
 };
 
 /**
+ * Request of `AccountAssociationsService.ListAccountAssociations`.
+ *
  * @generated from message platform.iam.v2beta1.ListAccountAssociationsRequest
  */
 export type ListAccountAssociationsRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Only associations with exactly this name.
+   * Only account associations with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * How many associations a page holds: 50 unless given, 200 at most.
+   * Maximum number of account associations in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
 
   /**
-   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `group`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `group`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -602,18 +610,20 @@ export const ListAccountAssociationsRequestSchema: GenMessage<ListAccountAssocia
   messageDesc(file_platform_iam_v2beta1_account_association, 2);
 
 /**
+ * Request of `AccountAssociationsService.CreateAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CreateAccountAssociationRequest
  */
 export type CreateAccountAssociationRequest = Message<"platform.iam.v2beta1.CreateAccountAssociationRequest"> & {
   /**
-   * The group whose accounts they are.
+   * Uid of the group to which the accounts belong.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The association to create.
+   * The account association to create.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation account_association = 2;
    */
@@ -621,18 +631,20 @@ export type CreateAccountAssociationRequest = Message<"platform.iam.v2beta1.Crea
 };
 
 /**
+ * Request of `AccountAssociationsService.CreateAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CreateAccountAssociationRequest
  */
 export type CreateAccountAssociationRequestJson = {
   /**
-   * The group whose accounts they are.
+   * Uid of the group to which the accounts belong.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The association to create.
+   * The account association to create.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation account_association = 2;
    */
@@ -647,11 +659,13 @@ export const CreateAccountAssociationRequestSchema: GenMessage<CreateAccountAsso
   messageDesc(file_platform_iam_v2beta1_account_association, 3);
 
 /**
+ * Request of `AccountAssociationsService.DeleteAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteAccountAssociationRequest
  */
 export type DeleteAccountAssociationRequest = Message<"platform.iam.v2beta1.DeleteAccountAssociationRequest"> & {
   /**
-   * The association to delete.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -659,11 +673,13 @@ export type DeleteAccountAssociationRequest = Message<"platform.iam.v2beta1.Dele
 };
 
 /**
+ * Request of `AccountAssociationsService.DeleteAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteAccountAssociationRequest
  */
 export type DeleteAccountAssociationRequestJson = {
   /**
-   * The association to delete.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -678,32 +694,34 @@ export const DeleteAccountAssociationRequestSchema: GenMessage<DeleteAccountAsso
   messageDesc(file_platform_iam_v2beta1_account_association, 4);
 
 /**
+ * One page of account associations.
+ *
  * @generated from message platform.iam.v2beta1.ListAccountAssociationsResponse
  */
 export type ListAccountAssociationsResponse = Message<"platform.iam.v2beta1.ListAccountAssociationsResponse"> & {
   /**
-   * The associations of this page.
+   * The account associations of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation account_associations = 1;
    */
   accountAssociations: AccountAssociation[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many associations match, over all pages.
+   * Number of account associations that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -711,32 +729,34 @@ export type ListAccountAssociationsResponse = Message<"platform.iam.v2beta1.List
 };
 
 /**
+ * One page of account associations.
+ *
  * @generated from message platform.iam.v2beta1.ListAccountAssociationsResponse
  */
 export type ListAccountAssociationsResponseJson = {
   /**
-   * The associations of this page.
+   * The account associations of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.AccountAssociation account_associations = 1;
    */
   accountAssociations?: AccountAssociationJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many associations match, over all pages.
+   * Number of account associations that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -751,18 +771,21 @@ export const ListAccountAssociationsResponseSchema: GenMessage<ListAccountAssoci
   messageDesc(file_platform_iam_v2beta1_account_association, 5);
 
 /**
+ * Request of `AccountAssociationsService.UpdateAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateAccountAssociationRequest
  */
 export type UpdateAccountAssociationRequest = Message<"platform.iam.v2beta1.UpdateAccountAssociationRequest"> & {
   /**
-   * The association with its new values.
+   * The account association with its new values.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation account_association = 1;
    */
   accountAssociation?: AccountAssociation | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -770,18 +793,21 @@ export type UpdateAccountAssociationRequest = Message<"platform.iam.v2beta1.Upda
 };
 
 /**
+ * Request of `AccountAssociationsService.UpdateAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateAccountAssociationRequest
  */
 export type UpdateAccountAssociationRequestJson = {
   /**
-   * The association with its new values.
+   * The account association with its new values.
    *
    * @generated from field: platform.iam.v2beta1.AccountAssociation account_association = 1;
    */
   accountAssociation?: AccountAssociationJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -796,18 +822,20 @@ export const UpdateAccountAssociationRequestSchema: GenMessage<UpdateAccountAsso
   messageDesc(file_platform_iam_v2beta1_account_association, 6);
 
 /**
+ * Request of `AccountAssociationsService.CheckAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CheckAccountAssociationRequest
  */
 export type CheckAccountAssociationRequest = Message<"platform.iam.v2beta1.CheckAccountAssociationRequest"> & {
   /**
-   * The association to check.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Which of its accounts.
+   * Provider of the account to check.
    *
    * @generated from field: platform.iam.v2beta1.AccountProviderType provider_type = 2;
    */
@@ -815,18 +843,20 @@ export type CheckAccountAssociationRequest = Message<"platform.iam.v2beta1.Check
 };
 
 /**
+ * Request of `AccountAssociationsService.CheckAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CheckAccountAssociationRequest
  */
 export type CheckAccountAssociationRequestJson = {
   /**
-   * The association to check.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Which of its accounts.
+   * Provider of the account to check.
    *
    * @generated from field: platform.iam.v2beta1.AccountProviderType provider_type = 2;
    */
@@ -841,25 +871,27 @@ export const CheckAccountAssociationRequestSchema: GenMessage<CheckAccountAssoci
   messageDesc(file_platform_iam_v2beta1_account_association, 7);
 
 /**
+ * Response of `AccountAssociationsService.CheckAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CheckAccountAssociationResponse
  */
 export type CheckAccountAssociationResponse = Message<"platform.iam.v2beta1.CheckAccountAssociationResponse"> & {
   /**
-   * Whether it can be used.
+   * Whether the account can be used.
    *
    * @generated from field: platform.iam.v2beta1.CheckStatus status = 1;
    */
   status: CheckStatus;
 
   /**
-   * A word for why it is not ready.
+   * Reason for programs why the account cannot be used.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * The same in a sentence.
+   * Reason for people why the account cannot be used.
    *
    * @generated from field: string message = 3;
    */
@@ -867,25 +899,27 @@ export type CheckAccountAssociationResponse = Message<"platform.iam.v2beta1.Chec
 };
 
 /**
+ * Response of `AccountAssociationsService.CheckAccountAssociation`.
+ *
  * @generated from message platform.iam.v2beta1.CheckAccountAssociationResponse
  */
 export type CheckAccountAssociationResponseJson = {
   /**
-   * Whether it can be used.
+   * Whether the account can be used.
    *
    * @generated from field: platform.iam.v2beta1.CheckStatus status = 1;
    */
   status?: CheckStatusJson;
 
   /**
-   * A word for why it is not ready.
+   * Reason for programs why the account cannot be used.
    *
    * @generated from field: string reason = 2;
    */
   reason?: string;
 
   /**
-   * The same in a sentence.
+   * Reason for people why the account cannot be used.
    *
    * @generated from field: string message = 3;
    */
@@ -900,41 +934,49 @@ export const CheckAccountAssociationResponseSchema: GenMessage<CheckAccountAssoc
   messageDesc(file_platform_iam_v2beta1_account_association, 8);
 
 /**
- * Where an account is kept.
+ * Provider of an account.
  *
  * @generated from enum platform.iam.v2beta1.AccountProviderType
  */
 export const AccountProviderType = {
   /**
+   * Not set.
+   *
    * @generated from enum value: ACCOUNT_PROVIDER_TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * Google Cloud.
+   *
    * @generated from enum value: ACCOUNT_PROVIDER_TYPE_GOOGLE = 1;
    */
   GOOGLE: 1,
 
   /**
+   * Amazon Web Services.
+   *
    * @generated from enum value: ACCOUNT_PROVIDER_TYPE_AMAZON = 2;
    */
   AMAZON: 2,
 
   /**
+   * Microsoft Azure.
+   *
    * @generated from enum value: ACCOUNT_PROVIDER_TYPE_AZURE = 3;
    */
   AZURE: 3,
 } as const;
 
 /**
- * Where an account is kept.
+ * Provider of an account.
  *
  * @generated from enum platform.iam.v2beta1.AccountProviderType
  */
 export type AccountProviderType = (typeof AccountProviderType)[keyof typeof AccountProviderType] | UnknownEnum;
 
 /**
- * Where an account is kept.
+ * Provider of an account.
  *
  * @generated from enum platform.iam.v2beta1.AccountProviderType
  */
@@ -947,36 +989,42 @@ export const AccountProviderTypeSchema: GenEnum<AccountProviderType, AccountProv
   enumDesc(file_platform_iam_v2beta1_account_association, 0);
 
 /**
- * Whether an account can be used.
+ * Result of a check.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
 export const CheckStatus = {
   /**
+   * Not set.
+   *
    * @generated from enum value: CHECK_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The account can be used.
+   *
    * @generated from enum value: CHECK_STATUS_READY = 1;
    */
   READY: 1,
 
   /**
+   * The account cannot be used.
+   *
    * @generated from enum value: CHECK_STATUS_NOT_READY = 2;
    */
   NOT_READY: 2,
 } as const;
 
 /**
- * Whether an account can be used.
+ * Result of a check.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
 export type CheckStatus = (typeof CheckStatus)[keyof typeof CheckStatus] | UnknownEnum;
 
 /**
- * Whether an account can be used.
+ * Result of a check.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
@@ -989,13 +1037,14 @@ export const CheckStatusSchema: GenEnum<CheckStatus, CheckStatusJson> = /*@__PUR
   enumDesc(file_platform_iam_v2beta1_account_association, 1);
 
 /**
- * Account associations say which accounts elsewhere belong to a group. A group has at most one, under its own uid.
+ * Account associations record which accounts in other systems belong to a group. A group has at most one, with the
+ * uid of the group.
  *
  * @generated from service platform.iam.v2beta1.AccountAssociationsService
  */
 export const AccountAssociationsService: GenService<{
   /**
-   * Reads the association of a group.
+   * Returns the account association of a group.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.GetAccountAssociation
    */
@@ -1005,7 +1054,7 @@ export const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Creates the association of a group.
+   * Creates the account association of a group.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.CreateAccountAssociation
    */
@@ -1015,7 +1064,7 @@ export const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Deletes the association of a group. Succeeds if there is none any more.
+   * Deletes the account association of a group. Succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.DeleteAccountAssociation
    */
@@ -1025,7 +1074,7 @@ export const AccountAssociationsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the associations the caller may see.
+   * Lists the account associations that the caller may see.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.ListAccountAssociations
    */
@@ -1035,7 +1084,7 @@ export const AccountAssociationsService: GenService<{
     output: typeof ListAccountAssociationsResponseSchema;
   },
   /**
-   * Changes the named fields of an association and answers with the whole of it.
+   * Changes fields of an account association and returns the whole account association.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.UpdateAccountAssociation
    */
@@ -1045,7 +1094,8 @@ export const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Tells whether an account elsewhere can be used as it is set up.
+   * Checks whether an account can be used. Always `CHECK_STATUS_NOT_READY`: the server does not contact cloud
+   * providers yet.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation
    */

@@ -24,34 +24,34 @@ export const file_platform_iam_v2beta1_group_access_request: GenFile = /*@__PURE
   fileDesc("Ci9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cF9hY2Nlc3NfcmVxdWVzdC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEiogIKEkdyb3VwQWNjZXNzUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSNAoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLdXBkYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6SOLBGEQKFQoETkFNRRINaWRlbnRpdHkubmFtZQoXCgVFTUFJTBIOaWRlbnRpdHkuZW1haWwKEgoDQUdFEgtjcmVhdGVfdGltZSI0ChxHZXRHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKiAQoeTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIZCglwYWdlX3NpemUYAiABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAMgASgJEhAKCG9yZGVyX2J5GAQgASgJEhQKBHNraXAYBSABKAVCBtrBGAIoASLGAQofTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHNSZXNwb25zZRJHChVncm91cF9hY2Nlc3NfcmVxdWVzdHMYASADKAsyKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJVCiBBcHByb3ZlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAESGwoIcm9sZV91aWQYAiABKAlCCeBBAtrBGAIgASI3Ch9EZWxldGVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYATKvBgoaR3JvdXBBY2Nlc3NSZXF1ZXN0c1NlcnZpY2USsAEKFUdldEdyb3VwQWNjZXNzUmVxdWVzdBIyLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEdyb3VwQWNjZXNzUmVxdWVzdFJlcXVlc3QaKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEFjY2Vzc1JlcXVlc3QiOcrBGAQKAssBgtPkkwIrEikvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cy97dWlkPSoqfRK6AQoXTGlzdEdyb3VwQWNjZXNzUmVxdWVzdHMSNC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1JlcXVlc3QaNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBBY2Nlc3NSZXF1ZXN0c1Jlc3BvbnNlIjLKwRgGCgLLARABgtPkkwIiEiAvaWFtL3YyYmV0YTEvZ3JvdXBBY2Nlc3NSZXF1ZXN0cxL5AQoZQXBwcm92ZUdyb3VwQWNjZXNzUmVxdWVzdBI2LnBsYXRmb3JtLmlhbS52MmJldGExLkFwcHJvdmVHcm91cEFjY2Vzc1JlcXVlc3RSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcigAHKwRgGCgTJAZED6sEYNnN0ZW1tYSBncm91cC1hY2Nlc3MtcmVxdWVzdHMgYXBwcm92ZSBVSUQgLS1yb2xlIHZpZXdlcoLT5JMCNjoBKiIxL2lhbS92MmJldGExL2dyb3VwQWNjZXNzUmVxdWVzdHMve3VpZD0qKn06YXBwcm92ZRKkAQoYRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0EjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlR3JvdXBBY2Nlc3NSZXF1ZXN0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI5ysEYBAoCzAGC0+STAisqKS9pYW0vdjJiZXRhMS9ncm91cEFjY2Vzc1JlcXVlc3RzL3t1aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp, file_platform_iam_v2beta1_role_binding]);
 
 /**
- * Somebody asks to be let into an organization.
+ * A person's request for access to an organization.
  *
  * @generated from message platform.iam.v2beta1.GroupAccessRequest
  */
 export type GroupAccessRequest = Message<"platform.iam.v2beta1.GroupAccessRequest"> & {
   /**
-   * The path of this request: its organization's uid and a segment of its own.
+   * Uid of the access request: the uid of the organization, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Who asks.
+   * The person who requests access.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
   identity?: RoleBindingIdentity | undefined;
 
   /**
-   * When they asked.
+   * Time at which the access request was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The same: a request never changes.
+   * The same as `create_time`: an access request never changes.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
@@ -59,34 +59,34 @@ export type GroupAccessRequest = Message<"platform.iam.v2beta1.GroupAccessReques
 };
 
 /**
- * Somebody asks to be let into an organization.
+ * A person's request for access to an organization.
  *
  * @generated from message platform.iam.v2beta1.GroupAccessRequest
  */
 export type GroupAccessRequestJson = {
   /**
-   * The path of this request: its organization's uid and a segment of its own.
+   * Uid of the access request: the uid of the organization, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Who asks.
+   * The person who requests access.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
   identity?: RoleBindingIdentityJson;
 
   /**
-   * When they asked.
+   * Time at which the access request was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: TimestampJson;
 
   /**
-   * The same: a request never changes.
+   * The same as `create_time`: an access request never changes.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
@@ -101,11 +101,13 @@ export const GroupAccessRequestSchema: GenMessage<GroupAccessRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group_access_request, 0);
 
 /**
+ * Request of `GroupAccessRequestsService.GetGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupAccessRequestRequest
  */
 export type GetGroupAccessRequestRequest = Message<"platform.iam.v2beta1.GetGroupAccessRequestRequest"> & {
   /**
-   * The request to read.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
@@ -113,11 +115,13 @@ export type GetGroupAccessRequestRequest = Message<"platform.iam.v2beta1.GetGrou
 };
 
 /**
+ * Request of `GroupAccessRequestsService.GetGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupAccessRequestRequest
  */
 export type GetGroupAccessRequestRequestJson = {
   /**
-   * The request to read.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
@@ -132,39 +136,41 @@ export const GetGroupAccessRequestRequestSchema: GenMessage<GetGroupAccessReques
   messageDesc(file_platform_iam_v2beta1_group_access_request, 1);
 
 /**
+ * Request of `GroupAccessRequestsService.ListGroupAccessRequests`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupAccessRequestsRequest
  */
 export type ListGroupAccessRequestsRequest = Message<"platform.iam.v2beta1.ListGroupAccessRequestsRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * How many requests a page holds: 50 unless given, 200 at most.
+   * Maximum number of access requests in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the oldest first.
    *
    * @generated from field: string order_by = 4;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 5;
    */
@@ -172,39 +178,41 @@ export type ListGroupAccessRequestsRequest = Message<"platform.iam.v2beta1.ListG
 };
 
 /**
+ * Request of `GroupAccessRequestsService.ListGroupAccessRequests`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupAccessRequestsRequest
  */
 export type ListGroupAccessRequestsRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * How many requests a page holds: 50 unless given, 200 at most.
+   * Maximum number of access requests in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 2;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 3;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the oldest first.
    *
    * @generated from field: string order_by = 4;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 5;
    */
@@ -219,32 +227,34 @@ export const ListGroupAccessRequestsRequestSchema: GenMessage<ListGroupAccessReq
   messageDesc(file_platform_iam_v2beta1_group_access_request, 2);
 
 /**
+ * One page of access requests.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupAccessRequestsResponse
  */
 export type ListGroupAccessRequestsResponse = Message<"platform.iam.v2beta1.ListGroupAccessRequestsResponse"> & {
   /**
-   * The requests of this page.
+   * The access requests of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.GroupAccessRequest group_access_requests = 1;
    */
   groupAccessRequests: GroupAccessRequest[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many requests match, over all pages.
+   * Number of access requests that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -252,32 +262,34 @@ export type ListGroupAccessRequestsResponse = Message<"platform.iam.v2beta1.List
 };
 
 /**
+ * One page of access requests.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupAccessRequestsResponse
  */
 export type ListGroupAccessRequestsResponseJson = {
   /**
-   * The requests of this page.
+   * The access requests of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.GroupAccessRequest group_access_requests = 1;
    */
   groupAccessRequests?: GroupAccessRequestJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many requests match, over all pages.
+   * Number of access requests that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -292,18 +304,20 @@ export const ListGroupAccessRequestsResponseSchema: GenMessage<ListGroupAccessRe
   messageDesc(file_platform_iam_v2beta1_group_access_request, 3);
 
 /**
+ * Request of `GroupAccessRequestsService.ApproveGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.ApproveGroupAccessRequestRequest
  */
 export type ApproveGroupAccessRequestRequest = Message<"platform.iam.v2beta1.ApproveGroupAccessRequestRequest"> & {
   /**
-   * The request to approve.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The role to give.
+   * Uid of the role to grant.
    *
    * @generated from field: string role_uid = 2;
    */
@@ -311,18 +325,20 @@ export type ApproveGroupAccessRequestRequest = Message<"platform.iam.v2beta1.App
 };
 
 /**
+ * Request of `GroupAccessRequestsService.ApproveGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.ApproveGroupAccessRequestRequest
  */
 export type ApproveGroupAccessRequestRequestJson = {
   /**
-   * The request to approve.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The role to give.
+   * Uid of the role to grant.
    *
    * @generated from field: string role_uid = 2;
    */
@@ -337,11 +353,13 @@ export const ApproveGroupAccessRequestRequestSchema: GenMessage<ApproveGroupAcce
   messageDesc(file_platform_iam_v2beta1_group_access_request, 4);
 
 /**
+ * Request of `GroupAccessRequestsService.DeleteGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupAccessRequestRequest
  */
 export type DeleteGroupAccessRequestRequest = Message<"platform.iam.v2beta1.DeleteGroupAccessRequestRequest"> & {
   /**
-   * The request to decline.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
@@ -349,11 +367,13 @@ export type DeleteGroupAccessRequestRequest = Message<"platform.iam.v2beta1.Dele
 };
 
 /**
+ * Request of `GroupAccessRequestsService.DeleteGroupAccessRequest`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupAccessRequestRequest
  */
 export type DeleteGroupAccessRequestRequestJson = {
   /**
-   * The request to decline.
+   * Uid of the access request.
    *
    * @generated from field: string uid = 1;
    */
@@ -368,14 +388,14 @@ export const DeleteGroupAccessRequestRequestSchema: GenMessage<DeleteGroupAccess
   messageDesc(file_platform_iam_v2beta1_group_access_request, 5);
 
 /**
- * Requests of people to be let into an organization, made by GroupsService.RequestGroupAccess, and what its
- * owners do with them.
+ * Requests of people for access to an organization, created by `GroupsService.RequestGroupAccess`. The owners of
+ * the organization approve or decline them.
  *
  * @generated from service platform.iam.v2beta1.GroupAccessRequestsService
  */
 export const GroupAccessRequestsService: GenService<{
   /**
-   * Reads one request.
+   * Returns an access request.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest
    */
@@ -385,7 +405,7 @@ export const GroupAccessRequestsService: GenService<{
     output: typeof GroupAccessRequestSchema;
   },
   /**
-   * Lists the open requests the caller may see, the oldest first.
+   * Lists the open access requests that the caller may see, the oldest first.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests
    */
@@ -395,8 +415,8 @@ export const GroupAccessRequestsService: GenService<{
     output: typeof ListGroupAccessRequestsResponseSchema;
   },
   /**
-   * Lets the person in: gives them a role in the organization, and closes the request. Nobody can give what
-   * they do not hold there themselves.
+   * Grants a role in the organization to the person and deletes the access request. The caller must have all
+   * capabilities of the role.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.ApproveGroupAccessRequest
    */
@@ -406,7 +426,7 @@ export const GroupAccessRequestsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Declines a request. Succeeds if there is no such request any more.
+   * Declines an access request. Succeeds if it does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.GroupAccessRequestsService.DeleteGroupAccessRequest
    */

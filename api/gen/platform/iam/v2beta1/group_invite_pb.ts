@@ -24,83 +24,84 @@ export const file_platform_iam_v2beta1_group_invite: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cF9pbnZpdGUucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIuwECgtHcm91cEludml0ZRIUCgN1aWQYASABKAlCB+BBA9DBGAESGwoIcm9sZV91aWQYAiABKAlCCeBBAtrBGAIgARJSCgVlbWFpbBgDIAEoCUJD2sEYPwofXihbXlxzQF17MSw2NH1AW15cc0BdezEsMTkwfSk/JBD/AUIZbXVzdCBiZSBhbiBlLW1haWwgYWRkcmVzcxIrCgN0dGwYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CA+BBBBI4Cg9leHBpcmF0aW9uX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEgoKc2luZ2xlX3VzZRgGIAEoCBIWCgRjb2RlGAcgASgJQgPgQQNIAIgBARITCgZrZXlfaWQYCCABKAlCA+BBAxI0CgtjcmVhdGVfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI4CgRyb2xlGAogASgLMiUucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBJbnZpdGVSb2xlQgPgQQMSNQoLdXBkYXRlX3RpbWUY6AcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOn7iwRh6ChEKBFJPTEUSCXJvbGUubmFtZQoOCgVFTUFJTBIFZW1haWwKGgoHRVhQSVJFUxIPZXhwaXJhdGlvbl90aW1lChIKBE9OQ0USCnNpbmdsZV91c2UKDwoDS0VZEgZrZXlfaWQYAQoUCgNBR0USC2NyZWF0ZV90aW1lGAFCBwoFX2NvZGUihQEKD0dyb3VwSW52aXRlUm9sZRIQCgN1aWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAyABKAlCA+BBAxIzCgxjYXBhYmlsaXRpZXMYBCADKA4yGC5jYXBhYmlsaXRpZXMuQ2FwYWJpbGl0eUID4EEDInEKGENyZWF0ZUdyb3VwSW52aXRlUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESPAoMZ3JvdXBfaW52aXRlGAIgASgLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBJbnZpdGVCA+BBAiItChVHZXRHcm91cEludml0ZVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIjAKGERlbGV0ZUdyb3VwSW52aXRlUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiqwEKF0xpc3RHcm91cEludml0ZXNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIOCgZrZXlfaWQYAiABKAkSGQoJcGFnZV9zaXplGAMgASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgEIAEoCRIQCghvcmRlcl9ieRgFIAEoCRIUCgRza2lwGAYgASgFQgbawRgCKAEisAEKGExpc3RHcm91cEludml0ZXNSZXNwb25zZRI4Cg1ncm91cF9pbnZpdGVzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBJbnZpdGUSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCKNAQoYVXBkYXRlR3JvdXBJbnZpdGVSZXF1ZXN0EkAKDGdyb3VwX2ludml0ZRgBIAEoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwSW52aXRlQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzazL3BwoTR3JvdXBJbnZpdGVzU2VydmljZRLbAgoRQ3JlYXRlR3JvdXBJbnZpdGUSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVHcm91cEludml0ZVJlcXVlc3QaIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cEludml0ZSLyAcrBGAYKBMkBkQPqwRhOc3RlbW1hIGdyb3VwLWludml0ZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1yb2xlIHZpZXdlciAtLXR0bCAyNGggLS1zaW5nbGUtdXNl6sEYV3N0ZW1tYSBncm91cC1pbnZpdGVzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tcm9sZSBlZGl0b3IgLS1lbWFpbCBhZGFAZXhhbXBsZS5jb20gLW8ganNvboLT5JMCNToMZ3JvdXBfaW52aXRlIiUvaWFtL3YyYmV0YTEvZ3JvdXBJbnZpdGVzL3twYXJlbnQ9Kip9EpQBCg5HZXRHcm91cEludml0ZRIrLnBsYXRmb3JtLmlhbS52MmJldGExLkdldEdyb3VwSW52aXRlUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwSW52aXRlIjLKwRgECgLLAYLT5JMCJBIiL2lhbS92MmJldGExL2dyb3VwSW52aXRlcy97dWlkPSoqfRKPAQoRRGVsZXRlR3JvdXBJbnZpdGUSLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVHcm91cEludml0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMsrBGAQKAswBgtPkkwIkKiIvaWFtL3YyYmV0YTEvZ3JvdXBJbnZpdGVzL3t1aWQ9Kip9Ep4BChBMaXN0R3JvdXBJbnZpdGVzEi0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdEdyb3VwSW52aXRlc1JlcXVlc3QaLi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBJbnZpdGVzUmVzcG9uc2UiK8rBGAYKAssBEAGC0+STAhsSGS9pYW0vdjJiZXRhMS9ncm91cEludml0ZXMStwEKEVVwZGF0ZUdyb3VwSW52aXRlEi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuVXBkYXRlR3JvdXBJbnZpdGVSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBJbnZpdGUiT8rBGAYKBMkBkQOC0+STAj86DGdyb3VwX2ludml0ZTIvL2lhbS92MmJldGExL2dyb3VwSW52aXRlcy97Z3JvdXBfaW52aXRlLnVpZD0qKn1iBnByb3RvMw", [file_capabilities_capability, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_duration, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A way into a group for those who hold its code.
+ * Lets people join a group with a code.
  *
  * @generated from message platform.iam.v2beta1.GroupInvite
  */
 export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
   /**
-   * The path of this invite: its group's uid and a segment of its own.
+   * Uid of the invite: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The role that whoever accepts gets in the group.
+   * Uid of the role that a person who accepts gets in the group.
    *
    * @generated from field: string role_uid = 2;
    */
   roleUid: string;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 3;
    */
   email: string;
 
   /**
-   * How long the invite lasts, from now: a second to 365 days. Required on create; answers tell expiration_time.
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days. Required on create. Responses
+   * have `expiration_time` instead.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: Duration | undefined;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 5;
    */
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 6;
    */
   singleUse: boolean;
 
   /**
-   * What to hand to the invited. In the answer to its creation alone.
+   * Code to pass to the invited person. Only in the response of `CreateGroupInvite`.
    *
    * @generated from field: optional string code = 7;
    */
   code?: string | undefined;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 8;
    */
   keyId: string;
 
   /**
-   * When the invite was created.
+   * Time at which the invite was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * The role in brief; absent if it was deleted.
+   * Summary of the role. Absent if the role was deleted.
    *
    * @generated from field: platform.iam.v2beta1.GroupInviteRole role = 10;
    */
   role?: GroupInviteRole | undefined;
 
   /**
-   * When the invite was last changed.
+   * Time at which the invite was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1000;
    */
@@ -108,83 +109,84 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
 };
 
 /**
- * A way into a group for those who hold its code.
+ * Lets people join a group with a code.
  *
  * @generated from message platform.iam.v2beta1.GroupInvite
  */
 export type GroupInviteJson = {
   /**
-   * The path of this invite: its group's uid and a segment of its own.
+   * Uid of the invite: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The role that whoever accepts gets in the group.
+   * Uid of the role that a person who accepts gets in the group.
    *
    * @generated from field: string role_uid = 2;
    */
   roleUid?: string;
 
   /**
-   * The only e-mail address that may accept; empty for anyone who holds the code.
+   * E-mail address that may accept the invite. Empty for anyone who has the code.
    *
    * @generated from field: string email = 3;
    */
   email?: string;
 
   /**
-   * How long the invite lasts, from now: a second to 365 days. Required on create; answers tell expiration_time.
+   * Time from now until the invite expires, such as `86400s`: one second to 365 days. Required on create. Responses
+   * have `expiration_time` instead.
    *
    * @generated from field: google.protobuf.Duration ttl = 4;
    */
   ttl?: DurationJson;
 
   /**
-   * When the invite stops working.
+   * Time at which the invite expires.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 5;
    */
   expirationTime?: TimestampJson;
 
   /**
-   * Whether the invite is gone after it was accepted once.
+   * Whether the invite is deleted after it was accepted once. Default: false.
    *
    * @generated from field: bool single_use = 6;
    */
   singleUse?: boolean;
 
   /**
-   * What to hand to the invited. In the answer to its creation alone.
+   * Code to pass to the invited person. Only in the response of `CreateGroupInvite`.
    *
    * @generated from field: optional string code = 7;
    */
   code?: string;
 
   /**
-   * A short name of the code.
+   * Short id of the code. It does not reveal the code.
    *
    * @generated from field: string key_id = 8;
    */
   keyId?: string;
 
   /**
-   * When the invite was created.
+   * Time at which the invite was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: TimestampJson;
 
   /**
-   * The role in brief; absent if it was deleted.
+   * Summary of the role. Absent if the role was deleted.
    *
    * @generated from field: platform.iam.v2beta1.GroupInviteRole role = 10;
    */
   role?: GroupInviteRoleJson;
 
   /**
-   * When the invite was last changed.
+   * Time at which the invite was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 1000;
    */
@@ -199,34 +201,34 @@ export const GroupInviteSchema: GenMessage<GroupInvite, {jsonType: GroupInviteJs
   messageDesc(file_platform_iam_v2beta1_group_invite, 0);
 
 /**
- * The role of an invite, in brief.
+ * Summary of the role of an invite.
  *
  * @generated from message platform.iam.v2beta1.GroupInviteRole
  */
 export type GroupInviteRole = Message<"platform.iam.v2beta1.GroupInviteRole"> & {
   /**
-   * The uid of the role.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Its name.
+   * Name of the role.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it allows, in words.
+   * Description of the role.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * What it allows.
+   * Capabilities that the role grants.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -234,34 +236,34 @@ export type GroupInviteRole = Message<"platform.iam.v2beta1.GroupInviteRole"> & 
 };
 
 /**
- * The role of an invite, in brief.
+ * Summary of the role of an invite.
  *
  * @generated from message platform.iam.v2beta1.GroupInviteRole
  */
 export type GroupInviteRoleJson = {
   /**
-   * The uid of the role.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Its name.
+   * Name of the role.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What it allows, in words.
+   * Description of the role.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * What it allows.
+   * Capabilities that the role grants.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -276,11 +278,13 @@ export const GroupInviteRoleSchema: GenMessage<GroupInviteRole, {jsonType: Group
   messageDesc(file_platform_iam_v2beta1_group_invite, 1);
 
 /**
+ * Request of `GroupInvitesService.CreateGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.CreateGroupInviteRequest
  */
 export type CreateGroupInviteRequest = Message<"platform.iam.v2beta1.CreateGroupInviteRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the invite in.
    *
    * @generated from field: string parent = 1;
    */
@@ -295,11 +299,13 @@ export type CreateGroupInviteRequest = Message<"platform.iam.v2beta1.CreateGroup
 };
 
 /**
+ * Request of `GroupInvitesService.CreateGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.CreateGroupInviteRequest
  */
 export type CreateGroupInviteRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the invite in.
    *
    * @generated from field: string parent = 1;
    */
@@ -321,11 +327,13 @@ export const CreateGroupInviteRequestSchema: GenMessage<CreateGroupInviteRequest
   messageDesc(file_platform_iam_v2beta1_group_invite, 2);
 
 /**
+ * Request of `GroupInvitesService.GetGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupInviteRequest
  */
 export type GetGroupInviteRequest = Message<"platform.iam.v2beta1.GetGroupInviteRequest"> & {
   /**
-   * The invite to read.
+   * Uid of the invite.
    *
    * @generated from field: string uid = 1;
    */
@@ -333,11 +341,13 @@ export type GetGroupInviteRequest = Message<"platform.iam.v2beta1.GetGroupInvite
 };
 
 /**
+ * Request of `GroupInvitesService.GetGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupInviteRequest
  */
 export type GetGroupInviteRequestJson = {
   /**
-   * The invite to read.
+   * Uid of the invite.
    *
    * @generated from field: string uid = 1;
    */
@@ -352,11 +362,13 @@ export const GetGroupInviteRequestSchema: GenMessage<GetGroupInviteRequest, {jso
   messageDesc(file_platform_iam_v2beta1_group_invite, 3);
 
 /**
+ * Request of `GroupInvitesService.DeleteGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupInviteRequest
  */
 export type DeleteGroupInviteRequest = Message<"platform.iam.v2beta1.DeleteGroupInviteRequest"> & {
   /**
-   * The invite to delete.
+   * Uid of the invite.
    *
    * @generated from field: string uid = 1;
    */
@@ -364,11 +376,13 @@ export type DeleteGroupInviteRequest = Message<"platform.iam.v2beta1.DeleteGroup
 };
 
 /**
+ * Request of `GroupInvitesService.DeleteGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupInviteRequest
  */
 export type DeleteGroupInviteRequestJson = {
   /**
-   * The invite to delete.
+   * Uid of the invite.
    *
    * @generated from field: string uid = 1;
    */
@@ -383,46 +397,48 @@ export const DeleteGroupInviteRequestSchema: GenMessage<DeleteGroupInviteRequest
   messageDesc(file_platform_iam_v2beta1_group_invite, 4);
 
 /**
+ * Request of `GroupInvitesService.ListGroupInvites`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupInvitesRequest
  */
 export type ListGroupInvitesRequest = Message<"platform.iam.v2beta1.ListGroupInvitesRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only the invite whose code has this short name.
+   * Only the invite whose code has this short id.
    *
    * @generated from field: string key_id = 2;
    */
   keyId: string;
 
   /**
-   * How many invites a page holds: 50 unless given, 200 at most.
+   * Maximum number of invites in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the newest first.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -430,46 +446,48 @@ export type ListGroupInvitesRequest = Message<"platform.iam.v2beta1.ListGroupInv
 };
 
 /**
+ * Request of `GroupInvitesService.ListGroupInvites`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupInvitesRequest
  */
 export type ListGroupInvitesRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Only the invite whose code has this short name.
+   * Only the invite whose code has this short id.
    *
    * @generated from field: string key_id = 2;
    */
   keyId?: string;
 
   /**
-   * How many invites a page holds: 50 unless given, 200 at most.
+   * Maximum number of invites in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `create_time` or `update_time`, each optionally followed by `desc`. Default: the newest first.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -484,6 +502,8 @@ export const ListGroupInvitesRequestSchema: GenMessage<ListGroupInvitesRequest, 
   messageDesc(file_platform_iam_v2beta1_group_invite, 5);
 
 /**
+ * One page of invites.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupInvitesResponse
  */
 export type ListGroupInvitesResponse = Message<"platform.iam.v2beta1.ListGroupInvitesResponse"> & {
@@ -495,21 +515,21 @@ export type ListGroupInvitesResponse = Message<"platform.iam.v2beta1.ListGroupIn
   groupInvites: GroupInvite[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many invites match, over all pages.
+   * Number of invites that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -517,6 +537,8 @@ export type ListGroupInvitesResponse = Message<"platform.iam.v2beta1.ListGroupIn
 };
 
 /**
+ * One page of invites.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupInvitesResponse
  */
 export type ListGroupInvitesResponseJson = {
@@ -528,21 +550,21 @@ export type ListGroupInvitesResponseJson = {
   groupInvites?: GroupInviteJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many invites match, over all pages.
+   * Number of invites that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -557,6 +579,8 @@ export const ListGroupInvitesResponseSchema: GenMessage<ListGroupInvitesResponse
   messageDesc(file_platform_iam_v2beta1_group_invite, 6);
 
 /**
+ * Request of `GroupInvitesService.UpdateGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateGroupInviteRequest
  */
 export type UpdateGroupInviteRequest = Message<"platform.iam.v2beta1.UpdateGroupInviteRequest"> & {
@@ -568,7 +592,8 @@ export type UpdateGroupInviteRequest = Message<"platform.iam.v2beta1.UpdateGroup
   groupInvite?: GroupInvite | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -576,6 +601,8 @@ export type UpdateGroupInviteRequest = Message<"platform.iam.v2beta1.UpdateGroup
 };
 
 /**
+ * Request of `GroupInvitesService.UpdateGroupInvite`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateGroupInviteRequest
  */
 export type UpdateGroupInviteRequestJson = {
@@ -587,7 +614,8 @@ export type UpdateGroupInviteRequestJson = {
   groupInvite?: GroupInviteJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -602,13 +630,14 @@ export const UpdateGroupInviteRequestSchema: GenMessage<UpdateGroupInviteRequest
   messageDesc(file_platform_iam_v2beta1_group_invite, 7);
 
 /**
- * Invites let people join a group: whoever signs in with the code gets its role.
+ * Invites let people join a group: a person who signs in with the code of an invite gets its role.
  *
  * @generated from service platform.iam.v2beta1.GroupInvitesService
  */
 export const GroupInvitesService: GenService<{
   /**
-   * Creates an invite. The answer alone holds the code. The role may give no more than the caller holds there.
+   * Creates an invite. Only this response contains the code. The caller must have all capabilities of the role in
+   * the group.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.CreateGroupInvite
    */
@@ -618,7 +647,7 @@ export const GroupInvitesService: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Reads one invite, without its code.
+   * Returns an invite, without its code.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.GetGroupInvite
    */
@@ -628,7 +657,7 @@ export const GroupInvitesService: GenService<{
     output: typeof GroupInviteSchema;
   },
   /**
-   * Withdraws an invite. Succeeds if there is no such invite any more.
+   * Deletes an invite, so that its code no longer works. Succeeds if the invite does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.DeleteGroupInvite
    */
@@ -638,7 +667,7 @@ export const GroupInvitesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the invites the caller may see, the newest first.
+   * Lists the invites that the caller may see, the newest first.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.ListGroupInvites
    */
@@ -648,7 +677,7 @@ export const GroupInvitesService: GenService<{
     output: typeof ListGroupInvitesResponseSchema;
   },
   /**
-   * Changes the named fields of an invite; its code stays.
+   * Changes fields of an invite and returns the whole invite. Its code stays the same.
    *
    * @generated from rpc platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite
    */

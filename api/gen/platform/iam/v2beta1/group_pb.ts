@@ -22,69 +22,71 @@ export const file_platform_iam_v2beta1_group: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybS9pYW0vdjJiZXRhMS9ncm91cC5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEi9gQKBUdyb3VwEhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wESHgoLZGVzY3JpcHRpb24YAyABKAlCCdrBGAUQgARIARJNCg9yZXNvdXJjZV9saW1pdHMYBCADKAsyLy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cC5SZXNvdXJjZUxpbWl0c0VudHJ5QgPgQQMSGAoIdmVyaWZpZWQYBSABKAhCBtrBGAIwARI0CgtjcmVhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI4CgRraW5kGAggASgOMh0ucGxhdGZvcm0uaWFtLnYyYmV0YTEuT3JnS2luZEIG2sEYAjABSACIAQESOQoGc3RhdHVzGAkgASgOMh8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuT3JnU3RhdHVzQgPgQQNIAYgBARo1ChNSZXNvdXJjZUxpbWl0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoBToCOAE6dOLBGHAKDAoETkFNRRIEbmFtZQoaCgtERVNDUklQVElPThILZGVzY3JpcHRpb24KFgoIVkVSSUZJRUQSCHZlcmlmaWVkGAEKEgoDQUdFEgtjcmVhdGVfdGltZQoYCgdVUERBVEVEEgt1cGRhdGVfdGltZRgBQgcKBV9raW5kQgkKB19zdGF0dXMiJwoPR2V0R3JvdXBSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASIqChJEZWxldGVHcm91cFJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIqMBChFMaXN0R3JvdXBzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISDAoEbmFtZRgCIAEoCRIZCglwYWdlX3NpemUYAyABKAVCBtrBGAIoARISCgpwYWdlX3Rva2VuGAQgASgJEhAKCG9yZGVyX2J5GAUgASgJEhQKBHNraXAYBiABKAVCBtrBGAIoASKdAQoSTGlzdEdyb3Vwc1Jlc3BvbnNlEisKBmdyb3VwcxgBIAMoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiWwoSQ3JlYXRlR3JvdXBSZXF1ZXN0EhQKBnBhcmVudBgBIAEoCUIE0MEYARIvCgVncm91cBgCIAEoCzIbLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwQgPgQQIiegoSVXBkYXRlR3JvdXBSZXF1ZXN0EjMKBWdyb3VwGAEgASgLMhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXBCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIhQKEkxvb2t1cEdyb3VwUmVxdWVzdCJBChNMb29rdXBHcm91cFJlc3BvbnNlEioKBWdyb3VwGAEgASgLMhsucGxhdGZvcm0uaWFtLnYyYmV0YTEuR3JvdXAiOQoZUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBIcCglncm91cF91aWQYASABKAlCCeBBAtrBGAIgASIcChpSZXF1ZXN0R3JvdXBBY2Nlc3NSZXNwb25zZSIZChdDaGVja0VsaWdpYmlsaXR5UmVxdWVzdCIsChhDaGVja0VsaWdpYmlsaXR5UmVzcG9uc2USEAoIZWxpZ2libGUYASABKAgqlAEKB09yZ0tpbmQSGAoUT1JHX0tJTkRfVU5TUEVDSUZJRUQQABIUChBPUkdfS0lORF9TVEFSVEVSEAESFQoRT1JHX0tJTkRfQ1VTVE9NRVIQAhIQCgxPUkdfS0lORF9ERVYQAxISCg5PUkdfS0lORF9JTkZSQRAEEhwKGE9SR19LSU5EX0FXU19NQVJLRVRQTEFDRRAFKnQKCU9yZ1N0YXR1cxIaChZPUkdfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGwoXT1JHX1NUQVRVU19JTklUSUFMSVpJTkcQARIUChBPUkdfU1RBVFVTX1JFQURZEAISGAoUT1JHX1NUQVRVU19TVVNQRU5ERUQQAzKADwoNR3JvdXBzU2VydmljZRLaAQoIR2V0R3JvdXASJS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRHcm91cFJlcXVlc3QaGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCKJAcrBGAMKAWfqwRgfc3RlbW1hIGdyb3VwcyBnZXQgYWNtZS9wbGF0Zm9yberBGDdzdGVtbWEgZ3JvdXBzIGdldCBhY21lL3BsYXRmb3JtIC1vIHlhbWwgPiBwbGF0Zm9ybS55YW1sgtPkkwIeEhwvaWFtL3YyYmV0YTEvZ3JvdXBzL3t1aWQ9Kip9Es4BCgtEZWxldGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkRlbGV0ZUdyb3VwUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJ9ysEYAwoBaOrBGCJzdGVtbWEgZ3JvdXBzIGRlbGV0ZSBhY21lL3BsYXRmb3Jt6sEYKHN0ZW1tYSBncm91cHMgZGVsZXRlIGFjbWUvYSBhY21lL2IgLS15ZXOC0+STAh4qHC9pYW0vdjJiZXRhMS9ncm91cHMve3VpZD0qKn0SqwIKCkxpc3RHcm91cHMSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0R3JvdXBzUmVxdWVzdBooLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RHcm91cHNSZXNwb25zZSLJAcrBGAUKAWcQAerBGBJzdGVtbWEgZ3JvdXBzIGxpc3TqwRhDc3RlbW1hIGdyb3VwcyBsaXN0IC0tY2hpbGRyZW4tb2YgYWNtZSAtLW9yZGVyLWJ5ICJjcmVhdGVfdGltZSBkZXNjIurBGERzdGVtbWEgZ3JvdXBzIGxpc3QgLS1kZXNjZW5kYW50cy1vZiBhY21lIC0tYWxsIC1vIGpzb24gPiBncm91cHMuanNvboLT5JMCFRITL2lhbS92MmJldGExL2dyb3VwcxLeAgoLQ3JlYXRlR3JvdXASKC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVHcm91cFJlcXVlc3QaGy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Hcm91cCKHAsrBGAUKAWUQAerBGFZzdGVtbWEgZ3JvdXBzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSBwbGF0Zm9ybSAtLWRlc2NyaXB0aW9uICJrZWVwcyB0aGUgbGlnaHRzIG9uIurBGCxzdGVtbWEgZ3JvdXBzIGNyZWF0ZSAtLW5hbWUgYWNtZS5leGFtcGxlLmNvberBGEJzdGVtbWEgZ3JvdXBzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC1mIHBsYXRmb3JtLnlhbWwgLS1uYW1lIGFub3RoZXKC0+STAig6BWdyb3VwIh8vaWFtL3YyYmV0YTEvZ3JvdXBzL3twYXJlbnQ9Kip9EoICCgtVcGRhdGVHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUdyb3VwUmVxdWVzdBobLnBsYXRmb3JtLmlhbS52MmJldGExLkdyb3VwIqsBysEYAwoBZurBGEZzdGVtbWEgZ3JvdXBzIHVwZGF0ZSBhY21lL3BsYXRmb3JtIC0tZGVzY3JpcHRpb24gImtlZXBzIHRoZSBsaWdodHMgb24i6sEYJXN0ZW1tYSBncm91cHMgdXBkYXRlIC1mIHBsYXRmb3JtLnlhbWyC0+STAis6BWdyb3VwMiIvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cC51aWQ9Kip9EpEBCgtMb29rdXBHcm91cBIoLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cEdyb3VwUmVxdWVzdBopLnBsYXRmb3JtLmlhbS52MmJldGExLkxvb2t1cEdyb3VwUmVzcG9uc2UiLcrBGAIQAYLT5JMCIRIfL2lhbS92MmJldGExL2dyb3Vwczpsb29rdXBHcm91cBLwAQoSUmVxdWVzdEdyb3VwQWNjZXNzEi8ucGxhdGZvcm0uaWFtLnYyYmV0YTEuUmVxdWVzdEdyb3VwQWNjZXNzUmVxdWVzdBowLnBsYXRmb3JtLmlhbS52MmJldGExLlJlcXVlc3RHcm91cEFjY2Vzc1Jlc3BvbnNlInfKwRgCEAHqwRgtc3RlbW1hIGdyb3VwcyByZXF1ZXN0LWFjY2VzcyBhY21lLmV4YW1wbGUuY29tgtPkkwI6OgEqIjUvaWFtL3YyYmV0YTEvZ3JvdXBzL3tncm91cF91aWQ9Kip9OnJlcXVlc3RHcm91cEFjY2VzcxKlAQoQQ2hlY2tFbGlnaWJpbGl0eRItLnBsYXRmb3JtLmlhbS52MmJldGExLkNoZWNrRWxpZ2liaWxpdHlSZXF1ZXN0Gi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ2hlY2tFbGlnaWJpbGl0eVJlc3BvbnNlIjLKwRgCEAGC0+STAiYSJC9pYW0vdjJiZXRhMS9ncm91cHM6Y2hlY2tFbGlnaWJpbGl0eWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A node of the tree. Roles bound in a group reach everything below it.
+ * A node of the tree. A role that is bound in a group applies to the group and to everything below it.
  *
  * @generated from message platform.iam.v2beta1.Group
  */
 export type Group = Message<"platform.iam.v2beta1.Group"> & {
   /**
-   * The path of this group: its parent's uid and a segment of its own.
+   * Uid of the group. An organization has 40 hexadecimal digits; any other group has the uid of its parent, `/` and
+   * 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * What people call the group. Siblings may share a name.
+   * Name of the group, such as `platform`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Groups in the same parent may have the same name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the group is for, at most 512 characters.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * How many resources of a kind the group may hold, where that is limited.
+   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits: { [key: string]: number };
 
   /**
-   * Whether the operator of this server has confirmed that the organization owns the domain it is named after.
+   * Whether the operator of the server has confirmed that the organization owns the domain it is named after.
    *
    * @generated from field: bool verified = 5;
    */
   verified: boolean;
 
   /**
-   * When the group was created.
+   * Time at which the group was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the group was last changed.
+   * Time at which the group was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 7;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * What sort of organization this is.
+   * Kind of organization.
    *
    * @generated from field: optional platform.iam.v2beta1.OrgKind kind = 8;
    */
   kind?: OrgKind | undefined;
 
   /**
-   * Where the organization stands.
+   * State of the organization.
    *
    * @generated from field: optional platform.iam.v2beta1.OrgStatus status = 9;
    */
@@ -92,69 +94,71 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
 };
 
 /**
- * A node of the tree. Roles bound in a group reach everything below it.
+ * A node of the tree. A role that is bound in a group applies to the group and to everything below it.
  *
  * @generated from message platform.iam.v2beta1.Group
  */
 export type GroupJson = {
   /**
-   * The path of this group: its parent's uid and a segment of its own.
+   * Uid of the group. An organization has 40 hexadecimal digits; any other group has the uid of its parent, `/` and
+   * 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * What people call the group. Siblings may share a name.
+   * Name of the group, such as `platform`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Groups in the same parent may have the same name.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the group is for, at most 512 characters.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * How many resources of a kind the group may hold, where that is limited.
+   * Maximum number of resources of each kind in the group. Kinds without a limit are absent.
    *
    * @generated from field: map<string, int32> resource_limits = 4;
    */
   resourceLimits?: { [key: string]: number };
 
   /**
-   * Whether the operator of this server has confirmed that the organization owns the domain it is named after.
+   * Whether the operator of the server has confirmed that the organization owns the domain it is named after.
    *
    * @generated from field: bool verified = 5;
    */
   verified?: boolean;
 
   /**
-   * When the group was created.
+   * Time at which the group was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 6;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the group was last changed.
+   * Time at which the group was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 7;
    */
   updateTime?: TimestampJson;
 
   /**
-   * What sort of organization this is.
+   * Kind of organization.
    *
    * @generated from field: optional platform.iam.v2beta1.OrgKind kind = 8;
    */
   kind?: OrgKindJson;
 
   /**
-   * Where the organization stands.
+   * State of the organization.
    *
    * @generated from field: optional platform.iam.v2beta1.OrgStatus status = 9;
    */
@@ -169,11 +173,13 @@ export const GroupSchema: GenMessage<Group, {jsonType: GroupJson}> = /*@__PURE__
   messageDesc(file_platform_iam_v2beta1_group, 0);
 
 /**
+ * Request of `GroupsService.GetGroup`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupRequest
  */
 export type GetGroupRequest = Message<"platform.iam.v2beta1.GetGroupRequest"> & {
   /**
-   * The group to read.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -181,11 +187,13 @@ export type GetGroupRequest = Message<"platform.iam.v2beta1.GetGroupRequest"> & 
 };
 
 /**
+ * Request of `GroupsService.GetGroup`.
+ *
  * @generated from message platform.iam.v2beta1.GetGroupRequest
  */
 export type GetGroupRequestJson = {
   /**
-   * The group to read.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -200,11 +208,13 @@ export const GetGroupRequestSchema: GenMessage<GetGroupRequest, {jsonType: GetGr
   messageDesc(file_platform_iam_v2beta1_group, 1);
 
 /**
+ * Request of `GroupsService.DeleteGroup`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupRequest
  */
 export type DeleteGroupRequest = Message<"platform.iam.v2beta1.DeleteGroupRequest"> & {
   /**
-   * The group to delete.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -212,11 +222,13 @@ export type DeleteGroupRequest = Message<"platform.iam.v2beta1.DeleteGroupReques
 };
 
 /**
+ * Request of `GroupsService.DeleteGroup`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteGroupRequest
  */
 export type DeleteGroupRequestJson = {
   /**
-   * The group to delete.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
@@ -231,11 +243,13 @@ export const DeleteGroupRequestSchema: GenMessage<DeleteGroupRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group, 2);
 
 /**
+ * Request of `GroupsService.ListGroups`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupsRequest
  */
 export type ListGroupsRequest = Message<"platform.iam.v2beta1.ListGroupsRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -249,28 +263,28 @@ export type ListGroupsRequest = Message<"platform.iam.v2beta1.ListGroupsRequest"
   name: string;
 
   /**
-   * How many groups a page holds: 50 unless given, 200 at most.
+   * Maximum number of groups in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -278,11 +292,13 @@ export type ListGroupsRequest = Message<"platform.iam.v2beta1.ListGroupsRequest"
 };
 
 /**
+ * Request of `GroupsService.ListGroups`.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupsRequest
  */
 export type ListGroupsRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -296,28 +312,28 @@ export type ListGroupsRequestJson = {
   name?: string;
 
   /**
-   * How many groups a page holds: 50 unless given, 200 at most.
+   * Maximum number of groups in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -332,6 +348,8 @@ export const ListGroupsRequestSchema: GenMessage<ListGroupsRequest, {jsonType: L
   messageDesc(file_platform_iam_v2beta1_group, 3);
 
 /**
+ * One page of groups.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupsResponse
  */
 export type ListGroupsResponse = Message<"platform.iam.v2beta1.ListGroupsResponse"> & {
@@ -343,21 +361,21 @@ export type ListGroupsResponse = Message<"platform.iam.v2beta1.ListGroupsRespons
   groups: Group[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many groups match, over all pages.
+   * Number of groups that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -365,6 +383,8 @@ export type ListGroupsResponse = Message<"platform.iam.v2beta1.ListGroupsRespons
 };
 
 /**
+ * One page of groups.
+ *
  * @generated from message platform.iam.v2beta1.ListGroupsResponse
  */
 export type ListGroupsResponseJson = {
@@ -376,21 +396,21 @@ export type ListGroupsResponseJson = {
   groups?: GroupJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many groups match, over all pages.
+   * Number of groups that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -405,11 +425,13 @@ export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group, 4);
 
 /**
+ * Request of `GroupsService.CreateGroup`.
+ *
  * @generated from message platform.iam.v2beta1.CreateGroupRequest
  */
 export type CreateGroupRequest = Message<"platform.iam.v2beta1.CreateGroupRequest"> & {
   /**
-   * The group to create it in; empty for a new organization.
+   * Uid of the group to create the group in. Empty for a new organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -424,11 +446,13 @@ export type CreateGroupRequest = Message<"platform.iam.v2beta1.CreateGroupReques
 };
 
 /**
+ * Request of `GroupsService.CreateGroup`.
+ *
  * @generated from message platform.iam.v2beta1.CreateGroupRequest
  */
 export type CreateGroupRequestJson = {
   /**
-   * The group to create it in; empty for a new organization.
+   * Uid of the group to create the group in. Empty for a new organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -450,6 +474,8 @@ export const CreateGroupRequestSchema: GenMessage<CreateGroupRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group, 5);
 
 /**
+ * Request of `GroupsService.UpdateGroup`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateGroupRequest
  */
 export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupRequest"> & {
@@ -461,7 +487,8 @@ export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupReques
   group?: Group | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -469,6 +496,8 @@ export type UpdateGroupRequest = Message<"platform.iam.v2beta1.UpdateGroupReques
 };
 
 /**
+ * Request of `GroupsService.UpdateGroup`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateGroupRequest
  */
 export type UpdateGroupRequestJson = {
@@ -480,7 +509,8 @@ export type UpdateGroupRequestJson = {
   group?: GroupJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -495,12 +525,16 @@ export const UpdateGroupRequestSchema: GenMessage<UpdateGroupRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group, 6);
 
 /**
+ * Request of `GroupsService.LookupGroup`.
+ *
  * @generated from message platform.iam.v2beta1.LookupGroupRequest
  */
 export type LookupGroupRequest = Message<"platform.iam.v2beta1.LookupGroupRequest"> & {
 };
 
 /**
+ * Request of `GroupsService.LookupGroup`.
+ *
  * @generated from message platform.iam.v2beta1.LookupGroupRequest
  */
 export type LookupGroupRequestJson = {
@@ -514,6 +548,8 @@ export const LookupGroupRequestSchema: GenMessage<LookupGroupRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_group, 7);
 
 /**
+ * Response of `GroupsService.LookupGroup`.
+ *
  * @generated from message platform.iam.v2beta1.LookupGroupResponse
  */
 export type LookupGroupResponse = Message<"platform.iam.v2beta1.LookupGroupResponse"> & {
@@ -526,6 +562,8 @@ export type LookupGroupResponse = Message<"platform.iam.v2beta1.LookupGroupRespo
 };
 
 /**
+ * Response of `GroupsService.LookupGroup`.
+ *
  * @generated from message platform.iam.v2beta1.LookupGroupResponse
  */
 export type LookupGroupResponseJson = {
@@ -545,11 +583,13 @@ export const LookupGroupResponseSchema: GenMessage<LookupGroupResponse, {jsonTyp
   messageDesc(file_platform_iam_v2beta1_group, 8);
 
 /**
+ * Request of `GroupsService.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.v2beta1.RequestGroupAccessRequest
  */
 export type RequestGroupAccessRequest = Message<"platform.iam.v2beta1.RequestGroupAccessRequest"> & {
   /**
-   * The organization that LookupGroup finds.
+   * Uid of the organization that `LookupGroup` returns.
    *
    * @generated from field: string group_uid = 1;
    */
@@ -557,11 +597,13 @@ export type RequestGroupAccessRequest = Message<"platform.iam.v2beta1.RequestGro
 };
 
 /**
+ * Request of `GroupsService.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.v2beta1.RequestGroupAccessRequest
  */
 export type RequestGroupAccessRequestJson = {
   /**
-   * The organization that LookupGroup finds.
+   * Uid of the organization that `LookupGroup` returns.
    *
    * @generated from field: string group_uid = 1;
    */
@@ -576,12 +618,16 @@ export const RequestGroupAccessRequestSchema: GenMessage<RequestGroupAccessReque
   messageDesc(file_platform_iam_v2beta1_group, 9);
 
 /**
+ * Response of `GroupsService.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.v2beta1.RequestGroupAccessResponse
  */
 export type RequestGroupAccessResponse = Message<"platform.iam.v2beta1.RequestGroupAccessResponse"> & {
 };
 
 /**
+ * Response of `GroupsService.RequestGroupAccess`.
+ *
  * @generated from message platform.iam.v2beta1.RequestGroupAccessResponse
  */
 export type RequestGroupAccessResponseJson = {
@@ -595,12 +641,16 @@ export const RequestGroupAccessResponseSchema: GenMessage<RequestGroupAccessResp
   messageDesc(file_platform_iam_v2beta1_group, 10);
 
 /**
+ * Request of `GroupsService.CheckEligibility`.
+ *
  * @generated from message platform.iam.v2beta1.CheckEligibilityRequest
  */
 export type CheckEligibilityRequest = Message<"platform.iam.v2beta1.CheckEligibilityRequest"> & {
 };
 
 /**
+ * Request of `GroupsService.CheckEligibility`.
+ *
  * @generated from message platform.iam.v2beta1.CheckEligibilityRequest
  */
 export type CheckEligibilityRequestJson = {
@@ -614,11 +664,13 @@ export const CheckEligibilityRequestSchema: GenMessage<CheckEligibilityRequest, 
   messageDesc(file_platform_iam_v2beta1_group, 11);
 
 /**
+ * Response of `GroupsService.CheckEligibility`.
+ *
  * @generated from message platform.iam.v2beta1.CheckEligibilityResponse
  */
 export type CheckEligibilityResponse = Message<"platform.iam.v2beta1.CheckEligibilityResponse"> & {
   /**
-   * Whether there is an organization to ask for access to.
+   * Whether there is an organization to which the caller can request access.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -626,11 +678,13 @@ export type CheckEligibilityResponse = Message<"platform.iam.v2beta1.CheckEligib
 };
 
 /**
+ * Response of `GroupsService.CheckEligibility`.
+ *
  * @generated from message platform.iam.v2beta1.CheckEligibilityResponse
  */
 export type CheckEligibilityResponseJson = {
   /**
-   * Whether there is an organization to ask for access to.
+   * Whether there is an organization to which the caller can request access.
    *
    * @generated from field: bool eligible = 1;
    */
@@ -645,51 +699,63 @@ export const CheckEligibilityResponseSchema: GenMessage<CheckEligibilityResponse
   messageDesc(file_platform_iam_v2beta1_group, 12);
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgKind
  */
 export const OrgKind = {
   /**
+   * No kind is set.
+   *
    * @generated from enum value: ORG_KIND_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * Starter organization.
+   *
    * @generated from enum value: ORG_KIND_STARTER = 1;
    */
   STARTER: 1,
 
   /**
+   * Customer organization.
+   *
    * @generated from enum value: ORG_KIND_CUSTOMER = 2;
    */
   CUSTOMER: 2,
 
   /**
+   * Organization for development.
+   *
    * @generated from enum value: ORG_KIND_DEV = 3;
    */
   DEV: 3,
 
   /**
+   * Organization for infrastructure.
+   *
    * @generated from enum value: ORG_KIND_INFRA = 4;
    */
   INFRA: 4,
 
   /**
+   * Organization of an AWS Marketplace customer.
+   *
    * @generated from enum value: ORG_KIND_AWS_MARKETPLACE = 5;
    */
   AWS_MARKETPLACE: 5,
 } as const;
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgKind
  */
 export type OrgKind = (typeof OrgKind)[keyof typeof OrgKind] | UnknownEnum;
 
 /**
- * A sort of organization.
+ * Kind of organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgKind
  */
@@ -702,41 +768,49 @@ export const OrgKindSchema: GenEnum<OrgKind, OrgKindJson> = /*@__PURE__*/
   enumDesc(file_platform_iam_v2beta1_group, 0);
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgStatus
  */
 export const OrgStatus = {
   /**
+   * No state is set.
+   *
    * @generated from enum value: ORG_STATUS_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The organization is being set up.
+   *
    * @generated from enum value: ORG_STATUS_INITIALIZING = 1;
    */
   INITIALIZING: 1,
 
   /**
+   * The organization can be used.
+   *
    * @generated from enum value: ORG_STATUS_READY = 2;
    */
   READY: 2,
 
   /**
+   * The organization is suspended.
+   *
    * @generated from enum value: ORG_STATUS_SUSPENDED = 3;
    */
   SUSPENDED: 3,
 } as const;
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgStatus
  */
 export type OrgStatus = (typeof OrgStatus)[keyof typeof OrgStatus] | UnknownEnum;
 
 /**
- * The state of an organization.
+ * State of an organization.
  *
  * @generated from enum platform.iam.v2beta1.OrgStatus
  */
@@ -749,13 +823,13 @@ export const OrgStatusSchema: GenEnum<OrgStatus, OrgStatusJson> = /*@__PURE__*/
   enumDesc(file_platform_iam_v2beta1_group, 1);
 
 /**
- * Groups form the tree that everything else hangs on. A group without a parent is an organization.
+ * Groups form a tree that contains all other resources. A group without a parent is an organization.
  *
  * @generated from service platform.iam.v2beta1.GroupsService
  */
 export const GroupsService: GenService<{
   /**
-   * Reads one group.
+   * Returns a group.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.GetGroup
    */
@@ -765,8 +839,8 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Deletes an empty group. A group that still holds anything is refused with RESOURCE_NOT_EMPTY; only the
-   * caller's own role bindings on an otherwise empty organization go with it.
+   * Deletes an empty group. A group that contains other resources fails with `RESOURCE_NOT_EMPTY`. Exception: if an
+   * organization contains only the caller's own role bindings, they are deleted with it.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.DeleteGroup
    */
@@ -776,7 +850,7 @@ export const GroupsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the groups the caller may see.
+   * Lists the groups that the caller may see.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.ListGroups
    */
@@ -786,7 +860,7 @@ export const GroupsService: GenService<{
     output: typeof ListGroupsResponseSchema;
   },
   /**
-   * Creates a group below its parent or, without a parent, a new organization whose owner is the caller.
+   * Creates a group in its parent. Without a parent, creates an organization and makes the caller its owner.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.CreateGroup
    */
@@ -796,7 +870,7 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Changes the named fields of a group and answers with the whole group.
+   * Changes fields of a group and returns the whole group.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.UpdateGroup
    */
@@ -806,7 +880,7 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Finds the verified organization that is named after the domain of the caller's verified e-mail address.
+   * Returns the verified organization whose name is the domain of the caller's verified e-mail address.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.LookupGroup
    */
@@ -816,8 +890,8 @@ export const GroupsService: GenService<{
     output: typeof LookupGroupResponseSchema;
   },
   /**
-   * Asks the owners of that organization to be let in. Asked again before they have answered, it is refused
-   * with RESOURCE_EXHAUSTED.
+   * Requests access to the organization that `LookupGroup` returns. Its owners approve or decline the request. A
+   * second request before their decision fails with `RESOURCE_EXHAUSTED`.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.RequestGroupAccess
    */
@@ -827,7 +901,7 @@ export const GroupsService: GenService<{
     output: typeof RequestGroupAccessResponseSchema;
   },
   /**
-   * Tells whether LookupGroup finds an organization.
+   * Returns whether `LookupGroup` finds an organization.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.CheckEligibility
    */

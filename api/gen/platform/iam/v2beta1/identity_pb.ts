@@ -22,82 +22,84 @@ export const file_platform_iam_v2beta1_identity: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eS5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEiwA8KCElkZW50aXR5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIsCgRuYW1lGAIgASgJQh7gQQLawRgXChJeW2EtejAtOSAuXy1dezEsfSQQ/wESHgoLZGVzY3JpcHRpb24YAyABKAlCCdrBGAUQgARIARIXCgVlbWFpbBgEIAEoCUID4EEDSAGIAQESIgoQZW1haWxfdW52ZXJpZmllZBgFIAEoCUID4EEDSAKIAQESHQoHY29tcGFueRgGIAEoCUIH2sEYAxD/AUgDiAEBEjcKDmxhc3Rfc2Vlbl90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC2NyZWF0ZV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEkAKC2NsYWltX21hdGNoGBQgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaEgAEkAKC3N0YXRpY19rZXlzGBUgASgLMikucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuU3RhdGljS2V5c0gAEkIKDGF3c19pZGVudGl0eRgWIAEoCzIqLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5LkFXU0lkZW50aXR5SAASQwoRc2VydmljZV9wcmluY2lwYWwYFyABKA4yJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5TZXJ2aWNlUHJpbmNpcGFsSAAa/QMKCkNsYWltTWF0Y2gSGQoGaXNzdWVyGAEgASgJQgfawRgDEIAISAASIQoOaXNzdWVyX3BhdHRlcm4YAiABKAlCB9rBGAMQgARIABIaCgdzdWJqZWN0GAMgASgJQgfawRgDEIAISAESIgoPc3ViamVjdF9wYXR0ZXJuGAQgASgJQgfawRgDEIAESAESGwoIYXVkaWVuY2UYBSABKAlCB9rBGAMQgAhIAhIjChBhdWRpZW5jZV9wYXR0ZXJuGAYgASgJQgfawRgDEIAESAISUgoGY2xhaW1zGAcgAygLMjUucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkuQ2xhaW1NYXRjaC5DbGFpbXNFbnRyeUIL2sEYBxCACBgUOAESYQoOY2xhaW1fcGF0dGVybnMYCCADKAsyPC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eS5DbGFpbU1hdGNoLkNsYWltUGF0dGVybnNFbnRyeUIL2sEYBxCABBgUOAEaLQoLQ2xhaW1zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARo0ChJDbGFpbVBhdHRlcm5zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIFCgNpc3NCBQoDc3ViQgUKA2F1ZBq8AQoKU3RhdGljS2V5cxIaCgZpc3N1ZXIYASABKAlCCuBBAtrBGAMQgAgSGwoHc3ViamVjdBgCIAEoCUIK4EEC2sEYAxCACBIgCgtpc3N1ZXJfa2V5cxgDIAEoCUIL4EEC2sEYBBCAgAQSMwoPZXhwaXJhdGlvbl90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIeCglhdWRpZW5jZXMYBSADKAlCC9rBGAcQgAgYATgBGsoBCgtBV1NJZGVudGl0eRIpCgthd3NfYWNjb3VudBgBIAEoCUIU4EEC2sEYDQoLXlswLTldezEyfSQSFgoDYXJuGAIgASgJQgfawRgDEIAQSAASHgoLYXJuX3BhdHRlcm4YAyABKAlCB9rBGAMQgARIABIaCgd1c2VyX2lkGAQgASgJQgfawRgDEIAISAESIgoPdXNlcl9pZF9wYXR0ZXJuGAUgASgJQgfawRgDEIAESAFCCQoHYXdzX2FybkINCgthd3NfdXNlcl9pZDrpAuLBGOQCCgwKBE5BTUUSBG5hbWUKZgoGSVNTVUVSEhJjbGFpbV9tYXRjaC5pc3N1ZXISGmNsYWltX21hdGNoLmlzc3Vlcl9wYXR0ZXJuEhJzdGF0aWNfa2V5cy5pc3N1ZXISGGF3c19pZGVudGl0eS5hd3NfYWNjb3VudAp8CgdTVUJKRUNUEhNjbGFpbV9tYXRjaC5zdWJqZWN0EhtjbGFpbV9tYXRjaC5zdWJqZWN0X3BhdHRlcm4SE3N0YXRpY19rZXlzLnN1YmplY3QSEGF3c19pZGVudGl0eS5hcm4SGGF3c19pZGVudGl0eS5hcm5fcGF0dGVybgoiCgVFTUFJTBIFZW1haWwSEGVtYWlsX3VudmVyaWZpZWQYAQocCgtERVNDUklQVElPThILZGVzY3JpcHRpb24YAQoWCgRTRUVOEg5sYXN0X3NlZW5fdGltZQoUCgNBR0USC2NyZWF0ZV90aW1lGAFCDgoMcmVsYXRpb25zaGlwQggKBl9lbWFpbEITChFfZW1haWxfdW52ZXJpZmllZEIKCghfY29tcGFueUoECAcQCFIJcHJvdmlkZXJzImcKFUNyZWF0ZUlkZW50aXR5UmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESNQoIaWRlbnRpdHkYAiABKAsyHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eUID4EECIioKEkdldElkZW50aXR5UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiLQoVRGVsZXRlSWRlbnRpdHlSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKDAQoVVXBkYXRlSWRlbnRpdHlSZXF1ZXN0EjkKCGlkZW50aXR5GAEgASgLMh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIuoBChVMaXN0SWRlbnRpdGllc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAiABKAkSQQoRcmVsYXRpb25zaGlwX3R5cGUYAyABKA4yJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5SZWxhdGlvbnNoaXBUeXBlEhkKCXBhZ2Vfc2l6ZRgEIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YBSABKAkSEAoIb3JkZXJfYnkYBiABKAkSFAoEc2tpcBgHIAEoBUIG2sEYAigBIqgBChZMaXN0SWRlbnRpdGllc1Jlc3BvbnNlEjIKCmlkZW50aXRpZXMYASADKAsyHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IlAKFUxvb2t1cElkZW50aXR5UmVxdWVzdBIaCgZpc3N1ZXIYASABKAlCCuBBAtrBGAMQgAgSGwoHc3ViamVjdBgCIAEoCUIK4EEC2sEYAxCACCIqChZMb29rdXBJZGVudGl0eVJlc3BvbnNlEhAKA3VpZBgBIAEoCUID4EEDKvYDChBTZXJ2aWNlUHJpbmNpcGFsEiEKHVNFUlZJQ0VfUFJJTkNJUEFMX1VOU1BFQ0lGSUVEEAASHgoaU0VSVklDRV9QUklOQ0lQQUxfQ09TSUdORUQQARIeChpTRVJWSUNFX1BSSU5DSVBBTF9JTkdFU1RFUhACEiQKIFNFUlZJQ0VfUFJJTkNJUEFMX0NBVEFMT0dfU1lOQ0VSEAMSIgoeU0VSVklDRV9QUklOQ0lQQUxfQVBLT19CVUlMREVSEAQSKAokU0VSVklDRV9QUklOQ0lQQUxfRU5USVRMRU1FTlRfU1lOQ0VSEAUSJAogU0VSVklDRV9QUklOQ0lQQUxfVEVOQU5UX1NDQU5ORVIQBhIjCh9TRVJWSUNFX1BSSU5DSVBBTF9TRURJTUVOVE9MT0dZEAcSHQoZU0VSVklDRV9QUklOQ0lQQUxfU0tJTExVUBAIEiIKHlNFUlZJQ0VfUFJJTkNJUEFMX01BVEVSSUFMSVpFUhAJEh8KG1NFUlZJQ0VfUFJJTkNJUEFMX01JQ1JPRkxPVxAKEh8KG1NFUlZJQ0VfUFJJTkNJUEFMX0dVQVJERU5FUhALEh0KGVNFUlZJQ0VfUFJJTkNJUEFMX01JQ1JPVk0QDBIcChhTRVJWSUNFX1BSSU5DSVBBTF9TS0lMTFMQDSrDAQoQUmVsYXRpb25zaGlwVHlwZRIhCh1SRUxBVElPTlNISVBfVFlQRV9VTlNQRUNJRklFRBAAEiEKHVJFTEFUSU9OU0hJUF9UWVBFX0NMQUlNX01BVENIEAESHAoYUkVMQVRJT05TSElQX1RZUEVfU1RBVElDEAISIgoeUkVMQVRJT05TSElQX1RZUEVfQVdTX0lERU5USVRZEAMSJwojUkVMQVRJT05TSElQX1RZUEVfU0VSVklDRV9QUklOQ0lQQUwQBDLODQoRSWRlbnRpdGllc1NlcnZpY2USugQKDkNyZWF0ZUlkZW50aXR5EisucGxhdGZvcm0uaWFtLnYyYmV0YTEuQ3JlYXRlSWRlbnRpdHlSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHki2gPKwRgECgKFB+rBGMcBc3RlbW1hIGlkZW50aXRpZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUvcGxhdGZvcm0gLS1uYW1lIGNpIFwKICAgIC0tY2xhaW0tbWF0Y2guaXNzdWVyIGh0dHBzOi8vdG9rZW4uYWN0aW9ucy5naXRodWJ1c2VyY29udGVudC5jb20gXAogICAgLS1jbGFpbS1tYXRjaC5zdWJqZWN0LXBhdHRlcm4gInJlcG86YWNtZS8uKjpyZWY6cmVmcy9oZWFkcy9tYWluIurBGMwBc3RlbW1hIGlkZW50aXRpZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIHJvYm90IC0tc3RhdGljLWtleXMuaXNzdWVyIGh0dHBzOi8vcm9ib3RzLmV4YW1wbGUuY29tIFwKICAgIC0tc3RhdGljLWtleXMuc3ViamVjdCByb2JvdCAtLXN0YXRpYy1rZXlzLmlzc3Vlci1rZXlzIEBrZXlzLmpzb24gLS1zdGF0aWMta2V5cy5leHBpcmF0aW9uLXRpbWUgOTBkgtPkkwIvOghpZGVudGl0eSIjL2lhbS92MmJldGExL2lkZW50aXRpZXMve3BhcmVudD0qKn0SswEKC0dldElkZW50aXR5EigucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0SWRlbnRpdHlSZXF1ZXN0Gh4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHkiWsrBGAQKAocH6sEYJnN0ZW1tYSBpZGVudGl0aWVzIGdldCBhY21lL3BsYXRmb3JtL2NpgtPkkwIiEiAvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97dWlkPSoqfRK0AQoORGVsZXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5EZWxldGVJZGVudGl0eVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiXcrBGAQKAogH6sEYKXN0ZW1tYSBpZGVudGl0aWVzIGRlbGV0ZSBhY21lL3BsYXRmb3JtL2NpgtPkkwIiKiAvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97dWlkPSoqfRL8AQoOVXBkYXRlSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVJZGVudGl0eVJlcXVlc3QaHi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eSKcAcrBGAQKAoYH6sEYVXN0ZW1tYSBpZGVudGl0aWVzIHVwZGF0ZSBhY21lL3BsYXRmb3JtL2NpIC0tY2xhaW0tbWF0Y2guY2xhaW1zIGVudmlyb25tZW50PXByb2R1Y3Rpb26C0+STAjU6CGlkZW50aXR5MikvaWFtL3YyYmV0YTEvaWRlbnRpdGllcy97aWRlbnRpdHkudWlkPSoqfRKUAgoOTGlzdElkZW50aXRpZXMSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdGllc1JlcXVlc3QaLC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5MaXN0SWRlbnRpdGllc1Jlc3BvbnNlIqYBysEYBgoChwcQAerBGDJzdGVtbWEgaWRlbnRpdGllcyBsaXN0IC0tY2hpbGRyZW4tb2YgYWNtZS9wbGF0Zm9yberBGENzdGVtbWEgaWRlbnRpdGllcyBsaXN0IC0tcmVsYXRpb25zaGlwLXR5cGUgY2xhaW0tbWF0Y2ggLS1hbGwgLW8gdWlkgtPkkwIZEhcvaWFtL3YyYmV0YTEvaWRlbnRpdGllcxL4AQoOTG9va3VwSWRlbnRpdHkSKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBJZGVudGl0eVJlcXVlc3QaLC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Mb29rdXBJZGVudGl0eVJlc3BvbnNlIooBysEYAhAB6sEYUnN0ZW1tYSBpZGVudGl0aWVzIGxvb2t1cCAtLWlzc3VlciBodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIC0tc3ViamVjdCAyNDgyODk3NjEwMDGC0+STAigSJi9pYW0vdjJiZXRhMS9pZGVudGl0aWVzOmxvb2t1cElkZW50aXR5YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * Somebody or something that calls the API: a person at root level, or a workload that lies in a group.
+ * A caller of the API: a person, who has no group, or a workload, which is in a group.
  *
  * @generated from message platform.iam.v2beta1.Identity
  */
 export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   /**
-   * The path of this identity: its group's uid and a segment of its own; a person has a single segment.
+   * Uid of the identity. A person has 40 hexadecimal digits; a workload has the uid of its group, `/` and 16
+   * hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * What people call the identity.
+   * Name of the identity, such as `ci`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the identity is for, at most 512 characters.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 4;
    */
   email?: string | undefined;
 
   /**
-   * The e-mail address of a person as long as nobody has verified it.
+   * E-mail address of a person that is not verified yet.
    *
    * @generated from field: optional string email_unverified = 5;
    */
   emailUnverified?: string | undefined;
 
   /**
-   * Where the person works.
+   * Company of a person, at most 255 characters.
    *
    * @generated from field: optional string company = 6;
    */
   company?: string | undefined;
 
   /**
-   * When the identity was last used, starting with its creation.
+   * Time at which the identity was last used, to the minute. Initially the time of its creation.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_time = 8;
    */
   lastSeenTime?: Timestamp | undefined;
 
   /**
-   * When the identity was created.
+   * Time at which the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the identity was last changed.
+   * Time at which the identity was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * How a presented token is matched to this identity. Exactly one is given.
+   * How a presented token is matched to this identity. Exactly one must be set.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.relationship
    */
   relationship: {
     /**
-     * By the claims of a token from an OpenID Connect issuer.
+     * Matches the claims of a token of an OpenID Connect issuer.
      *
      * @generated from field: platform.iam.v2beta1.Identity.ClaimMatch claim_match = 20;
      */
@@ -105,7 +107,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "claimMatch";
   } | {
     /**
-     * By a token signed with keys that are kept here, without asking any issuer.
+     * Matches a token that is signed with one of these public keys. No issuer is contacted.
      *
      * @generated from field: platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
      */
@@ -113,7 +115,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "staticKeys";
   } | {
     /**
-     * By a signed request that AWS confirms.
+     * Matches a signed request that AWS confirms.
      *
      * @generated from field: platform.iam.v2beta1.Identity.AWSIdentity aws_identity = 22;
      */
@@ -131,90 +133,92 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
 };
 
 /**
- * Somebody or something that calls the API: a person at root level, or a workload that lies in a group.
+ * A caller of the API: a person, who has no group, or a workload, which is in a group.
  *
  * @generated from message platform.iam.v2beta1.Identity
  */
 export type IdentityJson = {
   /**
-   * The path of this identity: its group's uid and a segment of its own; a person has a single segment.
+   * Uid of the identity. A person has 40 hexadecimal digits; a workload has the uid of its group, `/` and 16
+   * hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * What people call the identity.
+   * Name of the identity, such as `ci`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the identity is for, at most 512 characters.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 4;
    */
   email?: string;
 
   /**
-   * The e-mail address of a person as long as nobody has verified it.
+   * E-mail address of a person that is not verified yet.
    *
    * @generated from field: optional string email_unverified = 5;
    */
   emailUnverified?: string;
 
   /**
-   * Where the person works.
+   * Company of a person, at most 255 characters.
    *
    * @generated from field: optional string company = 6;
    */
   company?: string;
 
   /**
-   * When the identity was last used, starting with its creation.
+   * Time at which the identity was last used, to the minute. Initially the time of its creation.
    *
    * @generated from field: google.protobuf.Timestamp last_seen_time = 8;
    */
   lastSeenTime?: TimestampJson;
 
   /**
-   * When the identity was created.
+   * Time at which the identity was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 9;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the identity was last changed.
+   * Time at which the identity was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 10;
    */
   updateTime?: TimestampJson;
 
   /**
-   * By the claims of a token from an OpenID Connect issuer.
+   * Matches the claims of a token of an OpenID Connect issuer.
    *
    * @generated from field: platform.iam.v2beta1.Identity.ClaimMatch claim_match = 20;
    */
   claimMatch?: Identity_ClaimMatchJson;
 
   /**
-   * By a token signed with keys that are kept here, without asking any issuer.
+   * Matches a token that is signed with one of these public keys. No issuer is contacted.
    *
    * @generated from field: platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
    */
   staticKeys?: Identity_StaticKeysJson;
 
   /**
-   * By a signed request that AWS confirms.
+   * Matches a signed request that AWS confirms.
    *
    * @generated from field: platform.iam.v2beta1.Identity.AWSIdentity aws_identity = 22;
    */
@@ -236,19 +240,19 @@ export const IdentitySchema: GenMessage<Identity, {jsonType: IdentityJson}> = /*
   messageDesc(file_platform_iam_v2beta1_identity, 0);
 
 /**
- * The claims a token must carry. Patterns are RE2 expressions that the whole claim matches.
+ * Claims that a token must have. Patterns are RE2 expressions that must match the whole claim.
  *
  * @generated from message platform.iam.v2beta1.Identity.ClaimMatch
  */
 export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMatch"> & {
   /**
-   * Who issued the token; one of the two is required.
+   * Issuer of the token. One of the two is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.iss
    */
   iss: {
     /**
-     * The issuer, exactly: an https URL.
+     * Issuer that a token must have: an https URL, such as `https://token.actions.githubusercontent.com`.
      *
      * @generated from field: string issuer = 1;
      */
@@ -256,7 +260,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
     case: "issuer";
   } | {
     /**
-     * A pattern that the issuer matches.
+     * Pattern that the issuer must match.
      *
      * @generated from field: string issuer_pattern = 2;
      */
@@ -265,13 +269,13 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whom the token is about; one of the two is required.
+   * Subject of the token. One of the two is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.sub
    */
   sub: {
     /**
-     * The subject, exactly.
+     * Subject that a token must have, such as `repo:acme/app:ref:refs/heads/main`.
      *
      * @generated from field: string subject = 3;
      */
@@ -279,7 +283,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
     case: "subject";
   } | {
     /**
-     * A pattern that the subject matches.
+     * Pattern that the subject must match.
      *
      * @generated from field: string subject_pattern = 4;
      */
@@ -288,13 +292,13 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Whom the token is for; this server's issuer unless given.
+   * Audience of the token. Default: the issuer URL or the base URL of this server.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.aud
    */
   aud: {
     /**
-     * The audience, exactly.
+     * Audience that a token must have.
      *
      * @generated from field: string audience = 5;
      */
@@ -302,7 +306,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
     case: "audience";
   } | {
     /**
-     * A pattern that the audience matches.
+     * Pattern that the audience must match.
      *
      * @generated from field: string audience_pattern = 6;
      */
@@ -311,14 +315,14 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Further claims and their values.
+   * Further claims that a token must have, with their values; at most 20.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims: { [key: string]: string };
 
   /**
-   * Further claims and patterns of their values.
+   * Further claims that a token must have, with patterns for their values; at most 20.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -326,62 +330,62 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
 };
 
 /**
- * The claims a token must carry. Patterns are RE2 expressions that the whole claim matches.
+ * Claims that a token must have. Patterns are RE2 expressions that must match the whole claim.
  *
  * @generated from message platform.iam.v2beta1.Identity.ClaimMatch
  */
 export type Identity_ClaimMatchJson = {
   /**
-   * The issuer, exactly: an https URL.
+   * Issuer that a token must have: an https URL, such as `https://token.actions.githubusercontent.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * A pattern that the issuer matches.
+   * Pattern that the issuer must match.
    *
    * @generated from field: string issuer_pattern = 2;
    */
   issuerPattern?: string;
 
   /**
-   * The subject, exactly.
+   * Subject that a token must have, such as `repo:acme/app:ref:refs/heads/main`.
    *
    * @generated from field: string subject = 3;
    */
   subject?: string;
 
   /**
-   * A pattern that the subject matches.
+   * Pattern that the subject must match.
    *
    * @generated from field: string subject_pattern = 4;
    */
   subjectPattern?: string;
 
   /**
-   * The audience, exactly.
+   * Audience that a token must have.
    *
    * @generated from field: string audience = 5;
    */
   audience?: string;
 
   /**
-   * A pattern that the audience matches.
+   * Pattern that the audience must match.
    *
    * @generated from field: string audience_pattern = 6;
    */
   audiencePattern?: string;
 
   /**
-   * Further claims and their values.
+   * Further claims that a token must have, with their values; at most 20.
    *
    * @generated from field: map<string, string> claims = 7;
    */
   claims?: { [key: string]: string };
 
   /**
-   * Further claims and patterns of their values.
+   * Further claims that a token must have, with patterns for their values; at most 20.
    *
    * @generated from field: map<string, string> claim_patterns = 8;
    */
@@ -396,41 +400,41 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch, {jsonTyp
   messageDesc(file_platform_iam_v2beta1_identity, 0, 0);
 
 /**
- * Keys that sign this identity's tokens.
+ * Public keys that sign the identity's tokens.
  *
  * @generated from message platform.iam.v2beta1.Identity.StaticKeys
  */
 export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticKeys"> & {
   /**
-   * The issuer that tokens must name.
+   * Issuer that a token must have.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The subject that tokens must name.
+   * Subject that a token must have.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
-   * A JSON Web Key Set with public keys.
+   * JSON Web Key Set with 1 to 20 public keys.
    *
    * @generated from field: string issuer_keys = 3;
    */
   issuerKeys: string;
 
   /**
-   * When the keys stop working; at most, and unless given, 365 days from now.
+   * Time after which the keys are no longer accepted: at most 365 days from now, which is also the default.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 4;
    */
   expirationTime?: Timestamp | undefined;
 
   /**
-   * The audience that tokens must name, in place of those that this server accepts.
+   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -438,41 +442,41 @@ export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticK
 };
 
 /**
- * Keys that sign this identity's tokens.
+ * Public keys that sign the identity's tokens.
  *
  * @generated from message platform.iam.v2beta1.Identity.StaticKeys
  */
 export type Identity_StaticKeysJson = {
   /**
-   * The issuer that tokens must name.
+   * Issuer that a token must have.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The subject that tokens must name.
+   * Subject that a token must have.
    *
    * @generated from field: string subject = 2;
    */
   subject?: string;
 
   /**
-   * A JSON Web Key Set with public keys.
+   * JSON Web Key Set with 1 to 20 public keys.
    *
    * @generated from field: string issuer_keys = 3;
    */
   issuerKeys?: string;
 
   /**
-   * When the keys stop working; at most, and unless given, 365 days from now.
+   * Time after which the keys are no longer accepted: at most 365 days from now, which is also the default.
    *
    * @generated from field: google.protobuf.Timestamp expiration_time = 4;
    */
   expirationTime?: TimestampJson;
 
   /**
-   * The audience that tokens must name, in place of those that this server accepts.
+   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -487,26 +491,26 @@ export const Identity_StaticKeysSchema: GenMessage<Identity_StaticKeys, {jsonTyp
   messageDesc(file_platform_iam_v2beta1_identity, 0, 1);
 
 /**
- * Who AWS says the caller is.
+ * Caller identity that AWS must confirm.
  *
  * @generated from message platform.iam.v2beta1.Identity.AWSIdentity
  */
 export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIdentity"> & {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string aws_account = 1;
    */
   awsAccount: string;
 
   /**
-   * The caller's ARN; one of the two is required.
+   * ARN of the caller. One of the two is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_arn
    */
   awsArn: {
     /**
-     * The ARN, exactly.
+     * ARN that the caller must have.
      *
      * @generated from field: string arn = 2;
      */
@@ -514,7 +518,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
     case: "arn";
   } | {
     /**
-     * A pattern that the ARN matches.
+     * Pattern that the ARN must match.
      *
      * @generated from field: string arn_pattern = 3;
      */
@@ -523,13 +527,13 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
   } | { case: undefined; value?: undefined };
 
   /**
-   * The caller's unique id; one of the two is required.
+   * Unique AWS id of the caller. One of the two is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_user_id
    */
   awsUserId: {
     /**
-     * The id, exactly.
+     * Unique id that the caller must have.
      *
      * @generated from field: string user_id = 4;
      */
@@ -537,7 +541,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
     case: "userId";
   } | {
     /**
-     * A pattern that the id matches.
+     * Pattern that the unique id must match.
      *
      * @generated from field: string user_id_pattern = 5;
      */
@@ -547,41 +551,41 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
 };
 
 /**
- * Who AWS says the caller is.
+ * Caller identity that AWS must confirm.
  *
  * @generated from message platform.iam.v2beta1.Identity.AWSIdentity
  */
 export type Identity_AWSIdentityJson = {
   /**
-   * The account, 12 digits.
+   * AWS account id of 12 digits.
    *
    * @generated from field: string aws_account = 1;
    */
   awsAccount?: string;
 
   /**
-   * The ARN, exactly.
+   * ARN that the caller must have.
    *
    * @generated from field: string arn = 2;
    */
   arn?: string;
 
   /**
-   * A pattern that the ARN matches.
+   * Pattern that the ARN must match.
    *
    * @generated from field: string arn_pattern = 3;
    */
   arnPattern?: string;
 
   /**
-   * The id, exactly.
+   * Unique id that the caller must have.
    *
    * @generated from field: string user_id = 4;
    */
   userId?: string;
 
   /**
-   * A pattern that the id matches.
+   * Pattern that the unique id must match.
    *
    * @generated from field: string user_id_pattern = 5;
    */
@@ -596,11 +600,13 @@ export const Identity_AWSIdentitySchema: GenMessage<Identity_AWSIdentity, {jsonT
   messageDesc(file_platform_iam_v2beta1_identity, 0, 2);
 
 /**
+ * Request of `IdentitiesService.CreateIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.CreateIdentityRequest
  */
 export type CreateIdentityRequest = Message<"platform.iam.v2beta1.CreateIdentityRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity in.
    *
    * @generated from field: string parent = 1;
    */
@@ -615,11 +621,13 @@ export type CreateIdentityRequest = Message<"platform.iam.v2beta1.CreateIdentity
 };
 
 /**
+ * Request of `IdentitiesService.CreateIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.CreateIdentityRequest
  */
 export type CreateIdentityRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity in.
    *
    * @generated from field: string parent = 1;
    */
@@ -641,11 +649,13 @@ export const CreateIdentityRequestSchema: GenMessage<CreateIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 1);
 
 /**
+ * Request of `IdentitiesService.GetIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.GetIdentityRequest
  */
 export type GetIdentityRequest = Message<"platform.iam.v2beta1.GetIdentityRequest"> & {
   /**
-   * The identity to read.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
@@ -653,11 +663,13 @@ export type GetIdentityRequest = Message<"platform.iam.v2beta1.GetIdentityReques
 };
 
 /**
+ * Request of `IdentitiesService.GetIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.GetIdentityRequest
  */
 export type GetIdentityRequestJson = {
   /**
-   * The identity to read.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
@@ -672,11 +684,13 @@ export const GetIdentityRequestSchema: GenMessage<GetIdentityRequest, {jsonType:
   messageDesc(file_platform_iam_v2beta1_identity, 2);
 
 /**
+ * Request of `IdentitiesService.DeleteIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteIdentityRequest
  */
 export type DeleteIdentityRequest = Message<"platform.iam.v2beta1.DeleteIdentityRequest"> & {
   /**
-   * The identity to delete.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
@@ -684,11 +698,13 @@ export type DeleteIdentityRequest = Message<"platform.iam.v2beta1.DeleteIdentity
 };
 
 /**
+ * Request of `IdentitiesService.DeleteIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteIdentityRequest
  */
 export type DeleteIdentityRequestJson = {
   /**
-   * The identity to delete.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
@@ -703,6 +719,8 @@ export const DeleteIdentityRequestSchema: GenMessage<DeleteIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 3);
 
 /**
+ * Request of `IdentitiesService.UpdateIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateIdentityRequest
  */
 export type UpdateIdentityRequest = Message<"platform.iam.v2beta1.UpdateIdentityRequest"> & {
@@ -714,7 +732,8 @@ export type UpdateIdentityRequest = Message<"platform.iam.v2beta1.UpdateIdentity
   identity?: Identity | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -722,6 +741,8 @@ export type UpdateIdentityRequest = Message<"platform.iam.v2beta1.UpdateIdentity
 };
 
 /**
+ * Request of `IdentitiesService.UpdateIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateIdentityRequest
  */
 export type UpdateIdentityRequestJson = {
@@ -733,7 +754,8 @@ export type UpdateIdentityRequestJson = {
   identity?: IdentityJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -748,11 +770,13 @@ export const UpdateIdentityRequestSchema: GenMessage<UpdateIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 4);
 
 /**
+ * Request of `IdentitiesService.ListIdentities`.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentitiesRequest
  */
 export type ListIdentitiesRequest = Message<"platform.iam.v2beta1.ListIdentitiesRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -766,35 +790,35 @@ export type ListIdentitiesRequest = Message<"platform.iam.v2beta1.ListIdentities
   name: string;
 
   /**
-   * Only identities recognised in this way.
+   * Only identities that are recognised in this way.
    *
    * @generated from field: platform.iam.v2beta1.RelationshipType relationship_type = 3;
    */
   relationshipType: RelationshipType;
 
   /**
-   * How many identities a page holds: 50 unless given, 200 at most.
+   * Maximum number of identities in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -802,11 +826,13 @@ export type ListIdentitiesRequest = Message<"platform.iam.v2beta1.ListIdentities
 };
 
 /**
+ * Request of `IdentitiesService.ListIdentities`.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentitiesRequest
  */
 export type ListIdentitiesRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -820,35 +846,35 @@ export type ListIdentitiesRequestJson = {
   name?: string;
 
   /**
-   * Only identities recognised in this way.
+   * Only identities that are recognised in this way.
    *
    * @generated from field: platform.iam.v2beta1.RelationshipType relationship_type = 3;
    */
   relationshipType?: RelationshipTypeJson;
 
   /**
-   * How many identities a page holds: 50 unless given, 200 at most.
+   * Maximum number of identities in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -863,6 +889,8 @@ export const ListIdentitiesRequestSchema: GenMessage<ListIdentitiesRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 5);
 
 /**
+ * One page of identities.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentitiesResponse
  */
 export type ListIdentitiesResponse = Message<"platform.iam.v2beta1.ListIdentitiesResponse"> & {
@@ -874,21 +902,21 @@ export type ListIdentitiesResponse = Message<"platform.iam.v2beta1.ListIdentitie
   identities: Identity[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many identities match, over all pages.
+   * Number of identities that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -896,6 +924,8 @@ export type ListIdentitiesResponse = Message<"platform.iam.v2beta1.ListIdentitie
 };
 
 /**
+ * One page of identities.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentitiesResponse
  */
 export type ListIdentitiesResponseJson = {
@@ -907,21 +937,21 @@ export type ListIdentitiesResponseJson = {
   identities?: IdentityJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many identities match, over all pages.
+   * Number of identities that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -936,18 +966,20 @@ export const ListIdentitiesResponseSchema: GenMessage<ListIdentitiesResponse, {j
   messageDesc(file_platform_iam_v2beta1_identity, 6);
 
 /**
+ * Request of `IdentitiesService.LookupIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.LookupIdentityRequest
  */
 export type LookupIdentityRequest = Message<"platform.iam.v2beta1.LookupIdentityRequest"> & {
   /**
-   * The issuer of the person's tokens.
+   * Issuer of the person's tokens.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * The subject of the person's tokens.
+   * Subject of the person's tokens.
    *
    * @generated from field: string subject = 2;
    */
@@ -955,18 +987,20 @@ export type LookupIdentityRequest = Message<"platform.iam.v2beta1.LookupIdentity
 };
 
 /**
+ * Request of `IdentitiesService.LookupIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.LookupIdentityRequest
  */
 export type LookupIdentityRequestJson = {
   /**
-   * The issuer of the person's tokens.
+   * Issuer of the person's tokens.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * The subject of the person's tokens.
+   * Subject of the person's tokens.
    *
    * @generated from field: string subject = 2;
    */
@@ -981,11 +1015,13 @@ export const LookupIdentityRequestSchema: GenMessage<LookupIdentityRequest, {jso
   messageDesc(file_platform_iam_v2beta1_identity, 7);
 
 /**
+ * Response of `IdentitiesService.LookupIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.LookupIdentityResponse
  */
 export type LookupIdentityResponse = Message<"platform.iam.v2beta1.LookupIdentityResponse"> & {
   /**
-   * The uid, whether or not the person has signed up yet.
+   * Uid of the person, also before their first sign-in.
    *
    * @generated from field: string uid = 1;
    */
@@ -993,11 +1029,13 @@ export type LookupIdentityResponse = Message<"platform.iam.v2beta1.LookupIdentit
 };
 
 /**
+ * Response of `IdentitiesService.LookupIdentity`.
+ *
  * @generated from message platform.iam.v2beta1.LookupIdentityResponse
  */
 export type LookupIdentityResponseJson = {
   /**
-   * The uid, whether or not the person has signed up yet.
+   * Uid of the person, also before their first sign-in.
    *
    * @generated from field: string uid = 1;
    */
@@ -1012,7 +1050,7 @@ export const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse, {j
   messageDesc(file_platform_iam_v2beta1_identity, 8);
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1089,14 +1127,14 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Services of the platform that act in a group.
+ * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1109,46 +1147,56 @@ export const ServicePrincipalSchema: GenEnum<ServicePrincipal, ServicePrincipalJ
   enumDesc(file_platform_iam_v2beta1_identity, 0);
 
 /**
- * The ways in which identities are recognised.
+ * Ways to recognise an identity.
  *
  * @generated from enum platform.iam.v2beta1.RelationshipType
  */
 export const RelationshipType = {
   /**
+   * Any.
+   *
    * @generated from enum value: RELATIONSHIP_TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * By the claims of a token: `claim_match`.
+   *
    * @generated from enum value: RELATIONSHIP_TYPE_CLAIM_MATCH = 1;
    */
   CLAIM_MATCH: 1,
 
   /**
+   * By static keys: `static_keys`.
+   *
    * @generated from enum value: RELATIONSHIP_TYPE_STATIC = 2;
    */
   STATIC: 2,
 
   /**
+   * By AWS: `aws_identity`.
+   *
    * @generated from enum value: RELATIONSHIP_TYPE_AWS_IDENTITY = 3;
    */
   AWS_IDENTITY: 3,
 
   /**
+   * A service of the platform: `service_principal`.
+   *
    * @generated from enum value: RELATIONSHIP_TYPE_SERVICE_PRINCIPAL = 4;
    */
   SERVICE_PRINCIPAL: 4,
 } as const;
 
 /**
- * The ways in which identities are recognised.
+ * Ways to recognise an identity.
  *
  * @generated from enum platform.iam.v2beta1.RelationshipType
  */
 export type RelationshipType = (typeof RelationshipType)[keyof typeof RelationshipType] | UnknownEnum;
 
 /**
- * The ways in which identities are recognised.
+ * Ways to recognise an identity.
  *
  * @generated from enum platform.iam.v2beta1.RelationshipType
  */
@@ -1161,14 +1209,14 @@ export const RelationshipTypeSchema: GenEnum<RelationshipType, RelationshipTypeJ
   enumDesc(file_platform_iam_v2beta1_identity, 1);
 
 /**
- * Identities are those who call: people, at root level, and workloads, which lie in a group. A workload is
- * recognised by the claims of a token from its own issuer.
+ * Identities are the callers of the API: people, who have no group, and workloads, which are in a group. A workload
+ * is recognised by the claims of a token of its own issuer.
  *
  * @generated from service platform.iam.v2beta1.IdentitiesService
  */
 export const IdentitiesService: GenService<{
   /**
-   * Creates an identity for a workload in a group.
+   * Creates the identity of a workload in a group.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.CreateIdentity
    */
@@ -1178,7 +1226,7 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Reads one identity. People may always read themselves.
+   * Returns an identity. A person may always read their own.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.GetIdentity
    */
@@ -1188,7 +1236,7 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Deletes an identity. One that still holds roles is refused with RESOURCE_IN_USE.
+   * Deletes an identity. An identity with role bindings in its organization fails with `RESOURCE_IN_USE`.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.DeleteIdentity
    */
@@ -1198,7 +1246,8 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes the named fields of an identity and answers with the whole of it.
+   * Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all
+   * capabilities that the identity has.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */
@@ -1208,7 +1257,7 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Lists the identities the caller may see.
+   * Lists the identities that the caller may see.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.ListIdentities
    */
@@ -1218,7 +1267,7 @@ export const IdentitiesService: GenService<{
     output: typeof ListIdentitiesResponseSchema;
   },
   /**
-   * Tells the uid that a person has, or will have once they sign up.
+   * Returns the uid of the person with this issuer and subject, also before their first sign-in.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.LookupIdentity
    */

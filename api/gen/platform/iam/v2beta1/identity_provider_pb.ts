@@ -22,61 +22,62 @@ export const file_platform_iam_v2beta1_identity_provider: GenFile = /*@__PURE__*
   fileDesc("CixwbGF0Zm9ybS9pYW0vdjJiZXRhMS9pZGVudGl0eV9wcm92aWRlci5wcm90bxIUcGxhdGZvcm0uaWFtLnYyYmV0YTEinAcKEElkZW50aXR5UHJvdmlkZXISFAoDdWlkGAEgASgJQgfgQQPQwRgBEiwKBG5hbWUYAiABKAlCHuBBAtrBGBcKEl5bYS16MC05IC5fLV17MSx9JBD/ARIeCgtkZXNjcmlwdGlvbhgDIAEoCUIJ2sEYBRCABEgBEjQKC2NyZWF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEh8KDGRlZmF1bHRfcm9sZRgGIAEoCUIJ4EEC2sEYAiABEjsKBG9pZGMYFCABKAsyKy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyLk9JRENIABqtAwoET0lEQxIaCgZpc3N1ZXIYASABKAlCCuBBAtrBGAMQgAgSHQoJY2xpZW50X2lkGAIgASgJQgrgQQLawRgDEIAIEiMKDWNsaWVudF9zZWNyZXQYAyABKAlCDOBBBNrBGAUQgCBQARIkChFhZGRpdGlvbmFsX3Njb3BlcxgEIAMoCUIJ2sEYBRD/ARgyEh0KDGdyb3Vwc19jbGFpbRgFIAEoCUIH2sEYAxD/ARJaChBjb3JyZWxhdGlvbl9ydWxlGAYgASgOMjsucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlci5PSURDLkNvcnJlbGF0aW9uUnVsZUID4EEFEhQKDHBrY2VfZW5hYmxlZBgHIAEoCCKNAQoPQ29ycmVsYXRpb25SdWxlEiAKHENPUlJFTEFUSU9OX1JVTEVfVU5TUEVDSUZJRUQQABIrCidDT1JSRUxBVElPTl9SVUxFX1NVQl9FUVVBTFNfRVhURVJOQUxfSUQQARIrCidDT1JSRUxBVElPTl9SVUxFX09JRF9FUVVBTFNfRVhURVJOQUxfSUQQAjqYAeLBGJMBCgwKBE5BTUUSBG5hbWUKFQoGSVNTVUVSEgtvaWRjLmlzc3VlcgoaCgZDTElFTlQSDm9pZGMuY2xpZW50X2lkGAEKHgoMREVGQVVMVCBST0xFEgxkZWZhdWx0X3JvbGUYAQocCgtERVNDUklQVElPThILZGVzY3JpcHRpb24YAQoSCgNBR0USC2NyZWF0ZV90aW1lQg8KDWNvbmZpZ3VyYXRpb24irgEKHExpc3RJZGVudGl0eVByb3ZpZGVyc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgwKBG5hbWUYAiABKAkSGQoJcGFnZV9zaXplGAogASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgLIAEoCRIQCghvcmRlcl9ieRgMIAEoCRIUCgRza2lwGA0gASgFQgbawRgCKAEivwEKHUxpc3RJZGVudGl0eVByb3ZpZGVyc1Jlc3BvbnNlEkIKEmlkZW50aXR5X3Byb3ZpZGVycxgBIAMoCzImLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXISHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCIyChpHZXRJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEigAEKHUNyZWF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARJGChFpZGVudGl0eV9wcm92aWRlchgCIAEoCzImLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXJCA+BBAiKcAQodVXBkYXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QSSgoRaWRlbnRpdHlfcHJvdmlkZXIYASABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5JZGVudGl0eVByb3ZpZGVyQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayI1Ch1EZWxldGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEyzgkKGElkZW50aXR5UHJvdmlkZXJzU2VydmljZRKyAQoVTGlzdElkZW50aXR5UHJvdmlkZXJzEjIucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdElkZW50aXR5UHJvdmlkZXJzUmVxdWVzdBozLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RJZGVudGl0eVByb3ZpZGVyc1Jlc3BvbnNlIjDKwRgGCgKXChABgtPkkwIgEh4vaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMSqAEKE0dldElkZW50aXR5UHJvdmlkZXISMC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBomLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXIiN8rBGAQKApcKgtPkkwIpEicvaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMve3VpZD0qKn0SggMKFkNyZWF0ZUlkZW50aXR5UHJvdmlkZXISMy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVJZGVudGl0eVByb3ZpZGVyUmVxdWVzdBomLnBsYXRmb3JtLmlhbS52MmJldGExLklkZW50aXR5UHJvdmlkZXIiigLKwRgGCgSVCpED6sEYtgFzdGVtbWEgaWRlbnRpdHktcHJvdmlkZXJzIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSBzc28gLS1kZWZhdWx0LXJvbGUgdmlld2VyIFwKICAgIC0tb2lkYy5pc3N1ZXIgaHR0cHM6Ly9sb2dpbi5leGFtcGxlLmNvbSAtLW9pZGMuY2xpZW50LWlkIHN0ZW1tYSAtLW9pZGMuY2xpZW50LXNlY3JldCBAc2VjcmV0LnR4dILT5JMCPzoRaWRlbnRpdHlfcHJvdmlkZXIiKi9pYW0vdjJiZXRhMS9pZGVudGl0eVByb3ZpZGVycy97cGFyZW50PSoqfRKrAgoWVXBkYXRlSWRlbnRpdHlQcm92aWRlchIzLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZUlkZW50aXR5UHJvdmlkZXJSZXF1ZXN0GiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuSWRlbnRpdHlQcm92aWRlciKzAcrBGAYKBJYKkQPqwRhRcGFzcyBzaG93IHNzbyB8IHN0ZW1tYSBpZGVudGl0eS1wcm92aWRlcnMgdXBkYXRlIGFjbWUvc3NvIC0tb2lkYy5jbGllbnQtc2VjcmV0IEAtgtPkkwJOOhFpZGVudGl0eV9wcm92aWRlcjI5L2lhbS92MmJldGExL2lkZW50aXR5UHJvdmlkZXJzL3tpZGVudGl0eV9wcm92aWRlci51aWQ9Kip9Ep4BChZEZWxldGVJZGVudGl0eVByb3ZpZGVyEjMucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlSWRlbnRpdHlQcm92aWRlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiN8rBGAQKApgKgtPkkwIpKicvaWFtL3YyYmV0YTEvaWRlbnRpdHlQcm92aWRlcnMve3VpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * An organization's own way to sign in.
+ * OpenID Connect provider with which the people of an organization sign in.
  *
  * @generated from message platform.iam.v2beta1.IdentityProvider
  */
 export type IdentityProvider = Message<"platform.iam.v2beta1.IdentityProvider"> & {
   /**
-   * The path of this provider: its group's uid and a segment of its own.
+   * Uid of the identity provider: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * What people call the provider.
+   * Name of the identity provider, such as `sso`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the provider is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * When the provider was created.
+   * Time at which the identity provider was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the provider was last changed.
+   * Time at which the identity provider was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * The role that a person gets in the provider's group at the first sign-in.
+   * Uid of the role that a person gets in the provider's group at their first sign-in.
    *
    * @generated from field: string default_role = 6;
    */
   defaultRole: string;
 
   /**
-   * How the provider is reached. Exactly one is given.
+   * How the provider is reached. Exactly one must be set.
    *
    * @generated from oneof platform.iam.v2beta1.IdentityProvider.configuration
    */
   configuration: {
     /**
-     * By OpenID Connect.
+     * OpenID Connect.
      *
      * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC oidc = 20;
      */
@@ -86,55 +87,56 @@ export type IdentityProvider = Message<"platform.iam.v2beta1.IdentityProvider"> 
 };
 
 /**
- * An organization's own way to sign in.
+ * OpenID Connect provider with which the people of an organization sign in.
  *
  * @generated from message platform.iam.v2beta1.IdentityProvider
  */
 export type IdentityProviderJson = {
   /**
-   * The path of this provider: its group's uid and a segment of its own.
+   * Uid of the identity provider: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * What people call the provider.
+   * Name of the identity provider, such as `sso`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the provider is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * When the provider was created.
+   * Time at which the identity provider was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 4;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the provider was last changed.
+   * Time at which the identity provider was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 5;
    */
   updateTime?: TimestampJson;
 
   /**
-   * The role that a person gets in the provider's group at the first sign-in.
+   * Uid of the role that a person gets in the provider's group at their first sign-in.
    *
    * @generated from field: string default_role = 6;
    */
   defaultRole?: string;
 
   /**
-   * By OpenID Connect.
+   * OpenID Connect.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC oidc = 20;
    */
@@ -149,55 +151,56 @@ export const IdentityProviderSchema: GenMessage<IdentityProvider, {jsonType: Ide
   messageDesc(file_platform_iam_v2beta1_identity_provider, 0);
 
 /**
- * An OpenID Connect provider.
+ * Settings of an OpenID Connect provider.
  *
  * @generated from message platform.iam.v2beta1.IdentityProvider.OIDC
  */
 export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvider.OIDC"> & {
   /**
-   * The issuer, an https URL.
+   * Issuer: an https URL, such as `https://login.example.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer: string;
 
   /**
-   * What the provider knows this server as.
+   * Client id of this server at the provider.
    *
    * @generated from field: string client_id = 2;
    */
   clientId: string;
 
   /**
-   * What proves it. Never shown; left out of an update, the one before stays.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
+   * unless the issuer changes.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret: string;
 
   /**
-   * Scopes to ask for besides `openid`.
+   * Scopes to request in addition to `openid`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes: string[];
 
   /**
-   * The claim that holds a person's groups; empty for none.
+   * Claim that contains a person's groups. Empty for none.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim: string;
 
   /**
-   * How people are told apart; chosen once.
+   * Claim that identifies a person.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
-   * Whether sign-in is protected by PKCE; needed where there is no client secret.
+   * Whether sign-in uses PKCE. Required without a client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -205,55 +208,56 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
 };
 
 /**
- * An OpenID Connect provider.
+ * Settings of an OpenID Connect provider.
  *
  * @generated from message platform.iam.v2beta1.IdentityProvider.OIDC
  */
 export type IdentityProvider_OIDCJson = {
   /**
-   * The issuer, an https URL.
+   * Issuer: an https URL, such as `https://login.example.com`.
    *
    * @generated from field: string issuer = 1;
    */
   issuer?: string;
 
   /**
-   * What the provider knows this server as.
+   * Client id of this server at the provider.
    *
    * @generated from field: string client_id = 2;
    */
   clientId?: string;
 
   /**
-   * What proves it. Never shown; left out of an update, the one before stays.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
+   * unless the issuer changes.
    *
    * @generated from field: string client_secret = 3;
    */
   clientSecret?: string;
 
   /**
-   * Scopes to ask for besides `openid`.
+   * Scopes to request in addition to `openid`.
    *
    * @generated from field: repeated string additional_scopes = 4;
    */
   additionalScopes?: string[];
 
   /**
-   * The claim that holds a person's groups; empty for none.
+   * Claim that contains a person's groups. Empty for none.
    *
    * @generated from field: string groups_claim = 5;
    */
   groupsClaim?: string;
 
   /**
-   * How people are told apart; chosen once.
+   * Claim that identifies a person.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule correlation_rule = 6;
    */
   correlationRule?: IdentityProvider_OIDC_CorrelationRuleJson;
 
   /**
-   * Whether sign-in is protected by PKCE; needed where there is no client secret.
+   * Whether sign-in uses PKCE. Required without a client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -268,25 +272,27 @@ export const IdentityProvider_OIDCSchema: GenMessage<IdentityProvider_OIDC, {jso
   messageDesc(file_platform_iam_v2beta1_identity_provider, 0, 0);
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule
  */
 export const IdentityProvider_OIDC_CorrelationRule = {
   /**
+   * The default: `sub`.
+   *
    * @generated from enum value: CORRELATION_RULE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
-   * The subject.
+   * The subject, `sub`.
    *
    * @generated from enum value: CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID = 1;
    */
   SUB_EQUALS_EXTERNAL_ID: 1,
 
   /**
-   * The object id of Microsoft Entra.
+   * The object id of Microsoft Entra, `oid`.
    *
    * @generated from enum value: CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID = 2;
    */
@@ -294,14 +300,14 @@ export const IdentityProvider_OIDC_CorrelationRule = {
 } as const;
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule
  */
 export type IdentityProvider_OIDC_CorrelationRule = (typeof IdentityProvider_OIDC_CorrelationRule)[keyof typeof IdentityProvider_OIDC_CorrelationRule] | UnknownEnum;
 
 /**
- * Which claim tells people apart.
+ * Claims that can identify a person.
  *
  * @generated from enum platform.iam.v2beta1.IdentityProvider.OIDC.CorrelationRule
  */
@@ -314,46 +320,48 @@ export const IdentityProvider_OIDC_CorrelationRuleSchema: GenEnum<IdentityProvid
   enumDesc(file_platform_iam_v2beta1_identity_provider, 0, 0, 0);
 
 /**
+ * Request of `IdentityProvidersService.ListIdentityProviders`.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentityProvidersRequest
  */
 export type ListIdentityProvidersRequest = Message<"platform.iam.v2beta1.ListIdentityProvidersRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only providers with exactly this name.
+   * Only identity providers with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * How many providers a page holds: 50 unless given, 200 at most.
+   * Maximum number of identity providers in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -361,46 +369,48 @@ export type ListIdentityProvidersRequest = Message<"platform.iam.v2beta1.ListIde
 };
 
 /**
+ * Request of `IdentityProvidersService.ListIdentityProviders`.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentityProvidersRequest
  */
 export type ListIdentityProvidersRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Only providers with exactly this name.
+   * Only identity providers with exactly this name.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * How many providers a page holds: 50 unless given, 200 at most.
+   * Maximum number of identity providers in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -415,32 +425,34 @@ export const ListIdentityProvidersRequestSchema: GenMessage<ListIdentityProvider
   messageDesc(file_platform_iam_v2beta1_identity_provider, 1);
 
 /**
+ * One page of identity providers.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentityProvidersResponse
  */
 export type ListIdentityProvidersResponse = Message<"platform.iam.v2beta1.ListIdentityProvidersResponse"> & {
   /**
-   * The providers of this page.
+   * The identity providers of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.IdentityProvider identity_providers = 1;
    */
   identityProviders: IdentityProvider[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many providers match, over all pages.
+   * Number of identity providers that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -448,32 +460,34 @@ export type ListIdentityProvidersResponse = Message<"platform.iam.v2beta1.ListId
 };
 
 /**
+ * One page of identity providers.
+ *
  * @generated from message platform.iam.v2beta1.ListIdentityProvidersResponse
  */
 export type ListIdentityProvidersResponseJson = {
   /**
-   * The providers of this page.
+   * The identity providers of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.IdentityProvider identity_providers = 1;
    */
   identityProviders?: IdentityProviderJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many providers match, over all pages.
+   * Number of identity providers that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -488,11 +502,13 @@ export const ListIdentityProvidersResponseSchema: GenMessage<ListIdentityProvide
   messageDesc(file_platform_iam_v2beta1_identity_provider, 2);
 
 /**
+ * Request of `IdentityProvidersService.GetIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.GetIdentityProviderRequest
  */
 export type GetIdentityProviderRequest = Message<"platform.iam.v2beta1.GetIdentityProviderRequest"> & {
   /**
-   * The provider to read.
+   * Uid of the identity provider.
    *
    * @generated from field: string uid = 1;
    */
@@ -500,11 +516,13 @@ export type GetIdentityProviderRequest = Message<"platform.iam.v2beta1.GetIdenti
 };
 
 /**
+ * Request of `IdentityProvidersService.GetIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.GetIdentityProviderRequest
  */
 export type GetIdentityProviderRequestJson = {
   /**
-   * The provider to read.
+   * Uid of the identity provider.
    *
    * @generated from field: string uid = 1;
    */
@@ -519,18 +537,20 @@ export const GetIdentityProviderRequestSchema: GenMessage<GetIdentityProviderReq
   messageDesc(file_platform_iam_v2beta1_identity_provider, 3);
 
 /**
+ * Request of `IdentityProvidersService.CreateIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.CreateIdentityProviderRequest
  */
 export type CreateIdentityProviderRequest = Message<"platform.iam.v2beta1.CreateIdentityProviderRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity provider in.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The provider to create.
+   * The identity provider to create.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider identity_provider = 2;
    */
@@ -538,18 +558,20 @@ export type CreateIdentityProviderRequest = Message<"platform.iam.v2beta1.Create
 };
 
 /**
+ * Request of `IdentityProvidersService.CreateIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.CreateIdentityProviderRequest
  */
 export type CreateIdentityProviderRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the identity provider in.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The provider to create.
+   * The identity provider to create.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider identity_provider = 2;
    */
@@ -564,18 +586,21 @@ export const CreateIdentityProviderRequestSchema: GenMessage<CreateIdentityProvi
   messageDesc(file_platform_iam_v2beta1_identity_provider, 4);
 
 /**
+ * Request of `IdentityProvidersService.UpdateIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateIdentityProviderRequest
  */
 export type UpdateIdentityProviderRequest = Message<"platform.iam.v2beta1.UpdateIdentityProviderRequest"> & {
   /**
-   * The provider with its new values.
+   * The identity provider with its new values.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider identity_provider = 1;
    */
   identityProvider?: IdentityProvider | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -583,18 +608,21 @@ export type UpdateIdentityProviderRequest = Message<"platform.iam.v2beta1.Update
 };
 
 /**
+ * Request of `IdentityProvidersService.UpdateIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateIdentityProviderRequest
  */
 export type UpdateIdentityProviderRequestJson = {
   /**
-   * The provider with its new values.
+   * The identity provider with its new values.
    *
    * @generated from field: platform.iam.v2beta1.IdentityProvider identity_provider = 1;
    */
   identityProvider?: IdentityProviderJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -609,11 +637,13 @@ export const UpdateIdentityProviderRequestSchema: GenMessage<UpdateIdentityProvi
   messageDesc(file_platform_iam_v2beta1_identity_provider, 5);
 
 /**
+ * Request of `IdentityProvidersService.DeleteIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteIdentityProviderRequest
  */
 export type DeleteIdentityProviderRequest = Message<"platform.iam.v2beta1.DeleteIdentityProviderRequest"> & {
   /**
-   * The provider to delete.
+   * Uid of the identity provider.
    *
    * @generated from field: string uid = 1;
    */
@@ -621,11 +651,13 @@ export type DeleteIdentityProviderRequest = Message<"platform.iam.v2beta1.Delete
 };
 
 /**
+ * Request of `IdentityProvidersService.DeleteIdentityProvider`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteIdentityProviderRequest
  */
 export type DeleteIdentityProviderRequestJson = {
   /**
-   * The provider to delete.
+   * Uid of the identity provider.
    *
    * @generated from field: string uid = 1;
    */
@@ -646,7 +678,7 @@ export const DeleteIdentityProviderRequestSchema: GenMessage<DeleteIdentityProvi
  */
 export const IdentityProvidersService: GenService<{
   /**
-   * Lists the providers the caller may see.
+   * Lists the identity providers that the caller may see.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.ListIdentityProviders
    */
@@ -656,7 +688,7 @@ export const IdentityProvidersService: GenService<{
     output: typeof ListIdentityProvidersResponseSchema;
   },
   /**
-   * Reads one provider. Its client secret is never shown.
+   * Returns an identity provider, without its client secret.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.GetIdentityProvider
    */
@@ -666,7 +698,8 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Creates a provider in a group. Its default role may give no more than the caller holds there.
+   * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
+   * group.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */
@@ -676,7 +709,7 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Changes the named fields of a provider and answers with the whole of it.
+   * Changes fields of an identity provider and returns the whole identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider
    */
@@ -686,7 +719,7 @@ export const IdentityProvidersService: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Deletes a provider. People who came by it keep what they hold.
+   * Deletes an identity provider. People who signed in with it keep their role bindings.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider
    */

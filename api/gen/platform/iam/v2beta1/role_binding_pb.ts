@@ -22,27 +22,27 @@ export const file_platform_iam_v2beta1_role_binding: GenFile = /*@__PURE__*/
   fileDesc("CidwbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlX2JpbmRpbmcucHJvdG8SFHBsYXRmb3JtLmlhbS52MmJldGExIp4ECgtSb2xlQmluZGluZxIUCgN1aWQYASABKAlCB+BBA9DBGAESQAoIaWRlbnRpdHkYAiABKAsyKS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0lkZW50aXR5QgPgQQMSOgoFZ3JvdXAYAyABKAsyJi5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0dyb3VwQgPgQQMSOAoEcm9sZRgEIAEoCzIlLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nUm9sZUID4EEDEjQKC2NyZWF0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiQKDGlkZW50aXR5X3VpZBgGIAEoCUIJ4EEE2sEYAiABSACIAQESIAoIcm9sZV91aWQYByABKAlCCeBBBNrBGAIgAUgBiAEBOqQB4sEYnwEKKQoISURFTlRJVFkSDWlkZW50aXR5Lm5hbWUSDmlkZW50aXR5LmVtYWlsChEKBFJPTEUSCXJvbGUubmFtZQoTCgVHUk9VUBIKZ3JvdXAubmFtZQoeCgxJREVOVElUWSBVSUQSDGlkZW50aXR5LnVpZBgBChYKCFJPTEUgVUlEEghyb2xlLnVpZBgBChIKA0FHRRILY3JlYXRlX3RpbWVCDwoNX2lkZW50aXR5X3VpZEILCglfcm9sZV91aWQiogEKE1JvbGVCaW5kaW5nSWRlbnRpdHkSEAoDdWlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhgKC2Rlc2NyaXB0aW9uGAMgASgJQgPgQQMSFAoHc3ViamVjdBgEIAEoCUID4EEDEhMKBmlzc3VlchgFIAEoCUID4EEDEhcKBWVtYWlsGAYgASgJQgPgQQNIAIgBAUIICgZfZW1haWwiUQoQUm9sZUJpbmRpbmdHcm91cBIQCgN1aWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAyABKAlCA+BBAyJQCg9Sb2xlQmluZGluZ1JvbGUSEAoDdWlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhgKC2Rlc2NyaXB0aW9uGAMgASgJQgPgQQMicQoYQ3JlYXRlUm9sZUJpbmRpbmdSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARI8Cgxyb2xlX2JpbmRpbmcYAiABKAsyIS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5Sb2xlQmluZGluZ0ID4EECIjAKGERlbGV0ZVJvbGVCaW5kaW5nUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiLQoVR2V0Um9sZUJpbmRpbmdSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASLiAQoXTGlzdFJvbGVCaW5kaW5nc1JlcXVlc3QSKQoEdWlkcBgBIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEhgKCGlkZW50aXR5GAIgASgJQgbawRgCIAESFQoFZ3JvdXAYAyABKAlCBtrBGAIgARIUCgRyb2xlGAQgASgJQgbawRgCIAESGQoJcGFnZV9zaXplGAUgASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgGIAEoCRIQCghvcmRlcl9ieRgHIAEoCRIUCgRza2lwGAggASgFQgbawRgCKAEisAEKGExpc3RSb2xlQmluZGluZ3NSZXNwb25zZRI4Cg1yb2xlX2JpbmRpbmdzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCKNAQoYVXBkYXRlUm9sZUJpbmRpbmdSZXF1ZXN0EkAKDHJvbGVfYmluZGluZxgBIAEoCzIhLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nQgfgQQLQwRgBEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayKgAQoeQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARJLCghyZXF1ZXN0cxgCIAMoCzIuLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdEIJ4EEC2sEYAhgZEhgKCHJvbGVfdWlkGAMgASgJQgbawRgCIAEiWwofQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3NSZXNwb25zZRI4Cg1yb2xlX2JpbmRpbmdzGAEgAygLMiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmcyywoKE1JvbGVCaW5kaW5nc1NlcnZpY2USlAEKDkdldFJvbGVCaW5kaW5nEisucGxhdGZvcm0uaWFtLnYyYmV0YTEuR2V0Um9sZUJpbmRpbmdSZXF1ZXN0GiEucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUJpbmRpbmciMsrBGAQKApMDgtPkkwIkEiIvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3t1aWQ9Kip9Ev4BChFDcmVhdGVSb2xlQmluZGluZxIuLnBsYXRmb3JtLmlhbS52MmJldGExLkNyZWF0ZVJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIpUBysEYBAoCkQPqwRhOc3RlbW1hIHJvbGUtYmluZGluZ3MgY3JlYXRlIC0tcGFyZW50IGFjbWUvcGxhdGZvcm0gLS1pZGVudGl0eSBjaSAtLXJvbGUgdmlld2VygtPkkwI1Ogxyb2xlX2JpbmRpbmciJS9pYW0vdjJiZXRhMS9yb2xlQmluZGluZ3Mve3BhcmVudD0qKn0SjwEKEURlbGV0ZVJvbGVCaW5kaW5nEi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlUm9sZUJpbmRpbmdSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjLKwRgECgKUA4LT5JMCJCoiL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncy97dWlkPSoqfRKLAgoQTGlzdFJvbGVCaW5kaW5ncxItLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlQmluZGluZ3NSZXF1ZXN0Gi4ucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJvbGVCaW5kaW5nc1Jlc3BvbnNlIpcBysEYBgoCkwMQAerBGC9zdGVtbWEgcm9sZS1iaW5kaW5ncyBsaXN0IC0tZ3JvdXAgYWNtZS9wbGF0Zm9yberBGDVzdGVtbWEgcm9sZS1iaW5kaW5ncyBsaXN0IC0taWRlbnRpdHkgYWNtZS9wbGF0Zm9ybS9jaYLT5JMCGxIZL2lhbS92MmJldGExL3JvbGVCaW5kaW5ncxLDAgoXQmF0Y2hDcmVhdGVSb2xlQmluZGluZ3MSNC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENyZWF0ZVJvbGVCaW5kaW5nc1JlcXVlc3QaNS5wbGF0Zm9ybS5pYW0udjJiZXRhMS5CYXRjaENyZWF0ZVJvbGVCaW5kaW5nc1Jlc3BvbnNlIroBysEYBAoCkQPqwRh+c3RlbW1hIHJvbGUtYmluZGluZ3MgYmF0Y2gtY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1yb2xlIHZpZXdlciAtZiBwZW9wbGUueWFtbCAgICMgcmVxdWVzdHM6IFt7cm9sZUJpbmRpbmc6IHtpZGVudGl0eVVpZDog4oCmfX1dgtPkkwIqOgEqIiUvaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzOmJhdGNoQ3JlYXRlErUBChFVcGRhdGVSb2xlQmluZGluZxIuLnBsYXRmb3JtLmlhbS52MmJldGExLlVwZGF0ZVJvbGVCaW5kaW5nUmVxdWVzdBohLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCaW5kaW5nIk3KwRgECgKSA4LT5JMCPzoMcm9sZV9iaW5kaW5nMi8vaWFtL3YyYmV0YTEvcm9sZUJpbmRpbmdzL3tyb2xlX2JpbmRpbmcudWlkPSoqfWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * Gives an identity a role in a group and everything below it.
+ * Grants a role to an identity in a group and in everything below it.
  *
  * @generated from message platform.iam.v2beta1.RoleBinding
  */
 export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   /**
-   * The path of this binding: its group's uid and a segment of its own.
+   * Uid of the role binding: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Who holds the role.
+   * The identity that has the role.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
   identity?: RoleBindingIdentity | undefined;
 
   /**
-   * Where the role is held.
+   * The group in which the identity has the role.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 3;
    */
@@ -56,21 +56,21 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   role?: RoleBindingRole | undefined;
 
   /**
-   * When the binding was created.
+   * Time at which the role binding was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * Who is given the role; required on create. Answers tell it in `identity`.
+   * Uid of the identity that gets the role. Required on create. Responses have `identity` instead.
    *
    * @generated from field: optional string identity_uid = 6;
    */
   identityUid?: string | undefined;
 
   /**
-   * The role that is given; required on create. Answers tell it in `role`.
+   * Uid of the role. Required on create. Responses have `role` instead.
    *
    * @generated from field: optional string role_uid = 7;
    */
@@ -78,27 +78,27 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
 };
 
 /**
- * Gives an identity a role in a group and everything below it.
+ * Grants a role to an identity in a group and in everything below it.
  *
  * @generated from message platform.iam.v2beta1.RoleBinding
  */
 export type RoleBindingJson = {
   /**
-   * The path of this binding: its group's uid and a segment of its own.
+   * Uid of the role binding: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Who holds the role.
+   * The identity that has the role.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
   identity?: RoleBindingIdentityJson;
 
   /**
-   * Where the role is held.
+   * The group in which the identity has the role.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingGroup group = 3;
    */
@@ -112,21 +112,21 @@ export type RoleBindingJson = {
   role?: RoleBindingRoleJson;
 
   /**
-   * When the binding was created.
+   * Time at which the role binding was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: TimestampJson;
 
   /**
-   * Who is given the role; required on create. Answers tell it in `identity`.
+   * Uid of the identity that gets the role. Required on create. Responses have `identity` instead.
    *
    * @generated from field: optional string identity_uid = 6;
    */
   identityUid?: string;
 
   /**
-   * The role that is given; required on create. Answers tell it in `role`.
+   * Uid of the role. Required on create. Responses have `role` instead.
    *
    * @generated from field: optional string role_uid = 7;
    */
@@ -141,48 +141,48 @@ export const RoleBindingSchema: GenMessage<RoleBinding, {jsonType: RoleBindingJs
   messageDesc(file_platform_iam_v2beta1_role_binding, 0);
 
 /**
- * The identity of a binding, in brief.
+ * Summary of the identity of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingIdentity
  */
 export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdentity"> & {
   /**
-   * The uid of the identity.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Its name.
+   * Name of the identity.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it is for.
+   * Description of the identity.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * The subject that the identity's tokens name.
+   * Subject of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * The issuer of the identity's tokens.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string issuer = 5;
    */
   issuer: string;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 6;
    */
@@ -190,48 +190,48 @@ export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdent
 };
 
 /**
- * The identity of a binding, in brief.
+ * Summary of the identity of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingIdentity
  */
 export type RoleBindingIdentityJson = {
   /**
-   * The uid of the identity.
+   * Uid of the identity.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Its name.
+   * Name of the identity.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What it is for.
+   * Description of the identity.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * The subject that the identity's tokens name.
+   * Subject of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string subject = 4;
    */
   subject?: string;
 
   /**
-   * The issuer of the identity's tokens.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern.
    *
    * @generated from field: string issuer = 5;
    */
   issuer?: string;
 
   /**
-   * The verified e-mail address of a person.
+   * Verified e-mail address of a person.
    *
    * @generated from field: optional string email = 6;
    */
@@ -246,27 +246,27 @@ export const RoleBindingIdentitySchema: GenMessage<RoleBindingIdentity, {jsonTyp
   messageDesc(file_platform_iam_v2beta1_role_binding, 1);
 
 /**
- * The group of a binding, in brief.
+ * Summary of the group of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingGroup
  */
 export type RoleBindingGroup = Message<"platform.iam.v2beta1.RoleBindingGroup"> & {
   /**
-   * The uid of the group.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Its name.
+   * Name of the group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it is for.
+   * Description of the group.
    *
    * @generated from field: string description = 3;
    */
@@ -274,27 +274,27 @@ export type RoleBindingGroup = Message<"platform.iam.v2beta1.RoleBindingGroup"> 
 };
 
 /**
- * The group of a binding, in brief.
+ * Summary of the group of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingGroup
  */
 export type RoleBindingGroupJson = {
   /**
-   * The uid of the group.
+   * Uid of the group.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Its name.
+   * Name of the group.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What it is for.
+   * Description of the group.
    *
    * @generated from field: string description = 3;
    */
@@ -309,27 +309,27 @@ export const RoleBindingGroupSchema: GenMessage<RoleBindingGroup, {jsonType: Rol
   messageDesc(file_platform_iam_v2beta1_role_binding, 2);
 
 /**
- * The role of a binding, in brief.
+ * Summary of the role of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingRole
  */
 export type RoleBindingRole = Message<"platform.iam.v2beta1.RoleBindingRole"> & {
   /**
-   * The uid of the role.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Its name.
+   * Name of the role.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What it allows, in words.
+   * Description of the role.
    *
    * @generated from field: string description = 3;
    */
@@ -337,27 +337,27 @@ export type RoleBindingRole = Message<"platform.iam.v2beta1.RoleBindingRole"> & 
 };
 
 /**
- * The role of a binding, in brief.
+ * Summary of the role of a role binding.
  *
  * @generated from message platform.iam.v2beta1.RoleBindingRole
  */
 export type RoleBindingRoleJson = {
   /**
-   * The uid of the role.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Its name.
+   * Name of the role.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What it allows, in words.
+   * Description of the role.
    *
    * @generated from field: string description = 3;
    */
@@ -372,18 +372,20 @@ export const RoleBindingRoleSchema: GenMessage<RoleBindingRole, {jsonType: RoleB
   messageDesc(file_platform_iam_v2beta1_role_binding, 3);
 
 /**
+ * Request of `RoleBindingsService.CreateRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.CreateRoleBindingRequest
  */
 export type CreateRoleBindingRequest = Message<"platform.iam.v2beta1.CreateRoleBindingRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role binding in.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The binding to create.
+   * The role binding to create.
    *
    * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 2;
    */
@@ -391,18 +393,20 @@ export type CreateRoleBindingRequest = Message<"platform.iam.v2beta1.CreateRoleB
 };
 
 /**
+ * Request of `RoleBindingsService.CreateRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.CreateRoleBindingRequest
  */
 export type CreateRoleBindingRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role binding in.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The binding to create.
+   * The role binding to create.
    *
    * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 2;
    */
@@ -417,11 +421,13 @@ export const CreateRoleBindingRequestSchema: GenMessage<CreateRoleBindingRequest
   messageDesc(file_platform_iam_v2beta1_role_binding, 4);
 
 /**
+ * Request of `RoleBindingsService.DeleteRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteRoleBindingRequest
  */
 export type DeleteRoleBindingRequest = Message<"platform.iam.v2beta1.DeleteRoleBindingRequest"> & {
   /**
-   * The binding to delete.
+   * Uid of the role binding.
    *
    * @generated from field: string uid = 1;
    */
@@ -429,11 +435,13 @@ export type DeleteRoleBindingRequest = Message<"platform.iam.v2beta1.DeleteRoleB
 };
 
 /**
+ * Request of `RoleBindingsService.DeleteRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteRoleBindingRequest
  */
 export type DeleteRoleBindingRequestJson = {
   /**
-   * The binding to delete.
+   * Uid of the role binding.
    *
    * @generated from field: string uid = 1;
    */
@@ -448,11 +456,13 @@ export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest
   messageDesc(file_platform_iam_v2beta1_role_binding, 5);
 
 /**
+ * Request of `RoleBindingsService.GetRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.GetRoleBindingRequest
  */
 export type GetRoleBindingRequest = Message<"platform.iam.v2beta1.GetRoleBindingRequest"> & {
   /**
-   * The binding to read.
+   * Uid of the role binding.
    *
    * @generated from field: string uid = 1;
    */
@@ -460,11 +470,13 @@ export type GetRoleBindingRequest = Message<"platform.iam.v2beta1.GetRoleBinding
 };
 
 /**
+ * Request of `RoleBindingsService.GetRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.GetRoleBindingRequest
  */
 export type GetRoleBindingRequestJson = {
   /**
-   * The binding to read.
+   * Uid of the role binding.
    *
    * @generated from field: string uid = 1;
    */
@@ -479,60 +491,62 @@ export const GetRoleBindingRequestSchema: GenMessage<GetRoleBindingRequest, {jso
   messageDesc(file_platform_iam_v2beta1_role_binding, 6);
 
 /**
+ * Request of `RoleBindingsService.ListRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.ListRoleBindingsRequest
  */
 export type ListRoleBindingsRequest = Message<"platform.iam.v2beta1.ListRoleBindingsRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only bindings of this identity.
+   * Only role bindings of the identity with this uid.
    *
    * @generated from field: string identity = 2;
    */
   identity: string;
 
   /**
-   * Only bindings in exactly this group.
+   * Only role bindings directly in the group with this uid.
    *
    * @generated from field: string group = 3;
    */
   group: string;
 
   /**
-   * Only bindings of this role.
+   * Only role bindings of the role with this uid.
    *
    * @generated from field: string role = 4;
    */
   role: string;
 
   /**
-   * How many bindings a page holds: 50 unless given, 200 at most.
+   * Maximum number of role bindings in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
   pageToken: string;
 
   /**
-   * `uid` or `create_time`, each optionally followed by `desc`.
+   * `uid` or `create_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 7;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 8;
    */
@@ -540,60 +554,62 @@ export type ListRoleBindingsRequest = Message<"platform.iam.v2beta1.ListRoleBind
 };
 
 /**
+ * Request of `RoleBindingsService.ListRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.ListRoleBindingsRequest
  */
 export type ListRoleBindingsRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Only bindings of this identity.
+   * Only role bindings of the identity with this uid.
    *
    * @generated from field: string identity = 2;
    */
   identity?: string;
 
   /**
-   * Only bindings in exactly this group.
+   * Only role bindings directly in the group with this uid.
    *
    * @generated from field: string group = 3;
    */
   group?: string;
 
   /**
-   * Only bindings of this role.
+   * Only role bindings of the role with this uid.
    *
    * @generated from field: string role = 4;
    */
   role?: string;
 
   /**
-   * How many bindings a page holds: 50 unless given, 200 at most.
+   * Maximum number of role bindings in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 5;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 6;
    */
   pageToken?: string;
 
   /**
-   * `uid` or `create_time`, each optionally followed by `desc`.
+   * `uid` or `create_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 7;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 8;
    */
@@ -608,32 +624,34 @@ export const ListRoleBindingsRequestSchema: GenMessage<ListRoleBindingsRequest, 
   messageDesc(file_platform_iam_v2beta1_role_binding, 7);
 
 /**
+ * One page of role bindings.
+ *
  * @generated from message platform.iam.v2beta1.ListRoleBindingsResponse
  */
 export type ListRoleBindingsResponse = Message<"platform.iam.v2beta1.ListRoleBindingsResponse"> & {
   /**
-   * The bindings of this page.
+   * The role bindings of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
   roleBindings: RoleBinding[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many bindings match, over all pages.
+   * Number of role bindings that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -641,32 +659,34 @@ export type ListRoleBindingsResponse = Message<"platform.iam.v2beta1.ListRoleBin
 };
 
 /**
+ * One page of role bindings.
+ *
  * @generated from message platform.iam.v2beta1.ListRoleBindingsResponse
  */
 export type ListRoleBindingsResponseJson = {
   /**
-   * The bindings of this page.
+   * The role bindings of this page.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
   roleBindings?: RoleBindingJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many bindings match, over all pages.
+   * Number of role bindings that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -681,18 +701,21 @@ export const ListRoleBindingsResponseSchema: GenMessage<ListRoleBindingsResponse
   messageDesc(file_platform_iam_v2beta1_role_binding, 8);
 
 /**
+ * Request of `RoleBindingsService.UpdateRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateRoleBindingRequest
  */
 export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleBindingRequest"> & {
   /**
-   * The binding with its new values.
+   * The role binding with its new values.
    *
    * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 1;
    */
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -700,18 +723,21 @@ export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleB
 };
 
 /**
+ * Request of `RoleBindingsService.UpdateRoleBinding`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateRoleBindingRequest
  */
 export type UpdateRoleBindingRequestJson = {
   /**
-   * The binding with its new values.
+   * The role binding with its new values.
    *
    * @generated from field: platform.iam.v2beta1.RoleBinding role_binding = 1;
    */
   roleBinding?: RoleBindingJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -726,25 +752,27 @@ export const UpdateRoleBindingRequestSchema: GenMessage<UpdateRoleBindingRequest
   messageDesc(file_platform_iam_v2beta1_role_binding, 9);
 
 /**
+ * Request of `RoleBindingsService.BatchCreateRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsRequest
  */
 export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.BatchCreateRoleBindingsRequest"> & {
   /**
-   * The group to create them in.
+   * Uid of the group to create the role bindings in.
    *
    * @generated from field: string parent = 1;
    */
   parent: string;
 
   /**
-   * The bindings to create; a parent of their own must be the same.
+   * The role bindings to create, at most 25. Their `parent` must be empty or the same.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */
   requests: CreateRoleBindingRequest[];
 
   /**
-   * The role of those that name none.
+   * Uid of the role for those requests that have no `role_uid`.
    *
    * @generated from field: string role_uid = 3;
    */
@@ -752,25 +780,27 @@ export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.Batch
 };
 
 /**
+ * Request of `RoleBindingsService.BatchCreateRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsRequest
  */
 export type BatchCreateRoleBindingsRequestJson = {
   /**
-   * The group to create them in.
+   * Uid of the group to create the role bindings in.
    *
    * @generated from field: string parent = 1;
    */
   parent?: string;
 
   /**
-   * The bindings to create; a parent of their own must be the same.
+   * The role bindings to create, at most 25. Their `parent` must be empty or the same.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */
   requests?: CreateRoleBindingRequestJson[];
 
   /**
-   * The role of those that name none.
+   * Uid of the role for those requests that have no `role_uid`.
    *
    * @generated from field: string role_uid = 3;
    */
@@ -785,11 +815,13 @@ export const BatchCreateRoleBindingsRequestSchema: GenMessage<BatchCreateRoleBin
   messageDesc(file_platform_iam_v2beta1_role_binding, 10);
 
 /**
+ * Response of `RoleBindingsService.BatchCreateRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsResponse
  */
 export type BatchCreateRoleBindingsResponse = Message<"platform.iam.v2beta1.BatchCreateRoleBindingsResponse"> & {
   /**
-   * The bindings, in the order of the requests.
+   * The role bindings, in the order of the requests.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
@@ -797,11 +829,13 @@ export type BatchCreateRoleBindingsResponse = Message<"platform.iam.v2beta1.Batc
 };
 
 /**
+ * Response of `RoleBindingsService.BatchCreateRoleBindings`.
+ *
  * @generated from message platform.iam.v2beta1.BatchCreateRoleBindingsResponse
  */
 export type BatchCreateRoleBindingsResponseJson = {
   /**
-   * The bindings, in the order of the requests.
+   * The role bindings, in the order of the requests.
    *
    * @generated from field: repeated platform.iam.v2beta1.RoleBinding role_bindings = 1;
    */
@@ -816,13 +850,13 @@ export const BatchCreateRoleBindingsResponseSchema: GenMessage<BatchCreateRoleBi
   messageDesc(file_platform_iam_v2beta1_role_binding, 11);
 
 /**
- * Role bindings say who holds which role where.
+ * Role bindings grant roles to identities in groups.
  *
  * @generated from service platform.iam.v2beta1.RoleBindingsService
  */
 export const RoleBindingsService: GenService<{
   /**
-   * Reads one binding with its identity, group and role.
+   * Returns a role binding with its identity, group and role.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.GetRoleBinding
    */
@@ -832,7 +866,7 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Gives an identity a role in a group. Nobody can give what they do not hold there themselves.
+   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
    */
@@ -842,7 +876,7 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Takes the role away. Succeeds if there is no such binding any more.
+   * Revokes a role. Succeeds if the role binding does not exist.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.DeleteRoleBinding
    */
@@ -852,7 +886,7 @@ export const RoleBindingsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists the bindings the caller may see.
+   * Lists the role bindings that the caller may see.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.ListRoleBindings
    */
@@ -862,7 +896,7 @@ export const RoleBindingsService: GenService<{
     output: typeof ListRoleBindingsResponseSchema;
   },
   /**
-   * Creates up to 25 bindings in one group, all or none.
+   * Creates up to 25 role bindings in one group: all of them or none.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.BatchCreateRoleBindings
    */
@@ -872,7 +906,7 @@ export const RoleBindingsService: GenService<{
     output: typeof BatchCreateRoleBindingsResponseSchema;
   },
   /**
-   * Changes whom a binding is for, or which role it gives.
+   * Changes the identity or the role of a role binding.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.UpdateRoleBinding
    */

@@ -24,48 +24,50 @@ export const file_platform_iam_v2beta1_role: GenFile = /*@__PURE__*/
   fileDesc("Ch9wbGF0Zm9ybS9pYW0vdjJiZXRhMS9yb2xlLnByb3RvEhRwbGF0Zm9ybS5pYW0udjJiZXRhMSLXAgoEUm9sZRIUCgN1aWQYASABKAlCB+BBA9DBGAESLAoEbmFtZRgCIAEoCUIe4EEC2sEYFwoSXlthLXowLTkgLl8tXXsxLH0kEP8BEh4KC2Rlc2NyaXB0aW9uGAMgASgJQgnawRgFEIAESAESOQoMY2FwYWJpbGl0aWVzGAQgAygOMhguY2FwYWJpbGl0aWVzLkNhcGFiaWxpdHlCCdrBGAUY6Ac4ARI0CgtjcmVhdGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI0Cgt1cGRhdGVfdGltZRgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAzpE4sEYQAoMCgROQU1FEgRuYW1lChoKC0RFU0NSSVBUSU9OEgtkZXNjcmlwdGlvbgoUCgNBR0USC2NyZWF0ZV90aW1lGAEiJgoOR2V0Um9sZVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIqIBChBMaXN0Um9sZXNSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEhkKCXBhZ2Vfc2l6ZRgDIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YBCABKAkSEAoIb3JkZXJfYnkYBSABKAkSFAoEc2tpcBgGIAEoBUIG2sEYAigBIpoBChFMaXN0Um9sZXNSZXNwb25zZRIpCgVyb2xlcxgBIAMoCzIaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGUSHwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJQgbawRgCOAESGAoLdG90YWxfY291bnQYAyABKANIAIgBARIPCgdza2lwcGVkGAQgASgFQg4KDF90b3RhbF9jb3VudCJbChFDcmVhdGVSb2xlUmVxdWVzdBIXCgZwYXJlbnQYASABKAlCB+BBAtDBGAESLQoEcm9sZRgCIAEoCzIaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGVCA+BBAiJ3ChFVcGRhdGVSb2xlUmVxdWVzdBIxCgRyb2xlGAEgASgLMhoucGxhdGZvcm0uaWFtLnYyYmV0YTEuUm9sZUIH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siKQoRRGVsZXRlUm9sZVJlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBMrMHCgxSb2xlc1NlcnZpY2USlQEKB0dldFJvbGUSJC5wbGF0Zm9ybS5pYW0udjJiZXRhMS5HZXRSb2xlUmVxdWVzdBoaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGUiSMrBGAYKAq8CEAHqwRgXc3RlbW1hIHJvbGVzIGdldCB2aWV3ZXKC0+STAh0SGy9pYW0vdjJiZXRhMS9yb2xlcy97dWlkPSoqfRLHAQoJTGlzdFJvbGVzEiYucGxhdGZvcm0uaWFtLnYyYmV0YTEuTGlzdFJvbGVzUmVxdWVzdBonLnBsYXRmb3JtLmlhbS52MmJldGExLkxpc3RSb2xlc1Jlc3BvbnNlImnKwRgGCgKvAhAB6sEYEXN0ZW1tYSByb2xlcyBsaXN06sEYLHN0ZW1tYSByb2xlcyBsaXN0IC0tY2hpbGRyZW4tb2YgYWNtZSAtbyB3aWRlgtPkkwIUEhIvaWFtL3YyYmV0YTEvcm9sZXMS7QEKCkNyZWF0ZVJvbGUSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5DcmVhdGVSb2xlUmVxdWVzdBoaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGUimQHKwRgECgKtAurBGGFzdGVtbWEgcm9sZXMgY3JlYXRlIC0tcGFyZW50IGFjbWUgLS1uYW1lIGRlcGxveWVyIC0tY2FwYWJpbGl0aWVzIGdyb3Vwcy5saXN0LHJlcG8ubGlzdCx0YWcuY3JlYXRlgtPkkwImOgRyb2xlIh4vaWFtL3YyYmV0YTEvcm9sZXMve3BhcmVudD0qKn0S1AEKClVwZGF0ZVJvbGUSJy5wbGF0Zm9ybS5pYW0udjJiZXRhMS5VcGRhdGVSb2xlUmVxdWVzdBoaLnBsYXRmb3JtLmlhbS52MmJldGExLlJvbGUigAHKwRgECgKuAurBGEZzdGVtbWEgcm9sZXMgdXBkYXRlIGFjbWUvZGVwbG95ZXIgLS1jYXBhYmlsaXRpZXMgZ3JvdXBzLmxpc3QscmVwby5saXN0gtPkkwIoOgRyb2xlMiAvaWFtL3YyYmV0YTEvcm9sZXMve3JvbGUudWlkPSoqfRJ6CgpEZWxldGVSb2xlEicucGxhdGZvcm0uaWFtLnYyYmV0YTEuRGVsZXRlUm9sZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiK8rBGAQKArACgtPkkwIdKhsvaWFtL3YyYmV0YTEvcm9sZXMve3VpZD0qKn1iBnByb3RvMw", [file_capabilities_capability, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A set of capabilities under a name.
+ * A named set of capabilities.
  *
  * @generated from message platform.iam.v2beta1.Role
  */
 export type Role = Message<"platform.iam.v2beta1.Role"> & {
   /**
-   * The path of this role; built-in roles have a single segment that is the same on every install.
+   * Uid of the role. A built-in role has 40 hexadecimal digits, the same on every server; a custom role has the uid
+   * of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * What people call the role; no two roles of a group share a name.
+   * Name of the role, such as `deployer`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Unique among the roles of a group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the role is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description: string;
 
   /**
-   * What the role allows, in ascending order; at least one.
+   * Capabilities that the role grants, in ascending order. At least one.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
   capabilities: Capability[];
 
   /**
-   * When the role was created.
+   * Time at which the role was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the role was last changed.
+   * Time at which the role was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
@@ -73,48 +75,50 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
 };
 
 /**
- * A set of capabilities under a name.
+ * A named set of capabilities.
  *
  * @generated from message platform.iam.v2beta1.Role
  */
 export type RoleJson = {
   /**
-   * The path of this role; built-in roles have a single segment that is the same on every install.
+   * Uid of the role. A built-in role has 40 hexadecimal digits, the same on every server; a custom role has the uid
+   * of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * What people call the role; no two roles of a group share a name.
+   * Name of the role, such as `deployer`. Lowercase letters, digits, spaces and `.`, `_`, `-`; at most 255
+   * characters. Unique among the roles of a group.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the role is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: string description = 3;
    */
   description?: string;
 
   /**
-   * What the role allows, in ascending order; at least one.
+   * Capabilities that the role grants, in ascending order. At least one.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
   capabilities?: CapabilityJson[];
 
   /**
-   * When the role was created.
+   * Time at which the role was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 5;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the role was last changed.
+   * Time at which the role was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 6;
    */
@@ -129,11 +133,13 @@ export const RoleSchema: GenMessage<Role, {jsonType: RoleJson}> = /*@__PURE__*/
   messageDesc(file_platform_iam_v2beta1_role, 0);
 
 /**
+ * Request of `RolesService.GetRole`.
+ *
  * @generated from message platform.iam.v2beta1.GetRoleRequest
  */
 export type GetRoleRequest = Message<"platform.iam.v2beta1.GetRoleRequest"> & {
   /**
-   * The role to read.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
@@ -141,11 +147,13 @@ export type GetRoleRequest = Message<"platform.iam.v2beta1.GetRoleRequest"> & {
 };
 
 /**
+ * Request of `RolesService.GetRole`.
+ *
  * @generated from message platform.iam.v2beta1.GetRoleRequest
  */
 export type GetRoleRequestJson = {
   /**
-   * The role to read.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
@@ -160,11 +168,13 @@ export const GetRoleRequestSchema: GenMessage<GetRoleRequest, {jsonType: GetRole
   messageDesc(file_platform_iam_v2beta1_role, 1);
 
 /**
+ * Request of `RolesService.ListRoles`.
+ *
  * @generated from message platform.iam.v2beta1.ListRolesRequest
  */
 export type ListRolesRequest = Message<"platform.iam.v2beta1.ListRolesRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -178,28 +188,28 @@ export type ListRolesRequest = Message<"platform.iam.v2beta1.ListRolesRequest"> 
   name: string;
 
   /**
-   * How many roles a page holds: 50 unless given, 200 at most.
+   * Maximum number of roles in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -207,11 +217,13 @@ export type ListRolesRequest = Message<"platform.iam.v2beta1.ListRolesRequest"> 
 };
 
 /**
+ * Request of `RolesService.ListRoles`.
+ *
  * @generated from message platform.iam.v2beta1.ListRolesRequest
  */
 export type ListRolesRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -225,28 +237,28 @@ export type ListRolesRequestJson = {
   name?: string;
 
   /**
-   * How many roles a page holds: 50 unless given, 200 at most.
+   * Maximum number of roles in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 3;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 4;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 5;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 6;
    */
@@ -261,6 +273,8 @@ export const ListRolesRequestSchema: GenMessage<ListRolesRequest, {jsonType: Lis
   messageDesc(file_platform_iam_v2beta1_role, 2);
 
 /**
+ * One page of roles.
+ *
  * @generated from message platform.iam.v2beta1.ListRolesResponse
  */
 export type ListRolesResponse = Message<"platform.iam.v2beta1.ListRolesResponse"> & {
@@ -272,21 +286,21 @@ export type ListRolesResponse = Message<"platform.iam.v2beta1.ListRolesResponse"
   roles: Role[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many roles match, over all pages.
+   * Number of roles that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -294,6 +308,8 @@ export type ListRolesResponse = Message<"platform.iam.v2beta1.ListRolesResponse"
 };
 
 /**
+ * One page of roles.
+ *
  * @generated from message platform.iam.v2beta1.ListRolesResponse
  */
 export type ListRolesResponseJson = {
@@ -305,21 +321,21 @@ export type ListRolesResponseJson = {
   roles?: RoleJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many roles match, over all pages.
+   * Number of roles that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -334,11 +350,13 @@ export const ListRolesResponseSchema: GenMessage<ListRolesResponse, {jsonType: L
   messageDesc(file_platform_iam_v2beta1_role, 3);
 
 /**
+ * Request of `RolesService.CreateRole`.
+ *
  * @generated from message platform.iam.v2beta1.CreateRoleRequest
  */
 export type CreateRoleRequest = Message<"platform.iam.v2beta1.CreateRoleRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role in.
    *
    * @generated from field: string parent = 1;
    */
@@ -353,11 +371,13 @@ export type CreateRoleRequest = Message<"platform.iam.v2beta1.CreateRoleRequest"
 };
 
 /**
+ * Request of `RolesService.CreateRole`.
+ *
  * @generated from message platform.iam.v2beta1.CreateRoleRequest
  */
 export type CreateRoleRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the role in.
    *
    * @generated from field: string parent = 1;
    */
@@ -379,6 +399,8 @@ export const CreateRoleRequestSchema: GenMessage<CreateRoleRequest, {jsonType: C
   messageDesc(file_platform_iam_v2beta1_role, 4);
 
 /**
+ * Request of `RolesService.UpdateRole`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateRoleRequest
  */
 export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"> & {
@@ -390,7 +412,8 @@ export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"
   role?: Role | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -398,6 +421,8 @@ export type UpdateRoleRequest = Message<"platform.iam.v2beta1.UpdateRoleRequest"
 };
 
 /**
+ * Request of `RolesService.UpdateRole`.
+ *
  * @generated from message platform.iam.v2beta1.UpdateRoleRequest
  */
 export type UpdateRoleRequestJson = {
@@ -409,7 +434,8 @@ export type UpdateRoleRequestJson = {
   role?: RoleJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -424,11 +450,13 @@ export const UpdateRoleRequestSchema: GenMessage<UpdateRoleRequest, {jsonType: U
   messageDesc(file_platform_iam_v2beta1_role, 5);
 
 /**
+ * Request of `RolesService.DeleteRole`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteRoleRequest
  */
 export type DeleteRoleRequest = Message<"platform.iam.v2beta1.DeleteRoleRequest"> & {
   /**
-   * The role to delete.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
@@ -436,11 +464,13 @@ export type DeleteRoleRequest = Message<"platform.iam.v2beta1.DeleteRoleRequest"
 };
 
 /**
+ * Request of `RolesService.DeleteRole`.
+ *
  * @generated from message platform.iam.v2beta1.DeleteRoleRequest
  */
 export type DeleteRoleRequestJson = {
   /**
-   * The role to delete.
+   * Uid of the role.
    *
    * @generated from field: string uid = 1;
    */
@@ -455,14 +485,14 @@ export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest, {jsonType: D
   messageDesc(file_platform_iam_v2beta1_role, 6);
 
 /**
- * Roles are named sets of capabilities. Built-in roles are there on every install and never change; others
- * belong to a group and can be bound there and below.
+ * Roles are named sets of capabilities. Built-in roles are the same on every server and cannot be changed. A custom
+ * role is in a group and can be bound in that group and below it.
  *
  * @generated from service platform.iam.v2beta1.RolesService
  */
 export const RolesService: GenService<{
   /**
-   * Reads one role. Built-in roles can be read by everyone who may list roles anywhere.
+   * Returns a role. Everyone who may list roles in any group may read the built-in roles.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.GetRole
    */
@@ -472,7 +502,7 @@ export const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists the built-in roles and those of the groups the caller may see.
+   * Lists the built-in roles, and the roles of the groups in which the caller may list roles.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.ListRoles
    */
@@ -482,7 +512,7 @@ export const RolesService: GenService<{
     output: typeof ListRolesResponseSchema;
   },
   /**
-   * Creates a role in a group. Nobody can make one that allows more than they may do there themselves.
+   * Creates a role in a group. The caller must have all of its capabilities in that group.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.CreateRole
    */
@@ -492,7 +522,8 @@ export const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Changes the named fields of a role; those bound to it feel it at once.
+   * Changes fields of a role and returns the whole role. The change applies to existing role bindings from the next
+   * call on.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.UpdateRole
    */
@@ -502,7 +533,8 @@ export const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Deletes a role. One that is still bound is refused with RESOURCE_IN_USE.
+   * Deletes a role. A role that is bound, or is the default role of an identity provider, fails with
+   * `RESOURCE_IN_USE`.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.DeleteRole
    */

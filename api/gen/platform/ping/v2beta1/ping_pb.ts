@@ -15,12 +15,16 @@ export const file_platform_ping_v2beta1_ping: GenFile = /*@__PURE__*/
   fileDesc("CiBwbGF0Zm9ybS9waW5nL3YyYmV0YTEvcGluZy5wcm90bxIVcGxhdGZvcm0ucGluZy52MmJldGExIg0KC1BpbmdSZXF1ZXN0IiAKDFBpbmdSZXNwb25zZRIQCghyZXNwb25zZRgBIAEoCTKAAQoLUGluZ1NlcnZpY2UScQoEUGluZxIiLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVxdWVzdBojLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVzcG9uc2UiIMrBGAIYAYLT5JMCFBISL3BpbmcvdjJiZXRhMS9waW5nYgZwcm90bzM", [file_google_api_annotations, file_platform_common_access]);
 
 /**
+ * Request of `PingService.Ping`.
+ *
  * @generated from message platform.ping.v2beta1.PingRequest
  */
 export type PingRequest = Message<"platform.ping.v2beta1.PingRequest"> & {
 };
 
 /**
+ * Request of `PingService.Ping`.
+ *
  * @generated from message platform.ping.v2beta1.PingRequest
  */
 export type PingRequestJson = {
@@ -34,11 +38,13 @@ export const PingRequestSchema: GenMessage<PingRequest, {jsonType: PingRequestJs
   messageDesc(file_platform_ping_v2beta1_ping, 0);
 
 /**
+ * Response of `PingService.Ping`.
+ *
  * @generated from message platform.ping.v2beta1.PingResponse
  */
 export type PingResponse = Message<"platform.ping.v2beta1.PingResponse"> & {
   /**
-   * `pong`.
+   * Always `pong`.
    *
    * @generated from field: string response = 1;
    */
@@ -46,11 +52,13 @@ export type PingResponse = Message<"platform.ping.v2beta1.PingResponse"> & {
 };
 
 /**
+ * Response of `PingService.Ping`.
+ *
  * @generated from message platform.ping.v2beta1.PingResponse
  */
 export type PingResponseJson = {
   /**
-   * `pong`.
+   * Always `pong`.
    *
    * @generated from field: string response = 1;
    */
@@ -65,13 +73,13 @@ export const PingResponseSchema: GenMessage<PingResponse, {jsonType: PingRespons
   messageDesc(file_platform_ping_v2beta1_ping, 1);
 
 /**
- * Tells whether somebody is there.
+ * Checks that the server can be reached.
  *
  * @generated from service platform.ping.v2beta1.PingService
  */
 export const PingService: GenService<{
   /**
-   * Answers, without asking who calls.
+   * Returns `pong`. Needs no access token.
    *
    * @generated from rpc platform.ping.v2beta1.PingService.Ping
    */

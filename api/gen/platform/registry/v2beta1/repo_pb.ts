@@ -22,69 +22,71 @@ export const file_platform_registry_v2beta1_repo: GenFile = /*@__PURE__*/
   fileDesc("CiRwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3JlcG8ucHJvdG8SGXBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEi0ggKBFJlcG8SFAoDdWlkGAEgASgJQgfgQQPQwRgBEusBCgRuYW1lGAIgASgJQtwB4EEC2sEY1AEKUl5bYS16MC05XSsoPzooPzpcLnxffF9ffC0rKVthLXowLTldKykqKD86L1thLXowLTldKyg/Oig/OlwufF98X198LSspW2EtejAtOV0rKSopKiQQ/wFCe211c3QgYmUgc21hbGwgbGV0dGVycyBhbmQgZGlnaXRzIHdpdGggc2luZ2xlIGRvdHMsIG9uZSBvciB0d28gdW5kZXJzY29yZXMgb3IgZGFzaGVzIGJldHdlZW4gdGhlbSwgc3VjaCBhcyB0b29scy9zdGF0aWMtYmFzZRIjCgtkZXNjcmlwdGlvbhgDIAEoCUIJ2sEYBRCABEgBSACIAQESQQoMY2F0YWxvZ190aWVyGAQgASgOMiYucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5DYXRhbG9nVGllckgBiAEBErsBCgdidW5kbGVzGAUgAygJQqkB2sEYpAEKSF4oPzphcHBsaWNhdGlvbnxiYXNlfGJ5b2x8YWl8YWktZ3B1fGZlYXR1cmVkfGZpcHN8Y29tbWVyY2lhbHxlbWVyaXRvc3MpJBgUOAFCVG11c3QgYmUgYXBwbGljYXRpb24sIGJhc2UsIGJ5b2wsIGFpLCBhaS1ncHUsIGZlYXR1cmVkLCBmaXBzLCBjb21tZXJjaWFsIG9yIGVtZXJpdG9zcxKYAQoHYWxpYXNlcxgHIAMoCUKGAdrBGIEBCjNeW2EtekEtWjAtOV8uXC0vXSpbYS16QS1aMC05Xy5cLV06W2EtekEtWjAtOV8uXC1dKyQQgAQYZDgBQkNtdXN0IGJlIGFuIGltYWdlIHdpdGggYSB0YWcsIHN1Y2ggYXMgZG9ja2VyLmlvL2xpYnJhcnkvbmdpbng6bGF0ZXN0EkMKC2FjdGl2ZV90YWdzGAggAygJQi7awRgqCiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBjoBzgBEjQKC2NyZWF0ZV90aW1lGAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDOqAB4sEYmwEKDAoETkFNRRIEbmFtZQoUCgRUSUVSEgxjYXRhbG9nX3RpZXIKGgoLREVTQ1JJUFRJT04SC2Rlc2NyaXB0aW9uChQKB0JVTkRMRVMSB2J1bmRsZXMYAQoVCgRUQUdTEgthY3RpdmVfdGFncxgBChIKA0FHRRILY3JlYXRlX3RpbWUKGAoHVVBEQVRFRBILdXBkYXRlX3RpbWUYAUIOCgxfZGVzY3JpcHRpb25CDwoNX2NhdGFsb2dfdGllckoECAYQB0oECAkQCkoECAoQCyI/CgpSZXBvUmVhZG1lEhQKA3VpZBgBIAEoCUIH4EED0MEYARIbCgdjb250ZW50GAIgASgJQgrawRgGEICABEgBIrYBChBMaXN0UmVwb3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIRCgRuYW1lGAIgASgJSACIAQESGQoJcGFnZV9zaXplGAQgASgFQgbawRgCKAESEgoKcGFnZV90b2tlbhgFIAEoCRIQCghvcmRlcl9ieRgGIAEoCRIUCgRza2lwGAcgASgFQgbawRgCKAFCBwoFX25hbWVKBAgDEAQinwEKEUxpc3RSZXBvc1Jlc3BvbnNlEi4KBXJlcG9zGAEgAygLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvEh8KD25leHRfcGFnZV90b2tlbhgCIAEoCUIG2sEYAjgBEhgKC3RvdGFsX2NvdW50GAMgASgDSACIAQESDwoHc2tpcHBlZBgEIAEoBUIOCgxfdG90YWxfY291bnQiJgoOR2V0UmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBImAKEUNyZWF0ZVJlcG9SZXF1ZXN0EhcKBnBhcmVudBgBIAEoCUIH4EEC0MEYARIyCgRyZXBvGAIgASgLMh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvQgPgQQIifAoRVXBkYXRlUmVwb1JlcXVlc3QSNgoEcmVwbxgBIAEoCzIfLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwb0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siKQoRRGVsZXRlUmVwb1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIiwKFEdldFJlcG9SZWFkbWVSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASKPAQoXVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QSQwoLcmVwb19yZWFkbWUYASABKAsyJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWVCB+BBAtDBGAESLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrKsQBCgtDYXRhbG9nVGllchIcChhDQVRBTE9HX1RJRVJfVU5TUEVDSUZJRUQQABIcChhDQVRBTE9HX1RJRVJfQVBQTElDQVRJT04QARIVChFDQVRBTE9HX1RJRVJfQkFTRRACEhUKEUNBVEFMT0dfVElFUl9GSVBTEAMSEwoPQ0FUQUxPR19USUVSX0FJEAQSGQoVQ0FUQUxPR19USUVSX0RFVlRPT0xTEAUSGwoXQ0FUQUxPR19USUVSX0NPTU1FUkNJQUwQBjLPCgoMUmVwb3NTZXJ2aWNlErwBCglMaXN0UmVwb3MSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1JlcXVlc3QaLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkxpc3RSZXBvc1Jlc3BvbnNlIlTKwRgGCgLFDBAB6sEYJ3N0ZW1tYSByZXBvcyBsaXN0IC0tZGVzY2VuZGFudHMtb2YgYWNtZYLT5JMCGRIXL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3MShwEKB0dldFJlcG8SKS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkdldFJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjDKwRgECgLFDILT5JMCIhIgL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3VpZD0qKn0S8wEKCkNyZWF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLkNyZWF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIpUBysEYBAoCwwzqwRhYc3RlbW1hIHJlcG9zIGNyZWF0ZSAtLXBhcmVudCBhY21lIC0tbmFtZSB0b29scy9zdGF0aWMgLS1jYXRhbG9nLXRpZXIgYmFzZSAtLWJ1bmRsZXMgZmlwc4LT5JMCKzoEcmVwbyIjL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3BhcmVudD0qKn0SmAEKClVwZGF0ZVJlcG8SLC5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlVwZGF0ZVJlcG9SZXF1ZXN0Gh8ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5SZXBvIjvKwRgECgLEDILT5JMCLToEcmVwbzIlL3JlZ2lzdHJ5L3YyYmV0YTEvcmVwb3Mve3JlcG8udWlkPSoqfRKEAQoKRGVsZXRlUmVwbxIsLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuRGVsZXRlUmVwb1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiMMrBGAQKAsYMgtPkkwIiKiAvcmVnaXN0cnkvdjJiZXRhMS9yZXBvcy97dWlkPSoqfRLVAQoNR2V0UmVwb1JlYWRtZRIvLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuR2V0UmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUibMrBGAQKAsUM6sEYMXN0ZW1tYSByZXBvcyByZWFkbWUgYWNtZS90b29scy9zdGF0aWMgPiBSRUFETUUubWSC0+STAikSJy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3t1aWQ9Kip9L3JlYWRtZRKFAgoQVXBkYXRlUmVwb1JlYWRtZRIyLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVXBkYXRlUmVwb1JlYWRtZVJlcXVlc3QaJS5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlJlcG9SZWFkbWUilQHKwRgECgLEDOrBGEFzdGVtbWEgcmVwb3MgdXBkYXRlLXJlYWRtZSBhY21lL3Rvb2xzL3N0YXRpYyAtLWNvbnRlbnQgQFJFQURNRS5tZILT5JMCQjoLcmVwb19yZWFkbWUyMy9yZWdpc3RyeS92MmJldGExL3JlcG9zL3tyZXBvX3JlYWRtZS51aWQ9Kip9L3JlYWRtZWIGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A place for images.
+ * A repository of images.
  *
  * @generated from message platform.registry.v2beta1.Repo
  */
 export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
   /**
-   * The path of this repo: its group's uid and a segment of its own.
+   * Uid of the repo: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The name, as the OCI distribution specification writes names; no two repos of a group share one.
+   * Name of the repo as in the OCI distribution specification, such as `tools/static-base`; at most 255 characters.
+   * Unique among the repos of a group.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * What the repo is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: optional string description = 3;
    */
   description?: string | undefined;
 
   /**
-   * Which part of a catalogue it belongs to.
+   * Tier of the catalog to which the repo belongs.
    *
    * @generated from field: optional platform.registry.v2beta1.CatalogTier catalog_tier = 4;
    */
   catalogTier?: CatalogTier | undefined;
 
   /**
-   * Words that sort it: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
+   * Bundles to which the repo belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 5;
    */
   bundles: string[];
 
   /**
-   * Images elsewhere that this repo stands for, such as `docker.io/library/nginx:latest`.
+   * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
    *
    * @generated from field: repeated string aliases = 7;
    */
   aliases: string[];
 
   /**
-   * The tags that are kept up to date.
+   * Names of the tags that are kept up to date, at most 1000.
    *
    * @generated from field: repeated string active_tags = 8;
    */
   activeTags: string[];
 
   /**
-   * When the repo was created.
+   * Time at which the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the repo was last changed.
+   * Time at which the repo was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
@@ -92,69 +94,71 @@ export type Repo = Message<"platform.registry.v2beta1.Repo"> & {
 };
 
 /**
- * A place for images.
+ * A repository of images.
  *
  * @generated from message platform.registry.v2beta1.Repo
  */
 export type RepoJson = {
   /**
-   * The path of this repo: its group's uid and a segment of its own.
+   * Uid of the repo: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The name, as the OCI distribution specification writes names; no two repos of a group share one.
+   * Name of the repo as in the OCI distribution specification, such as `tools/static-base`; at most 255 characters.
+   * Unique among the repos of a group.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * What the repo is for.
+   * Description for people, at most 512 characters.
    *
    * @generated from field: optional string description = 3;
    */
   description?: string;
 
   /**
-   * Which part of a catalogue it belongs to.
+   * Tier of the catalog to which the repo belongs.
    *
    * @generated from field: optional platform.registry.v2beta1.CatalogTier catalog_tier = 4;
    */
   catalogTier?: CatalogTierJson;
 
   /**
-   * Words that sort it: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`, `fips`, `commercial`, `emeritoss`.
+   * Bundles to which the repo belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 5;
    */
   bundles?: string[];
 
   /**
-   * Images elsewhere that this repo stands for, such as `docker.io/library/nginx:latest`.
+   * Images in other registries that this repo replaces, such as `docker.io/library/nginx:latest`; at most 100.
    *
    * @generated from field: repeated string aliases = 7;
    */
   aliases?: string[];
 
   /**
-   * The tags that are kept up to date.
+   * Names of the tags that are kept up to date, at most 1000.
    *
    * @generated from field: repeated string active_tags = 8;
    */
   activeTags?: string[];
 
   /**
-   * When the repo was created.
+   * Time at which the repo was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 11;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the repo was last changed.
+   * Time at which the repo was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 12;
    */
@@ -169,20 +173,20 @@ export const RepoSchema: GenMessage<Repo, {jsonType: RepoJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2beta1_repo, 0);
 
 /**
- * What a repo says of itself.
+ * Readme of a repo.
  *
  * @generated from message platform.registry.v2beta1.RepoReadme
  */
 export type RepoReadme = Message<"platform.registry.v2beta1.RepoReadme"> & {
   /**
-   * The repo.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * Markdown. What it would show as HTML must be harmless: no scripts, no styles, no forms.
+   * Markdown, at most 65,536 characters. It must not contain HTML scripts, styles or forms.
    *
    * @generated from field: string content = 2;
    */
@@ -190,20 +194,20 @@ export type RepoReadme = Message<"platform.registry.v2beta1.RepoReadme"> & {
 };
 
 /**
- * What a repo says of itself.
+ * Readme of a repo.
  *
  * @generated from message platform.registry.v2beta1.RepoReadme
  */
 export type RepoReadmeJson = {
   /**
-   * The repo.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * Markdown. What it would show as HTML must be harmless: no scripts, no styles, no forms.
+   * Markdown, at most 65,536 characters. It must not contain HTML scripts, styles or forms.
    *
    * @generated from field: string content = 2;
    */
@@ -218,11 +222,13 @@ export const RepoReadmeSchema: GenMessage<RepoReadme, {jsonType: RepoReadmeJson}
   messageDesc(file_platform_registry_v2beta1_repo, 1);
 
 /**
+ * Request of `ReposService.ListRepos`.
+ *
  * @generated from message platform.registry.v2beta1.ListReposRequest
  */
 export type ListReposRequest = Message<"platform.registry.v2beta1.ListReposRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -236,28 +242,28 @@ export type ListReposRequest = Message<"platform.registry.v2beta1.ListReposReque
   name?: string | undefined;
 
   /**
-   * How many repos a page holds: 50 unless given, 200 at most.
+   * Maximum number of repos in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -265,11 +271,13 @@ export type ListReposRequest = Message<"platform.registry.v2beta1.ListReposReque
 };
 
 /**
+ * Request of `ReposService.ListRepos`.
+ *
  * @generated from message platform.registry.v2beta1.ListReposRequest
  */
 export type ListReposRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -283,28 +291,28 @@ export type ListReposRequestJson = {
   name?: string;
 
   /**
-   * How many repos a page holds: 50 unless given, 200 at most.
+   * Maximum number of repos in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 5;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 6;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 7;
    */
@@ -319,6 +327,8 @@ export const ListReposRequestSchema: GenMessage<ListReposRequest, {jsonType: Lis
   messageDesc(file_platform_registry_v2beta1_repo, 2);
 
 /**
+ * One page of repos.
+ *
  * @generated from message platform.registry.v2beta1.ListReposResponse
  */
 export type ListReposResponse = Message<"platform.registry.v2beta1.ListReposResponse"> & {
@@ -330,21 +340,21 @@ export type ListReposResponse = Message<"platform.registry.v2beta1.ListReposResp
   repos: Repo[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many repos match, over all pages.
+   * Number of repos that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -352,6 +362,8 @@ export type ListReposResponse = Message<"platform.registry.v2beta1.ListReposResp
 };
 
 /**
+ * One page of repos.
+ *
  * @generated from message platform.registry.v2beta1.ListReposResponse
  */
 export type ListReposResponseJson = {
@@ -363,21 +375,21 @@ export type ListReposResponseJson = {
   repos?: RepoJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many repos match, over all pages.
+   * Number of repos that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -392,11 +404,13 @@ export const ListReposResponseSchema: GenMessage<ListReposResponse, {jsonType: L
   messageDesc(file_platform_registry_v2beta1_repo, 3);
 
 /**
+ * Request of `ReposService.GetRepo`.
+ *
  * @generated from message platform.registry.v2beta1.GetRepoRequest
  */
 export type GetRepoRequest = Message<"platform.registry.v2beta1.GetRepoRequest"> & {
   /**
-   * The repo to read.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -404,11 +418,13 @@ export type GetRepoRequest = Message<"platform.registry.v2beta1.GetRepoRequest">
 };
 
 /**
+ * Request of `ReposService.GetRepo`.
+ *
  * @generated from message platform.registry.v2beta1.GetRepoRequest
  */
 export type GetRepoRequestJson = {
   /**
-   * The repo to read.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -423,11 +439,13 @@ export const GetRepoRequestSchema: GenMessage<GetRepoRequest, {jsonType: GetRepo
   messageDesc(file_platform_registry_v2beta1_repo, 4);
 
 /**
+ * Request of `ReposService.CreateRepo`.
+ *
  * @generated from message platform.registry.v2beta1.CreateRepoRequest
  */
 export type CreateRepoRequest = Message<"platform.registry.v2beta1.CreateRepoRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the repo in.
    *
    * @generated from field: string parent = 1;
    */
@@ -442,11 +460,13 @@ export type CreateRepoRequest = Message<"platform.registry.v2beta1.CreateRepoReq
 };
 
 /**
+ * Request of `ReposService.CreateRepo`.
+ *
  * @generated from message platform.registry.v2beta1.CreateRepoRequest
  */
 export type CreateRepoRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the repo in.
    *
    * @generated from field: string parent = 1;
    */
@@ -468,6 +488,8 @@ export const CreateRepoRequestSchema: GenMessage<CreateRepoRequest, {jsonType: C
   messageDesc(file_platform_registry_v2beta1_repo, 5);
 
 /**
+ * Request of `ReposService.UpdateRepo`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateRepoRequest
  */
 export type UpdateRepoRequest = Message<"platform.registry.v2beta1.UpdateRepoRequest"> & {
@@ -479,7 +501,8 @@ export type UpdateRepoRequest = Message<"platform.registry.v2beta1.UpdateRepoReq
   repo?: Repo | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -487,6 +510,8 @@ export type UpdateRepoRequest = Message<"platform.registry.v2beta1.UpdateRepoReq
 };
 
 /**
+ * Request of `ReposService.UpdateRepo`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateRepoRequest
  */
 export type UpdateRepoRequestJson = {
@@ -498,7 +523,8 @@ export type UpdateRepoRequestJson = {
   repo?: RepoJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -513,11 +539,13 @@ export const UpdateRepoRequestSchema: GenMessage<UpdateRepoRequest, {jsonType: U
   messageDesc(file_platform_registry_v2beta1_repo, 6);
 
 /**
+ * Request of `ReposService.DeleteRepo`.
+ *
  * @generated from message platform.registry.v2beta1.DeleteRepoRequest
  */
 export type DeleteRepoRequest = Message<"platform.registry.v2beta1.DeleteRepoRequest"> & {
   /**
-   * The repo to delete.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -525,11 +553,13 @@ export type DeleteRepoRequest = Message<"platform.registry.v2beta1.DeleteRepoReq
 };
 
 /**
+ * Request of `ReposService.DeleteRepo`.
+ *
  * @generated from message platform.registry.v2beta1.DeleteRepoRequest
  */
 export type DeleteRepoRequestJson = {
   /**
-   * The repo to delete.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -544,11 +574,13 @@ export const DeleteRepoRequestSchema: GenMessage<DeleteRepoRequest, {jsonType: D
   messageDesc(file_platform_registry_v2beta1_repo, 7);
 
 /**
+ * Request of `ReposService.GetRepoReadme`.
+ *
  * @generated from message platform.registry.v2beta1.GetRepoReadmeRequest
  */
 export type GetRepoReadmeRequest = Message<"platform.registry.v2beta1.GetRepoReadmeRequest"> & {
   /**
-   * The repo.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -556,11 +588,13 @@ export type GetRepoReadmeRequest = Message<"platform.registry.v2beta1.GetRepoRea
 };
 
 /**
+ * Request of `ReposService.GetRepoReadme`.
+ *
  * @generated from message platform.registry.v2beta1.GetRepoReadmeRequest
  */
 export type GetRepoReadmeRequestJson = {
   /**
-   * The repo.
+   * Uid of the repo.
    *
    * @generated from field: string uid = 1;
    */
@@ -575,18 +609,20 @@ export const GetRepoReadmeRequestSchema: GenMessage<GetRepoReadmeRequest, {jsonT
   messageDesc(file_platform_registry_v2beta1_repo, 8);
 
 /**
+ * Request of `ReposService.UpdateRepoReadme`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateRepoReadmeRequest
  */
 export type UpdateRepoReadmeRequest = Message<"platform.registry.v2beta1.UpdateRepoReadmeRequest"> & {
   /**
-   * The repo with its new readme.
+   * The readme with its new content.
    *
    * @generated from field: platform.registry.v2beta1.RepoReadme repo_readme = 1;
    */
   repoReadme?: RepoReadme | undefined;
 
   /**
-   * The fields to change; there is one.
+   * Fields to change. `content` is the only one.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -594,18 +630,20 @@ export type UpdateRepoReadmeRequest = Message<"platform.registry.v2beta1.UpdateR
 };
 
 /**
+ * Request of `ReposService.UpdateRepoReadme`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateRepoReadmeRequest
  */
 export type UpdateRepoReadmeRequestJson = {
   /**
-   * The repo with its new readme.
+   * The readme with its new content.
    *
    * @generated from field: platform.registry.v2beta1.RepoReadme repo_readme = 1;
    */
   repoReadme?: RepoReadmeJson;
 
   /**
-   * The fields to change; there is one.
+   * Fields to change. `content` is the only one.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -620,56 +658,70 @@ export const UpdateRepoReadmeRequestSchema: GenMessage<UpdateRepoReadmeRequest, 
   messageDesc(file_platform_registry_v2beta1_repo, 9);
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.v2beta1.CatalogTier
  */
 export const CatalogTier = {
   /**
+   * No tier is set.
+   *
    * @generated from enum value: CATALOG_TIER_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * Application images.
+   *
    * @generated from enum value: CATALOG_TIER_APPLICATION = 1;
    */
   APPLICATION: 1,
 
   /**
+   * Base images.
+   *
    * @generated from enum value: CATALOG_TIER_BASE = 2;
    */
   BASE: 2,
 
   /**
+   * FIPS images.
+   *
    * @generated from enum value: CATALOG_TIER_FIPS = 3;
    */
   FIPS: 3,
 
   /**
+   * AI images.
+   *
    * @generated from enum value: CATALOG_TIER_AI = 4;
    */
   AI: 4,
 
   /**
+   * Images with developer tools.
+   *
    * @generated from enum value: CATALOG_TIER_DEVTOOLS = 5;
    */
   DEVTOOLS: 5,
 
   /**
+   * Commercial images.
+   *
    * @generated from enum value: CATALOG_TIER_COMMERCIAL = 6;
    */
   COMMERCIAL: 6,
 } as const;
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.v2beta1.CatalogTier
  */
 export type CatalogTier = (typeof CatalogTier)[keyof typeof CatalogTier] | UnknownEnum;
 
 /**
- * The parts of a catalogue.
+ * Tiers of a catalog.
  *
  * @generated from enum platform.registry.v2beta1.CatalogTier
  */
@@ -682,13 +734,13 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
   enumDesc(file_platform_registry_v2beta1_repo, 0);
 
 /**
- * Repos hold images under tags. Each lies in a group.
+ * Repos contain images, which are found by tags. A repo is in a group.
  *
  * @generated from service platform.registry.v2beta1.ReposService
  */
 export const ReposService: GenService<{
   /**
-   * Lists the repos the caller may see.
+   * Lists the repos that the caller may see.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.ListRepos
    */
@@ -698,7 +750,7 @@ export const ReposService: GenService<{
     output: typeof ListReposResponseSchema;
   },
   /**
-   * Reads one repo.
+   * Returns a repo.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.GetRepo
    */
@@ -718,7 +770,7 @@ export const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Changes the named fields of a repo and answers with the whole of it.
+   * Changes fields of a repo and returns the whole repo.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.UpdateRepo
    */
@@ -728,7 +780,7 @@ export const ReposService: GenService<{
     output: typeof RepoSchema;
   },
   /**
-   * Deletes a repo with all of its tags.
+   * Deletes a repo and all of its tags.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.DeleteRepo
    */
@@ -738,7 +790,7 @@ export const ReposService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Reads what a repo says of itself.
+   * Returns the readme of a repo.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.GetRepoReadme
    */
@@ -748,7 +800,7 @@ export const ReposService: GenService<{
     output: typeof RepoReadmeSchema;
   },
   /**
-   * Changes what a repo says of itself.
+   * Replaces the readme of a repo.
    *
    * @generated from rpc platform.registry.v2beta1.ReposService.UpdateRepoReadme
    */

@@ -22,55 +22,57 @@ export const file_platform_registry_v2beta1_tag: GenFile = /*@__PURE__*/
   fileDesc("CiNwbGF0Zm9ybS9yZWdpc3RyeS92MmJldGExL3RhZy5wcm90bxIZcGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMSKyBQoDVGFnEhQKA3VpZBgBIAEoCUIH4EED0MEYARI6CgRuYW1lGAIgASgJQizgQQLawRglCiNeW2EtekEtWjAtOV9dW2EtekEtWjAtOS5fLV17MCwxMjd9JBKGAQoGZGlnZXN0GAMgASgJQnbgQQLawRhvCi5eKD86c2hhMjU2OlswLTlhLWZdezY0fXxzaGE1MTI6WzAtOWEtZl17MTI4fSkkQj1tdXN0IGJlIHNoYTI1NjogYW5kIDY0IGhleGFkZWNpbWFsIGRpZ2l0cywgb3Igc2hhNTEyOiBhbmQgMTI4EjQKC3VwZGF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhIKCmRlcHJlY2F0ZWQYBSABKAgSuQEKB2J1bmRsZXMYBiADKAlCpwHawRiiAQpIXig/OmFwcGxpY2F0aW9ufGJhc2V8YnlvbHxhaXxhaS1ncHV8ZmVhdHVyZWR8Zmlwc3xjb21tZXJjaWFsfGVtZXJpdG9zcykkGBRCVG11c3QgYmUgYXBwbGljYXRpb24sIGJhc2UsIGJ5b2wsIGFpLCBhaS1ncHUsIGZlYXR1cmVkLCBmaXBzLCBjb21tZXJjaWFsIG9yIGVtZXJpdG9zcxI1CgtjcmVhdGVfdGltZRjoByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQM6kgHiwRiNAQoMCgROQU1FEgRuYW1lChAKBkRJR0VTVBIGZGlnZXN0ChoKCkRFUFJFQ0FURUQSCmRlcHJlY2F0ZWQYAQoUCgdCVU5ETEVTEgdidW5kbGVzGAEKFgoHVVBEQVRFRBILdXBkYXRlX3RpbWUSHnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuUmVwbxoBOiKuAgoPTGlzdFRhZ3NSZXF1ZXN0EikKBHVpZHAYASABKAsyGy5wbGF0Zm9ybS5jb21tb24uVUlEUEZpbHRlchIMCgRuYW1lGAIgASgJEjEKDXVwZGF0ZWRfc2luY2UYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhkKEWluY2x1ZGVfcmVmZXJyZXJzGAQgASgIEhUKDWluY2x1ZGVfZGF0ZXMYBSABKAgSFgoOaW5jbHVkZV9lcG9jaHMYBiABKAgSDgoGZGlnZXN0GAcgASgJEhkKCXBhZ2Vfc2l6ZRgKIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YCyABKAkSEAoIb3JkZXJfYnkYDCABKAkSFAoEc2tpcBgNIAEoBUIG2sEYAigBIpwBChBMaXN0VGFnc1Jlc3BvbnNlEiwKBHRhZ3MYASADKAsyHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZxIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IiUKDUdldFRhZ1JlcXVlc3QSFAoDdWlkGAEgASgJQgfgQQLQwRgBIl0KEENyZWF0ZVRhZ1JlcXVlc3QSFwoGcGFyZW50GAEgASgJQgfgQQLQwRgBEjAKA3RhZxgCIAEoCzIeLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVGFnQgPgQQIieQoQVXBkYXRlVGFnUmVxdWVzdBI0CgN0YWcYASABKAsyHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZ0IH4EEC0MEYARIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siKAoQRGVsZXRlVGFnUmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEyvQcKC1RhZ3NTZXJ2aWNlEvoBCghMaXN0VGFncxIqLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuTGlzdFRhZ3NSZXF1ZXN0GisucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5MaXN0VGFnc1Jlc3BvbnNlIpQBysEYBgoCzQwQAerBGDBzdGVtbWEgdGFncyBsaXN0IC0tY2hpbGRyZW4tb2YgYWNtZS90b29scy9zdGF0aWPqwRg0c3RlbW1hIHRhZ3MgbGlzdCAtLXVwZGF0ZWQtc2luY2UgMjRoIC0taW5jbHVkZS1kYXRlc4LT5JMCGBIWL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncxKvAQoGR2V0VGFnEigucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5HZXRUYWdSZXF1ZXN0Gh4ucGxhdGZvcm0ucmVnaXN0cnkudjJiZXRhMS5UYWciW8rBGAQKAs0M6sEYKHN0ZW1tYSB0YWdzIGdldCBhY21lL3Rvb2xzL3N0YXRpYzpsYXRlc3SC0+STAiESHy9yZWdpc3RyeS92MmJldGExL3RhZ3Mve3VpZD0qKn0S5QEKCUNyZWF0ZVRhZxIrLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuQ3JlYXRlVGFnUmVxdWVzdBoeLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuVGFnIooBysEYBAoCywzqwRhPc3RlbW1hIHRhZ3MgY3JlYXRlIC0tcGFyZW50IGFjbWUvdG9vbHMvc3RhdGljIC0tbmFtZSBsYXRlc3QgLS1kaWdlc3Qgc2hhMjU2OuKApoLT5JMCKToDdGFnIiIvcmVnaXN0cnkvdjJiZXRhMS90YWdzL3twYXJlbnQ9Kip9EpIBCglVcGRhdGVUYWcSKy5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlVwZGF0ZVRhZ1JlcXVlc3QaHi5wbGF0Zm9ybS5yZWdpc3RyeS52MmJldGExLlRhZyI4ysEYBAoCzAyC0+STAio6A3RhZzIjL3JlZ2lzdHJ5L3YyYmV0YTEvdGFncy97dGFnLnVpZD0qKn0SgQEKCURlbGV0ZVRhZxIrLnBsYXRmb3JtLnJlZ2lzdHJ5LnYyYmV0YTEuRGVsZXRlVGFnUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIvysEYBAoCzgyC0+STAiEqHy9yZWdpc3RyeS92MmJldGExL3RhZ3Mve3VpZD0qKn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * A name for an image.
+ * Name of an image.
  *
  * @generated from message platform.registry.v2beta1.Tag
  */
 export type Tag = Message<"platform.registry.v2beta1.Tag"> & {
   /**
-   * The path of this tag: its repo's uid and a segment of its own.
+   * Uid of the tag: the uid of its repo, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The name; no two tags of a repo share one.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
+   * repo.
    *
    * @generated from field: string name = 2;
    */
   name: string;
 
   /**
-   * The image, by the digest of its manifest, such as `sha256:…`.
+   * Digest of the manifest of the image: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128.
    *
    * @generated from field: string digest = 3;
    */
   digest: string;
 
   /**
-   * When the tag was last moved or changed.
+   * Time at which the tag was last moved or changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * Whether people should turn to another.
+   * Whether the tag is deprecated. Default: false.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated: boolean;
 
   /**
-   * Words that sort it, as those of a repo.
+   * Bundles to which the image belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
   bundles: string[];
 
   /**
-   * When the tag was created.
+   * Time at which the tag was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 1000;
    */
@@ -78,55 +80,57 @@ export type Tag = Message<"platform.registry.v2beta1.Tag"> & {
 };
 
 /**
- * A name for an image.
+ * Name of an image.
  *
  * @generated from message platform.registry.v2beta1.Tag
  */
 export type TagJson = {
   /**
-   * The path of this tag: its repo's uid and a segment of its own.
+   * Uid of the tag: the uid of its repo, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The name; no two tags of a repo share one.
+   * Name of the tag, such as `latest`: at most 128 letters, digits and `.`, `_`, `-`. Unique among the tags of a
+   * repo.
    *
    * @generated from field: string name = 2;
    */
   name?: string;
 
   /**
-   * The image, by the digest of its manifest, such as `sha256:…`.
+   * Digest of the manifest of the image: `sha256:` and 64 hexadecimal digits, or `sha512:` and 128.
    *
    * @generated from field: string digest = 3;
    */
   digest?: string;
 
   /**
-   * When the tag was last moved or changed.
+   * Time at which the tag was last moved or changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: TimestampJson;
 
   /**
-   * Whether people should turn to another.
+   * Whether the tag is deprecated. Default: false.
    *
    * @generated from field: bool deprecated = 5;
    */
   deprecated?: boolean;
 
   /**
-   * Words that sort it, as those of a repo.
+   * Bundles to which the image belongs, at most 20: `application`, `base`, `byol`, `ai`, `ai-gpu`, `featured`,
+   * `fips`, `commercial` or `emeritoss`.
    *
    * @generated from field: repeated string bundles = 6;
    */
   bundles?: string[];
 
   /**
-   * When the tag was created.
+   * Time at which the tag was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 1000;
    */
@@ -141,11 +145,13 @@ export const TagSchema: GenMessage<Tag, {jsonType: TagJson}> = /*@__PURE__*/
   messageDesc(file_platform_registry_v2beta1_tag, 0);
 
 /**
+ * Request of `TagsService.ListTags`.
+ *
  * @generated from message platform.registry.v2beta1.ListTagsRequest
  */
 export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest"> & {
   /**
-   * Where in the tree to look: the uid of a repo or of a group.
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -166,14 +172,14 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   updatedSince?: Timestamp | undefined;
 
   /**
-   * Also tags for what refers to an image, `sha256-…`.
+   * Also tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool include_referrers = 4;
    */
   includeReferrers: boolean;
 
   /**
-   * Also tags of a day, such as `1.2-20260131`.
+   * Also tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
@@ -187,35 +193,35 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   includeEpochs: boolean;
 
   /**
-   * Only tags of this image.
+   * Only tags of the image with this digest.
    *
    * @generated from field: string digest = 7;
    */
   digest: string;
 
   /**
-   * How many tags a page holds: 50 unless given, 200 at most.
+   * Maximum number of tags in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -223,11 +229,13 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
 };
 
 /**
+ * Request of `TagsService.ListTags`.
+ *
  * @generated from message platform.registry.v2beta1.ListTagsRequest
  */
 export type ListTagsRequestJson = {
   /**
-   * Where in the tree to look: the uid of a repo or of a group.
+   * Restricts the list to a part of the tree. `children_of` is the uid of a repo.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
@@ -248,14 +256,14 @@ export type ListTagsRequestJson = {
   updatedSince?: TimestampJson;
 
   /**
-   * Also tags for what refers to an image, `sha256-…`.
+   * Also tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool include_referrers = 4;
    */
   includeReferrers?: boolean;
 
   /**
-   * Also tags of a day, such as `1.2-20260131`.
+   * Also tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
@@ -269,35 +277,35 @@ export type ListTagsRequestJson = {
   includeEpochs?: boolean;
 
   /**
-   * Only tags of this image.
+   * Only tags of the image with this digest.
    *
    * @generated from field: string digest = 7;
    */
   digest?: string;
 
   /**
-   * How many tags a page holds: 50 unless given, 200 at most.
+   * Maximum number of tags in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 10;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 11;
    */
   pageToken?: string;
 
   /**
-   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * `uid`, `name`, `create_time` or `update_time`, each optionally followed by `desc`. Default: by `uid`.
    *
    * @generated from field: string order_by = 12;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 13;
    */
@@ -312,6 +320,8 @@ export const ListTagsRequestSchema: GenMessage<ListTagsRequest, {jsonType: ListT
   messageDesc(file_platform_registry_v2beta1_tag, 1);
 
 /**
+ * One page of tags.
+ *
  * @generated from message platform.registry.v2beta1.ListTagsResponse
  */
 export type ListTagsResponse = Message<"platform.registry.v2beta1.ListTagsResponse"> & {
@@ -323,21 +333,21 @@ export type ListTagsResponse = Message<"platform.registry.v2beta1.ListTagsRespon
   tags: Tag[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many tags match, over all pages.
+   * Number of tags that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -345,6 +355,8 @@ export type ListTagsResponse = Message<"platform.registry.v2beta1.ListTagsRespon
 };
 
 /**
+ * One page of tags.
+ *
  * @generated from message platform.registry.v2beta1.ListTagsResponse
  */
 export type ListTagsResponseJson = {
@@ -356,21 +368,21 @@ export type ListTagsResponseJson = {
   tags?: TagJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many tags match, over all pages.
+   * Number of tags that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -385,11 +397,13 @@ export const ListTagsResponseSchema: GenMessage<ListTagsResponse, {jsonType: Lis
   messageDesc(file_platform_registry_v2beta1_tag, 2);
 
 /**
+ * Request of `TagsService.GetTag`.
+ *
  * @generated from message platform.registry.v2beta1.GetTagRequest
  */
 export type GetTagRequest = Message<"platform.registry.v2beta1.GetTagRequest"> & {
   /**
-   * The tag to read.
+   * Uid of the tag.
    *
    * @generated from field: string uid = 1;
    */
@@ -397,11 +411,13 @@ export type GetTagRequest = Message<"platform.registry.v2beta1.GetTagRequest"> &
 };
 
 /**
+ * Request of `TagsService.GetTag`.
+ *
  * @generated from message platform.registry.v2beta1.GetTagRequest
  */
 export type GetTagRequestJson = {
   /**
-   * The tag to read.
+   * Uid of the tag.
    *
    * @generated from field: string uid = 1;
    */
@@ -416,11 +432,13 @@ export const GetTagRequestSchema: GenMessage<GetTagRequest, {jsonType: GetTagReq
   messageDesc(file_platform_registry_v2beta1_tag, 3);
 
 /**
+ * Request of `TagsService.CreateTag`.
+ *
  * @generated from message platform.registry.v2beta1.CreateTagRequest
  */
 export type CreateTagRequest = Message<"platform.registry.v2beta1.CreateTagRequest"> & {
   /**
-   * The repo to create it in.
+   * Uid of the repo to create the tag in.
    *
    * @generated from field: string parent = 1;
    */
@@ -435,11 +453,13 @@ export type CreateTagRequest = Message<"platform.registry.v2beta1.CreateTagReque
 };
 
 /**
+ * Request of `TagsService.CreateTag`.
+ *
  * @generated from message platform.registry.v2beta1.CreateTagRequest
  */
 export type CreateTagRequestJson = {
   /**
-   * The repo to create it in.
+   * Uid of the repo to create the tag in.
    *
    * @generated from field: string parent = 1;
    */
@@ -461,6 +481,8 @@ export const CreateTagRequestSchema: GenMessage<CreateTagRequest, {jsonType: Cre
   messageDesc(file_platform_registry_v2beta1_tag, 4);
 
 /**
+ * Request of `TagsService.UpdateTag`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateTagRequest
  */
 export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagRequest"> & {
@@ -472,7 +494,8 @@ export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagReque
   tag?: Tag | undefined;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -480,6 +503,8 @@ export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagReque
 };
 
 /**
+ * Request of `TagsService.UpdateTag`.
+ *
  * @generated from message platform.registry.v2beta1.UpdateTagRequest
  */
 export type UpdateTagRequestJson = {
@@ -491,7 +516,8 @@ export type UpdateTagRequestJson = {
   tag?: TagJson;
 
   /**
-   * The fields to change, separated by commas; `*` for all. Without it, those that are present.
+   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -506,11 +532,13 @@ export const UpdateTagRequestSchema: GenMessage<UpdateTagRequest, {jsonType: Upd
   messageDesc(file_platform_registry_v2beta1_tag, 5);
 
 /**
+ * Request of `TagsService.DeleteTag`.
+ *
  * @generated from message platform.registry.v2beta1.DeleteTagRequest
  */
 export type DeleteTagRequest = Message<"platform.registry.v2beta1.DeleteTagRequest"> & {
   /**
-   * The tag to delete.
+   * Uid of the tag.
    *
    * @generated from field: string uid = 1;
    */
@@ -518,11 +546,13 @@ export type DeleteTagRequest = Message<"platform.registry.v2beta1.DeleteTagReque
 };
 
 /**
+ * Request of `TagsService.DeleteTag`.
+ *
  * @generated from message platform.registry.v2beta1.DeleteTagRequest
  */
 export type DeleteTagRequestJson = {
   /**
-   * The tag to delete.
+   * Uid of the tag.
    *
    * @generated from field: string uid = 1;
    */
@@ -537,13 +567,14 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest, {jsonType: Del
   messageDesc(file_platform_registry_v2beta1_tag, 6);
 
 /**
- * Tags are names for the images of a repo. Each lies in its repo.
+ * Tags are names of images in a repo. A tag is in its repo.
  *
  * @generated from service platform.registry.v2beta1.TagsService
  */
 export const TagsService: GenService<{
   /**
-   * Lists the tags the caller may see: those that people give, unless others are included.
+   * Lists the tags that the caller may see. Tags that tools create for referrers, dates and builds are omitted
+   * unless they are included.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.ListTags
    */
@@ -553,7 +584,7 @@ export const TagsService: GenService<{
     output: typeof ListTagsResponseSchema;
   },
   /**
-   * Reads one tag.
+   * Returns a tag.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.GetTag
    */
@@ -563,7 +594,7 @@ export const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Creates a tag in a repo, or moves the one of that name to another image.
+   * Creates a tag in a repo. If the repo has a tag with this name, moves it to the image.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.CreateTag
    */
@@ -573,7 +604,7 @@ export const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Changes the named fields of a tag and answers with the whole of it.
+   * Changes fields of a tag and returns the whole tag.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.UpdateTag
    */
@@ -583,7 +614,7 @@ export const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Deletes a tag; the image stays.
+   * Deletes a tag. The image is kept.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.DeleteTag
    */

@@ -20,111 +20,111 @@ export const file_platform_vulnerabilities_v1_advisory: GenFile = /*@__PURE__*/
   fileDesc("CipwbGF0Zm9ybS92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcnkucHJvdG8SG3BsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MSKLBQoIQWR2aXNvcnkSEwoCaWQYASABKAlCB+BBAtDBGAESFQoNYXJ0aWZhY3RfdHlwZRgCIAEoCRIVCg1hcnRpZmFjdF9uYW1lGAMgASgJEh0KFWFydGlmYWN0X2FyY2hpdGVjdHVyZRgFIAEoCRIbCg5jb21wb25lbnRfbmFtZRgGIAEoCUgAiAEBEh8KEmNvbXBvbmVudF9sb2NhdGlvbhgHIAEoCUgBiAEBEhsKDmNvbXBvbmVudF90eXBlGAggASgJSAKIAQESMwoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GAsgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKCmRlbGV0ZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIA4gBARIPCgdhbGlhc2VzGA0gAygJEjoKBmV2ZW50cxgOIAMoCzIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50EhMKC2Fkdmlzb3J5X2lkGA8gASgJEg4KBmF1dGhvchgQIAEoCRIxChJsZWdhY3lfYWR2aXNvcnlfaWQYEyABKAlIBFIQbGVnYWN5QWR2aXNvcnlJRIgBAUIRCg9fY29tcG9uZW50X25hbWVCFQoTX2NvbXBvbmVudF9sb2NhdGlvbkIRCg9fY29tcG9uZW50X3R5cGVCDQoLX2RlbGV0ZWRfYXRCFQoTX2xlZ2FjeV9hZHZpc29yeV9pZEoECAQQBUoECAkQCkoECBEQEkoECBIQEyKQEgoNQWR2aXNvcnlFdmVudBITCgJpZBgBIAEoCUIH4EEC0MEYARItCgl0aW1lc3RhbXAYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhAKCGZpbmRpbmdzGAogASgMEg4KBmF1dGhvchgLIAEoCRIQCghyZXZpZXdlchgMIAEoCRI5CgZzdGF0dXMYDSABKA4yKS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuUmV2aWV3U3RhdHVzEhIKBWlzc3VlGA4gASgJSAGIAQESSQoJZGV0ZWN0aW9uGAMgASgLMjQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uSAASQQoFZml4ZWQYBCABKAsyMC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GaXhlZEgAEm0KHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YBSABKAsyRS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEl0KFGFuYWx5c2lzX25vdF9wbGFubmVkGAYgASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuQW5hbHlzaXNOb3RQbGFubmVkSAASUwoPZml4X25vdF9wbGFubmVkGAcgASgLMjgucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRml4Tm90UGxhbm5lZEgAEl0KFHBlbmRpbmdfdXBzdHJlYW1fZml4GAggASgLMj0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuUGVuZGluZ1Vwc3RyZWFtRml4SAASawobdHJ1ZV9wb3NpdGl2ZV9kZXRlcm1pbmF0aW9uGAkgASgLMkQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuVHJ1ZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbkgAEkUKB3BhdGNoZWQYDyABKAsyMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5QYXRjaGVkSAAa1QQKCURldGVjdGlvbhJNCgZudmRhcGkYASABKAsyOy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5EZXRlY3Rpb24uTlZEQVBJSAASTQoGbWFudWFsGAIgASgLMjsucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQuRGV0ZWN0aW9uLk1hbnVhbEgAEk0KBnNjYW52MRgDIAEoCzI7LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5TY2FuVjFIABoxCgZOVkRBUEkSFAoMY3BlX3NlYXJjaGVkGAEgASgJEhEKCWNwZV9mb3VuZBgCIAEoCRoICgZNYW51YWwalQIKBlNjYW5WMRIPCgdzY2FubmVyGAEgASgJEhcKD3N1YnBhY2thZ2VfbmFtZRgCIAEoCRIUCgxjb21wb25lbnRfaWQYAyABKAkSFgoOY29tcG9uZW50X25hbWUYBCABKAkSGQoRY29tcG9uZW50X3ZlcnNpb24YBSABKAkSFgoOY29tcG9uZW50X3R5cGUYBiABKAkSGgoSY29tcG9uZW50X2xvY2F0aW9uGAcgASgJEhgKEGFydGlmYWN0X3ZlcnNpb24YCCABKAkSFwoPc2Nhbm5lcl92ZXJzaW9uGAkgASgJEhYKDmdyeXBlX2RiX2J1aWx0GAogASgJEhkKEWdyeXBlX2RiX2NoZWNrc3VtGAsgASgJQgYKBHR5cGUaeAoFRml4ZWQSFQoNZml4ZWRfdmVyc2lvbhgBIAEoCRIMCgRub3RlGAIgASgJEhcKD3NjYW5uZXJfdmVyc2lvbhgDIAEoCRIWCg5ncnlwZV9kYl9idWlsdBgEIAEoCRIZChFncnlwZV9kYl9jaGVja3N1bRgFIAEoCRopChlUcnVlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEgwKBG5vdGUYASABKAkaxAMKGkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uElgKBHR5cGUYASABKA4ySi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudC5GYWxzZVBvc2l0aXZlRGV0ZXJtaW5hdGlvbi5UeXBlEgwKBG5vdGUYAiABKAkivQIKBFR5cGUSDwoLVU5TUEVDSUZJRUQQABIrCidWVUxORVJBQklMSVRZX1JFQ09SRF9BTkFMWVNJU19DT05URVNURUQQARIkCiBDT01QT05FTlRfVlVMTkVSQUJJTElUWV9NSVNNQVRDSBACEiQKIFZVTE5FUkFCTEVfQ09ERV9WRVJTSU9OX05PVF9VU0VEEAMSKwonVlVMTkVSQUJMRV9DT0RFX05PVF9JTkNMVURFRF9JTl9QQUNLQUdFEAQSKQolVlVMTkVSQUJMRV9DT0RFX05PVF9JTl9FWEVDVVRJT05fUEFUSBAFEjUKMVZVTE5FUkFCTEVfQ09ERV9DQU5OT1RfQkVfQ09OVFJPTExFRF9CWV9BRFZFUlNBUlkQBhIcChhJTkxJTkVfTUlUSUdBVElPTlNfRVhJU1QQBxoiChJBbmFseXNpc05vdFBsYW5uZWQSDAoEbm90ZRgBIAEoCRodCg1GaXhOb3RQbGFubmVkEgwKBG5vdGUYASABKAkaIgoSUGVuZGluZ1Vwc3RyZWFtRml4EgwKBG5vdGUYASABKAkaMQoHUGF0Y2hlZBIYChBwYXRjaGVkX3ZlcnNpb25zGAEgAygJEgwKBG5vdGUYAiABKAlCBgoEdHlwZUIICgZfaXNzdWVKBAgQEBEicQoVQ3JlYXRlQWR2aXNvcnlSZXF1ZXN0EhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYARI8CghhZHZpc29yeRgCIAEoCzIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUID4EECIiwKFURlbGV0ZUFkdmlzb3J5UmVxdWVzdBITCgJpZBgBIAEoCUIH4EEC0MEYASKHAQoaQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QSGgoJcGFyZW50X2lkGAEgASgJQgfgQQLQwRgBEkcKDmFkdmlzb3J5X2V2ZW50GAMgASgLMioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRCA+BBAkoECAIQAyIxChNBZHZpc29yeUV2ZW50RmlsdGVyEhoKCXBhcmVudF9pZBgBIAEoCUIH4EEC0MEYASJhChFBZHZpc29yeUV2ZW50TGlzdBIRCglwYXJlbnRfaWQYASABKAkSOQoFaXRlbXMYAiADKAsyKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCLrBQoOQWR2aXNvcnlGaWx0ZXISFQoNYXJ0aWZhY3RfdHlwZRgCIAMoCRIVCg1hcnRpZmFjdF9uYW1lGAMgAygJEhYKDmNvbXBvbmVudF9uYW1lGAUgAygJEhYKDmNvbXBvbmVudF90eXBlGAYgAygJEg8KB2FsaWFzZXMYByADKAkSHQoVYXJ0aWZhY3RfYXJjaGl0ZWN0dXJlGAggAygJEhIKCnBhZ2VfdG9rZW4YCSABKAkSEQoJcGFnZV9zaXplGAogASgDEkEKDmV2ZW50X3N0YXR1c2VzGAsgAygOMikucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLlJldmlld1N0YXR1cxIUCgxldmVudF9hdXRob3IYDCADKAkSQQoLZXZlbnRfdHlwZXMYDSADKA4yLC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuRXZlbnRUeXBlRmlsdGVyEjYKCG9yZGVyX2J5GA4gASgOMiQucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLk9yZGVyQnkSHAoUZXhjbHVkZV9ldmVudF9hdXRob3IYDyADKAkSKQoEdWlkcBgQIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5VSURQRmlsdGVyEgoKAmlkGBEgASgJEhYKDmV2ZW50X3Jldmlld2VyGBIgAygJEkwKEWxhdGVzdF9ldmVudF90eXBlGBMgASgOMiwucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkV2ZW50VHlwZUZpbHRlckgAiAEBEhoKEmNvbXBvbmVudF9sb2NhdGlvbhgUIAMoCRITCgZvcmlnaW4YFiABKAlIAYgBARIUCgxhZHZpc29yeV9pZHMYFyADKAkSGwoTbGVnYWN5X2Fkdmlzb3J5X2lkcxgYIAMoCUIUChJfbGF0ZXN0X2V2ZW50X3R5cGVCCQoHX29yaWdpbkoECAEQAkoECAQQBUoECBUQFiKPAQoOQWR2aXNvcmllc0xpc3QSNAoFaXRlbXMYAiADKAsyJS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAMgASgJEhgKC3RvdGFsX2NvdW50GAQgASgDSACIAQFCDgoMX3RvdGFsX2NvdW50SgQIARACKlkKDFJldmlld1N0YXR1cxILCgdVTktOT1dOEAASCwoHUEVORElORxABEgwKCEFQUFJPVkVEEAISEwoPUkVRVUVTVF9DSEFOR0VTEAMSDAoIUkVKRUNURUQQBCraAQoHT3JkZXJCeRIYChRPUkRFUl9CWV9VTlNQRUNJRklFRBAAEgoKBklEX0FTQxABEgsKB0lEX0RFU0MQAhISCg5DUkVBVEVEX0FUX0FTQxADEhMKD0NSRUFURURfQVRfREVTQxAEEg8KC0FMSUFTRVNfQVNDEAUSEAoMQUxJQVNFU19ERVNDEAYSEgoOVVBEQVRFRF9BVF9BU0MQBxITCg9VUERBVEVEX0FUX0RFU0MQCBISCg5ERUxFVEVEX0FUX0FTQxAJEhMKD0RFTEVURURfQVRfREVTQxAKKvcCCg9FdmVudFR5cGVGaWx0ZXISIQodRVZFTlRfVFlQRV9GSUxURVJfVU5TUEVDSUZJRUQQABIfChtFVkVOVF9UWVBFX0ZJTFRFUl9ERVRFQ1RJT04QARIxCi1FVkVOVF9UWVBFX0ZJTFRFUl9UUlVFX1BPU0lUSVZFX0RFVEVSTUlOQVRJT04QAhIbChdFVkVOVF9UWVBFX0ZJTFRFUl9GSVhFRBADEjIKLkVWRU5UX1RZUEVfRklMVEVSX0ZBTFNFX1BPU0lUSVZFX0RFVEVSTUlOQVRJT04QBBIqCiZFVkVOVF9UWVBFX0ZJTFRFUl9BTkFMWVNJU19OT1RfUExBTk5FRBAFEiUKIUVWRU5UX1RZUEVfRklMVEVSX0ZJWF9OT1RfUExBTk5FRBAGEioKJkVWRU5UX1RZUEVfRklMVEVSX1BFTkRJTkdfVVBTVFJFQU1fRklYEAcSHQoZRVZFTlRfVFlQRV9GSUxURVJfUEFUQ0hFRBAIMpIJCgpBZHZpc29yaWVzEpYBCgZDcmVhdGUSMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQ3JlYXRlQWR2aXNvcnlSZXF1ZXN0GiUucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5IjHKwRgECgLsDoLT5JMCIzoBKiIeL3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzEpIBCgRMaXN0EisucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RmlsdGVyGisucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3JpZXNMaXN0IjDKwRgGCgLuDhABgtPkkwIgEh4vdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3JpZXMSkQEKBlVwZGF0ZRIlLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeRolLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeSI5ysEYBAoC7Q6C0+STAis6ASoaJi92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97aWQ9Kip9EowBCgZEZWxldGUSMi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuRGVsZXRlQWR2aXNvcnlSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IjbKwRgECgLvDoLT5JMCKComL3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3tpZD0qKn0SwwEKE0NyZWF0ZUFkdmlzb3J5RXZlbnQSNy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQ3JlYXRlQWR2aXNvcnlFdmVudFJlcXVlc3QaKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjEuQWR2aXNvcnlFdmVudCJHysEYBAoC7A6C0+STAjk6ASoiNC92dWxuZXJhYmlsaXRpZXMvdjEvYWR2aXNvcmllcy97cGFyZW50X2lkPSoqfS9ldmVudHMSvAEKEkxpc3RBZHZpc29yeUV2ZW50cxIwLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50RmlsdGVyGi4ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnRMaXN0IkTKwRgECgLuDoLT5JMCNhI0L3Z1bG5lcmFiaWxpdGllcy92MS9hZHZpc29yaWVzL3twYXJlbnRfaWQ9Kip9L2V2ZW50cxKtAQoTVXBkYXRlQWR2aXNvcnlFdmVudBIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MS5BZHZpc29yeUV2ZW50GioucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYxLkFkdmlzb3J5RXZlbnQiPsrBGAQKAu0OgtPkkwIwOgEqGisvdnVsbmVyYWJpbGl0aWVzL3YxL2Fkdmlzb3J5X2V2ZW50cy97aWQ9Kip9YgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_uidp]);
 
 /**
- * What is known of a vulnerability in an artifact; see `platform.vulnerabilities.v2beta1.Advisory`.
+ * Describes one vulnerability of one artifact; see `platform.vulnerabilities.v2beta1.Advisory`.
  *
  * @generated from message platform.vulnerabilities.v1.Advisory
  */
 export type Advisory = Message<"platform.vulnerabilities.v1.Advisory"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the advisory. Identifies the advisory in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * What sort of artifact it is, such as `apk` or `npm`.
+   * Type of the artifact, such as `apk` or `npm`.
    *
    * @generated from field: string artifact_type = 2;
    */
   artifactType: string;
 
   /**
-   * What is affected, such as the name of a package.
+   * Name of the affected artifact, such as `openssl`.
    *
    * @generated from field: string artifact_name = 3;
    */
   artifactName: string;
 
   /**
-   * For which processor it was built; `all` for any.
+   * Processor architecture of the artifact, such as `x86_64`; `all` for any.
    *
    * @generated from field: string artifact_architecture = 5;
    */
   artifactArchitecture: string;
 
   /**
-   * The part of the artifact that is vulnerable.
+   * Name of the vulnerable component in the artifact.
    *
    * @generated from field: optional string component_name = 6;
    */
   componentName?: string | undefined;
 
   /**
-   * Where in the artifact the part lies.
+   * Location of the component in the artifact, such as `/usr/lib/libssl.so.3`.
    *
    * @generated from field: optional string component_location = 7;
    */
   componentLocation?: string | undefined;
 
   /**
-   * What sort of part it is.
+   * Type of the component, such as `apk`.
    *
    * @generated from field: optional string component_type = 8;
    */
   componentType?: string | undefined;
 
   /**
-   * When the advisory was created.
+   * Time at which the advisory was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
 
   /**
-   * When the advisory or one of its events was last changed.
+   * Time at which the advisory or one of its events was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: Timestamp | undefined;
 
   /**
-   * When the advisory was withdrawn.
+   * Time at which the advisory was withdrawn.
    *
    * @generated from field: optional google.protobuf.Timestamp deleted_at = 12;
    */
   deletedAt?: Timestamp | undefined;
 
   /**
-   * Other names of the vulnerability, such as `CVE-2026-12345`.
+   * Other ids of the vulnerability, such as `CVE-2026-12345`; at most 200.
    *
    * @generated from field: repeated string aliases = 13;
    */
   aliases: string[];
 
   /**
-   * Taken at creation; later they have calls of their own.
+   * Events to create with the advisory. Ignored in an update: events have calls of their own.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.AdvisoryEvent events = 14;
    */
   events: AdvisoryEvent[];
 
   /**
-   * Made by the service, unless one of the published form is given at creation.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. The server assigns one unless it is set on create.
    *
    * @generated from field: string advisory_id = 15;
    */
   advisoryId: string;
 
   /**
-   * Who wrote it; the caller unless given.
+   * Author of the advisory. Default: the caller.
    *
    * @generated from field: string author = 16;
    */
   author: string;
 
   /**
-   * The name under which it was known before.
+   * Earlier id of the advisory.
    *
    * @generated from field: optional string legacy_advisory_id = 19 [json_name = "legacyAdvisoryID"];
    */
@@ -132,111 +132,111 @@ export type Advisory = Message<"platform.vulnerabilities.v1.Advisory"> & {
 };
 
 /**
- * What is known of a vulnerability in an artifact; see `platform.vulnerabilities.v2beta1.Advisory`.
+ * Describes one vulnerability of one artifact; see `platform.vulnerabilities.v2beta1.Advisory`.
  *
  * @generated from message platform.vulnerabilities.v1.Advisory
  */
 export type AdvisoryJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the advisory. Identifies the advisory in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * What sort of artifact it is, such as `apk` or `npm`.
+   * Type of the artifact, such as `apk` or `npm`.
    *
    * @generated from field: string artifact_type = 2;
    */
   artifactType?: string;
 
   /**
-   * What is affected, such as the name of a package.
+   * Name of the affected artifact, such as `openssl`.
    *
    * @generated from field: string artifact_name = 3;
    */
   artifactName?: string;
 
   /**
-   * For which processor it was built; `all` for any.
+   * Processor architecture of the artifact, such as `x86_64`; `all` for any.
    *
    * @generated from field: string artifact_architecture = 5;
    */
   artifactArchitecture?: string;
 
   /**
-   * The part of the artifact that is vulnerable.
+   * Name of the vulnerable component in the artifact.
    *
    * @generated from field: optional string component_name = 6;
    */
   componentName?: string;
 
   /**
-   * Where in the artifact the part lies.
+   * Location of the component in the artifact, such as `/usr/lib/libssl.so.3`.
    *
    * @generated from field: optional string component_location = 7;
    */
   componentLocation?: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component, such as `apk`.
    *
    * @generated from field: optional string component_type = 8;
    */
   componentType?: string;
 
   /**
-   * When the advisory was created.
+   * Time at which the advisory was created.
    *
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: TimestampJson;
 
   /**
-   * When the advisory or one of its events was last changed.
+   * Time at which the advisory or one of its events was last changed.
    *
    * @generated from field: google.protobuf.Timestamp updated_at = 11;
    */
   updatedAt?: TimestampJson;
 
   /**
-   * When the advisory was withdrawn.
+   * Time at which the advisory was withdrawn.
    *
    * @generated from field: optional google.protobuf.Timestamp deleted_at = 12;
    */
   deletedAt?: TimestampJson;
 
   /**
-   * Other names of the vulnerability, such as `CVE-2026-12345`.
+   * Other ids of the vulnerability, such as `CVE-2026-12345`; at most 200.
    *
    * @generated from field: repeated string aliases = 13;
    */
   aliases?: string[];
 
   /**
-   * Taken at creation; later they have calls of their own.
+   * Events to create with the advisory. Ignored in an update: events have calls of their own.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.AdvisoryEvent events = 14;
    */
   events?: AdvisoryEventJson[];
 
   /**
-   * Made by the service, unless one of the published form is given at creation.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. The server assigns one unless it is set on create.
    *
    * @generated from field: string advisory_id = 15;
    */
   advisoryId?: string;
 
   /**
-   * Who wrote it; the caller unless given.
+   * Author of the advisory. Default: the caller.
    *
    * @generated from field: string author = 16;
    */
   author?: string;
 
   /**
-   * The name under which it was known before.
+   * Earlier id of the advisory.
    *
    * @generated from field: optional string legacy_advisory_id = 19 [json_name = "legacyAdvisoryID"];
    */
@@ -251,66 +251,68 @@ export const AdvisorySchema: GenMessage<Advisory, {jsonType: AdvisoryJson}> = /*
   messageDesc(file_platform_vulnerabilities_v1_advisory, 0);
 
 /**
- * Something that has happened; see `platform.vulnerabilities.v2beta1.AdvisoryEvent`.
+ * Event in the history of an advisory; see `platform.vulnerabilities.v2beta1.AdvisoryEvent`.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent
  */
 export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent"> & {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the event. Identifies the event in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id: string;
 
   /**
-   * When it happened; the time of the call unless given.
+   * Time of the event. Default: the time of the call.
    *
    * @generated from field: google.protobuf.Timestamp timestamp = 2;
    */
   timestamp?: Timestamp | undefined;
 
   /**
-   * What was found, in whatever form the finder keeps it.
+   * Findings in the format of the tool that made them.
    *
    * @generated from field: bytes findings = 10;
    */
   findings: Uint8Array;
 
   /**
-   * Who says so; the caller unless given.
+   * Author of the event. Default: the caller.
    *
    * @generated from field: string author = 11;
    */
   author: string;
 
   /**
-   * Who has looked at it.
+   * Reviewer of the event, at most 255 characters.
    *
    * @generated from field: string reviewer = 12;
    */
   reviewer: string;
 
   /**
-   * What they think of it.
+   * State of the review.
    *
    * @generated from field: platform.vulnerabilities.v1.ReviewStatus status = 13;
    */
   status: ReviewStatus;
 
   /**
-   * Where it is talked about.
+   * Link to an issue about the event.
    *
    * @generated from field: optional string issue = 14;
    */
   issue?: string | undefined;
 
   /**
+   * Type of the event. Exactly one must be set.
+   *
    * @generated from oneof platform.vulnerabilities.v1.AdvisoryEvent.type
    */
   type: {
     /**
-     * The vulnerability was found in the artifact.
+     * The vulnerability was detected in the artifact.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection detection = 3;
      */
@@ -318,7 +320,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
     case: "detection";
   } | {
     /**
-     * A version is free of it.
+     * A version of the artifact fixes the vulnerability.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Fixed fixed = 4;
      */
@@ -334,7 +336,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
     case: "falsePositiveDetermination";
   } | {
     /**
-     * Nobody is going to look into it.
+     * No analysis is planned.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 6;
      */
@@ -342,7 +344,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
     case: "analysisNotPlanned";
   } | {
     /**
-     * Nobody is going to fix it.
+     * No fix is planned.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned fix_not_planned = 7;
      */
@@ -350,7 +352,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
     case: "fixNotPlanned";
   } | {
     /**
-     * The makers of the component have yet to fix it.
+     * A fix of the upstream project is pending.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 8;
      */
@@ -366,7 +368,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
     case: "truePositiveDetermination";
   } | {
     /**
-     * Versions were made free of it without a new version of the component.
+     * Versions of the artifact are patched without a new version of the component.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Patched patched = 15;
      */
@@ -376,69 +378,69 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v1.AdvisoryEvent">
 };
 
 /**
- * Something that has happened; see `platform.vulnerabilities.v2beta1.AdvisoryEvent`.
+ * Event in the history of an advisory; see `platform.vulnerabilities.v2beta1.AdvisoryEvent`.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent
  */
 export type AdvisoryEventJson = {
   /**
-   * Its uid: which to update. The service makes one at creation, whatever is given.
+   * Uid of the event. Identifies the event in an update; ignored in a create, where the server assigns it.
    *
    * @generated from field: string id = 1;
    */
   id?: string;
 
   /**
-   * When it happened; the time of the call unless given.
+   * Time of the event. Default: the time of the call.
    *
    * @generated from field: google.protobuf.Timestamp timestamp = 2;
    */
   timestamp?: TimestampJson;
 
   /**
-   * What was found, in whatever form the finder keeps it.
+   * Findings in the format of the tool that made them.
    *
    * @generated from field: bytes findings = 10;
    */
   findings?: string;
 
   /**
-   * Who says so; the caller unless given.
+   * Author of the event. Default: the caller.
    *
    * @generated from field: string author = 11;
    */
   author?: string;
 
   /**
-   * Who has looked at it.
+   * Reviewer of the event, at most 255 characters.
    *
    * @generated from field: string reviewer = 12;
    */
   reviewer?: string;
 
   /**
-   * What they think of it.
+   * State of the review.
    *
    * @generated from field: platform.vulnerabilities.v1.ReviewStatus status = 13;
    */
   status?: ReviewStatusJson;
 
   /**
-   * Where it is talked about.
+   * Link to an issue about the event.
    *
    * @generated from field: optional string issue = 14;
    */
   issue?: string;
 
   /**
-   * The vulnerability was found in the artifact.
+   * The vulnerability was detected in the artifact.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection detection = 3;
    */
   detection?: AdvisoryEvent_DetectionJson;
 
   /**
-   * A version is free of it.
+   * A version of the artifact fixes the vulnerability.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Fixed fixed = 4;
    */
@@ -452,21 +454,21 @@ export type AdvisoryEventJson = {
   falsePositiveDetermination?: AdvisoryEvent_FalsePositiveDeterminationJson;
 
   /**
-   * Nobody is going to look into it.
+   * No analysis is planned.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 6;
    */
   analysisNotPlanned?: AdvisoryEvent_AnalysisNotPlannedJson;
 
   /**
-   * Nobody is going to fix it.
+   * No fix is planned.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned fix_not_planned = 7;
    */
   fixNotPlanned?: AdvisoryEvent_FixNotPlannedJson;
 
   /**
-   * The makers of the component have yet to fix it.
+   * A fix of the upstream project is pending.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 8;
    */
@@ -480,7 +482,7 @@ export type AdvisoryEventJson = {
   truePositiveDetermination?: AdvisoryEvent_TruePositiveDeterminationJson;
 
   /**
-   * Versions were made free of it without a new version of the component.
+   * Versions of the artifact are patched without a new version of the component.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Patched patched = 15;
    */
@@ -495,17 +497,19 @@ export const AdvisoryEventSchema: GenMessage<AdvisoryEvent, {jsonType: AdvisoryE
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1);
 
 /**
- * How the vulnerability was found.
+ * How the vulnerability was detected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection
  */
 export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection"> & {
   /**
+   * Source of the detection.
+   *
    * @generated from oneof platform.vulnerabilities.v1.AdvisoryEvent.Detection.type
    */
   type: {
     /**
-     * By the list of affected products of the NVD.
+     * Detected in the product list of the National Vulnerability Database (NVD).
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
      */
@@ -513,7 +517,7 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.Advis
     case: "nvdapi";
   } | {
     /**
-     * By a person.
+     * Detected by a person.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual manual = 2;
      */
@@ -521,7 +525,7 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.Advis
     case: "manual";
   } | {
     /**
-     * By a scanner.
+     * Detected by a scanner.
      *
      * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
      */
@@ -531,27 +535,27 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v1.Advis
 };
 
 /**
- * How the vulnerability was found.
+ * How the vulnerability was detected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection
  */
 export type AdvisoryEvent_DetectionJson = {
   /**
-   * By the list of affected products of the NVD.
+   * Detected in the product list of the National Vulnerability Database (NVD).
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
    */
   nvdapi?: AdvisoryEvent_Detection_NVDAPIJson;
 
   /**
-   * By a person.
+   * Detected by a person.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual manual = 2;
    */
   manual?: AdvisoryEvent_Detection_ManualJson;
 
   /**
-   * By a scanner.
+   * Detected by a scanner.
    *
    * @generated from field: platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
    */
@@ -566,20 +570,20 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection, 
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0);
 
 /**
- * By the list of affected products of the NVD.
+ * Detection in the product list of the National Vulnerability Database (NVD).
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
-   * The product that was looked for, as a CPE.
+   * CPE of the product that was searched.
    *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched: string;
 
   /**
-   * The product that was found, as a CPE.
+   * CPE of the product that was found.
    *
    * @generated from field: string cpe_found = 2;
    */
@@ -587,20 +591,20 @@ export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By the list of affected products of the NVD.
+ * Detection in the product list of the National Vulnerability Database (NVD).
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI
  */
 export type AdvisoryEvent_Detection_NVDAPIJson = {
   /**
-   * The product that was looked for, as a CPE.
+   * CPE of the product that was searched.
    *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched?: string;
 
   /**
-   * The product that was found, as a CPE.
+   * CPE of the product that was found.
    *
    * @generated from field: string cpe_found = 2;
    */
@@ -615,7 +619,7 @@ export const AdvisoryEvent_Detection_NVDAPISchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 0);
 
 /**
- * By a person.
+ * Detection by a person.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual
  */
@@ -623,7 +627,7 @@ export type AdvisoryEvent_Detection_Manual = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By a person.
+ * Detection by a person.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.Manual
  */
@@ -638,83 +642,83 @@ export const AdvisoryEvent_Detection_ManualSchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 1);
 
 /**
- * By a scanner.
+ * Detection by a scanner.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1
  */
 export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1"> & {
   /**
-   * The name of the scanner.
+   * Name of the scanner.
    *
    * @generated from field: string scanner = 1;
    */
   scanner: string;
 
   /**
-   * The part of the package that was scanned.
+   * Subpackage that was scanned.
    *
    * @generated from field: string subpackage_name = 2;
    */
   subpackageName: string;
 
   /**
-   * What the scanner calls the part.
+   * Id of the component in the scanner.
    *
    * @generated from field: string component_id = 3;
    */
   componentId: string;
 
   /**
-   * The vulnerable part.
+   * Name of the vulnerable component.
    *
    * @generated from field: string component_name = 4;
    */
   componentName: string;
 
   /**
-   * Its version.
+   * Version of the component.
    *
    * @generated from field: string component_version = 5;
    */
   componentVersion: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component.
    *
    * @generated from field: string component_type = 6;
    */
   componentType: string;
 
   /**
-   * Where in the artifact it lies.
+   * Location of the component in the artifact.
    *
    * @generated from field: string component_location = 7;
    */
   componentLocation: string;
 
   /**
-   * The version of the artifact that was scanned.
+   * Version of the artifact that was scanned.
    *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 11;
    */
@@ -722,83 +726,83 @@ export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By a scanner.
+ * Detection by a scanner.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Detection.ScanV1
  */
 export type AdvisoryEvent_Detection_ScanV1Json = {
   /**
-   * The name of the scanner.
+   * Name of the scanner.
    *
    * @generated from field: string scanner = 1;
    */
   scanner?: string;
 
   /**
-   * The part of the package that was scanned.
+   * Subpackage that was scanned.
    *
    * @generated from field: string subpackage_name = 2;
    */
   subpackageName?: string;
 
   /**
-   * What the scanner calls the part.
+   * Id of the component in the scanner.
    *
    * @generated from field: string component_id = 3;
    */
   componentId?: string;
 
   /**
-   * The vulnerable part.
+   * Name of the vulnerable component.
    *
    * @generated from field: string component_name = 4;
    */
   componentName?: string;
 
   /**
-   * Its version.
+   * Version of the component.
    *
    * @generated from field: string component_version = 5;
    */
   componentVersion?: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component.
    *
    * @generated from field: string component_type = 6;
    */
   componentType?: string;
 
   /**
-   * Where in the artifact it lies.
+   * Location of the component in the artifact.
    *
    * @generated from field: string component_location = 7;
    */
   componentLocation?: string;
 
   /**
-   * The version of the artifact that was scanned.
+   * Version of the artifact that was scanned.
    *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion?: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion?: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt?: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 11;
    */
@@ -813,41 +817,41 @@ export const AdvisoryEvent_Detection_ScanV1Schema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 0, 2);
 
 /**
- * Which version is free of it.
+ * Version that fixes the vulnerability.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Fixed
  */
 export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Fixed"> & {
   /**
-   * The first version that is free of it.
+   * First version without the vulnerability.
    *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion: string;
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
   note: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 5;
    */
@@ -855,41 +859,41 @@ export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v1.AdvisoryE
 };
 
 /**
- * Which version is free of it.
+ * Version that fixes the vulnerability.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Fixed
  */
 export type AdvisoryEvent_FixedJson = {
   /**
-   * The first version that is free of it.
+   * First version without the vulnerability.
    *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion?: string;
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
   note?: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion?: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt?: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 5;
    */
@@ -904,13 +908,13 @@ export const AdvisoryEvent_FixedSchema: GenMessage<AdvisoryEvent_Fixed, {jsonTyp
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 1);
 
 /**
- * Why it is affected.
+ * Reason why the artifact is affected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination
  */
 export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -918,13 +922,13 @@ export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerab
 };
 
 /**
- * Why it is affected.
+ * Reason why the artifact is affected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.TruePositiveDetermination
  */
 export type AdvisoryEvent_TruePositiveDeterminationJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -939,7 +943,7 @@ export const AdvisoryEvent_TruePositiveDeterminationSchema: GenMessage<AdvisoryE
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 2);
 
 /**
- * Why it is not affected.
+ * Reason why the artifact is not affected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination
  */
@@ -952,7 +956,7 @@ export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnera
   type: AdvisoryEvent_FalsePositiveDetermination_Type;
 
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -960,7 +964,7 @@ export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnera
 };
 
 /**
- * Why it is not affected.
+ * Reason why the artifact is not affected.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination
  */
@@ -973,7 +977,7 @@ export type AdvisoryEvent_FalsePositiveDeterminationJson = {
   type?: AdvisoryEvent_FalsePositiveDetermination_TypeJson;
 
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -988,61 +992,77 @@ export const AdvisoryEvent_FalsePositiveDeterminationSchema: GenMessage<Advisory
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 3);
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export const AdvisoryEvent_FalsePositiveDetermination_Type = {
   /**
+   * No reason is set.
+   *
    * @generated from enum value: UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The analysis in the vulnerability record is contested.
+   *
    * @generated from enum value: VULNERABILITY_RECORD_ANALYSIS_CONTESTED = 1;
    */
   VULNERABILITY_RECORD_ANALYSIS_CONTESTED: 1,
 
   /**
+   * The vulnerability is not one of the component.
+   *
    * @generated from enum value: COMPONENT_VULNERABILITY_MISMATCH = 2;
    */
   COMPONENT_VULNERABILITY_MISMATCH: 2,
 
   /**
+   * The vulnerable version of the code is not used.
+   *
    * @generated from enum value: VULNERABLE_CODE_VERSION_NOT_USED = 3;
    */
   VULNERABLE_CODE_VERSION_NOT_USED: 3,
 
   /**
+   * The package does not contain the vulnerable code.
+   *
    * @generated from enum value: VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE = 4;
    */
   VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE: 4,
 
   /**
+   * The vulnerable code is never executed.
+   *
    * @generated from enum value: VULNERABLE_CODE_NOT_IN_EXECUTION_PATH = 5;
    */
   VULNERABLE_CODE_NOT_IN_EXECUTION_PATH: 5,
 
   /**
+   * An attacker cannot control the vulnerable code.
+   *
    * @generated from enum value: VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY = 6;
    */
   VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY: 6,
 
   /**
+   * The package contains a mitigation.
+   *
    * @generated from enum value: INLINE_MITIGATIONS_EXIST = 7;
    */
   INLINE_MITIGATIONS_EXIST: 7,
 } as const;
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export type AdvisoryEvent_FalsePositiveDetermination_Type = (typeof AdvisoryEvent_FalsePositiveDetermination_Type)[keyof typeof AdvisoryEvent_FalsePositiveDetermination_Type] | UnknownEnum;
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
@@ -1055,13 +1075,13 @@ export const AdvisoryEvent_FalsePositiveDetermination_TypeSchema: GenEnum<Adviso
   enumDesc(file_platform_vulnerabilities_v1_advisory, 1, 3, 0);
 
 /**
- * Why nobody is going to look into it.
+ * Reason why no analysis is planned.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned
  */
 export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1069,13 +1089,13 @@ export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities
 };
 
 /**
- * Why nobody is going to look into it.
+ * Reason why no analysis is planned.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.AnalysisNotPlanned
  */
 export type AdvisoryEvent_AnalysisNotPlannedJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1090,13 +1110,13 @@ export const AdvisoryEvent_AnalysisNotPlannedSchema: GenMessage<AdvisoryEvent_An
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 4);
 
 /**
- * Why nobody is going to fix it.
+ * Reason why no fix is planned.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned
  */
 export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1104,13 +1124,13 @@ export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v1.A
 };
 
 /**
- * Why nobody is going to fix it.
+ * Reason why no fix is planned.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.FixNotPlanned
  */
 export type AdvisoryEvent_FixNotPlannedJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1125,13 +1145,13 @@ export const AdvisoryEvent_FixNotPlannedSchema: GenMessage<AdvisoryEvent_FixNotP
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 5);
 
 /**
- * What is waited for.
+ * The fix that is pending.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix
  */
 export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1139,13 +1159,13 @@ export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities
 };
 
 /**
- * What is waited for.
+ * The fix that is pending.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.PendingUpstreamFix
  */
 export type AdvisoryEvent_PendingUpstreamFixJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1160,20 +1180,20 @@ export const AdvisoryEvent_PendingUpstreamFixSchema: GenMessage<AdvisoryEvent_Pe
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 6);
 
 /**
- * Which versions were made free of it.
+ * Versions that are patched.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Patched
  */
 export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Patched"> & {
   /**
-   * The versions that are free of it.
+   * Versions without the vulnerability.
    *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions: string[];
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1181,20 +1201,20 @@ export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v1.Advisor
 };
 
 /**
- * Which versions were made free of it.
+ * Versions that are patched.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEvent.Patched
  */
 export type AdvisoryEvent_PatchedJson = {
   /**
-   * The versions that are free of it.
+   * Versions without the vulnerability.
    *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions?: string[];
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1209,11 +1229,13 @@ export const AdvisoryEvent_PatchedSchema: GenMessage<AdvisoryEvent_Patched, {jso
   messageDesc(file_platform_vulnerabilities_v1_advisory, 1, 7);
 
 /**
+ * Request of `Advisories.Create`.
+ *
  * @generated from message platform.vulnerabilities.v1.CreateAdvisoryRequest
  */
 export type CreateAdvisoryRequest = Message<"platform.vulnerabilities.v1.CreateAdvisoryRequest"> & {
   /**
-   * The group to create it in.
+   * Uid of the group to create the advisory in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1228,11 +1250,13 @@ export type CreateAdvisoryRequest = Message<"platform.vulnerabilities.v1.CreateA
 };
 
 /**
+ * Request of `Advisories.Create`.
+ *
  * @generated from message platform.vulnerabilities.v1.CreateAdvisoryRequest
  */
 export type CreateAdvisoryRequestJson = {
   /**
-   * The group to create it in.
+   * Uid of the group to create the advisory in.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1254,11 +1278,13 @@ export const CreateAdvisoryRequestSchema: GenMessage<CreateAdvisoryRequest, {jso
   messageDesc(file_platform_vulnerabilities_v1_advisory, 2);
 
 /**
+ * Request of `Advisories.Delete`.
+ *
  * @generated from message platform.vulnerabilities.v1.DeleteAdvisoryRequest
  */
 export type DeleteAdvisoryRequest = Message<"platform.vulnerabilities.v1.DeleteAdvisoryRequest"> & {
   /**
-   * The advisory to withdraw.
+   * Uid of the advisory.
    *
    * @generated from field: string id = 1;
    */
@@ -1266,11 +1292,13 @@ export type DeleteAdvisoryRequest = Message<"platform.vulnerabilities.v1.DeleteA
 };
 
 /**
+ * Request of `Advisories.Delete`.
+ *
  * @generated from message platform.vulnerabilities.v1.DeleteAdvisoryRequest
  */
 export type DeleteAdvisoryRequestJson = {
   /**
-   * The advisory to withdraw.
+   * Uid of the advisory.
    *
    * @generated from field: string id = 1;
    */
@@ -1285,11 +1313,13 @@ export const DeleteAdvisoryRequestSchema: GenMessage<DeleteAdvisoryRequest, {jso
   messageDesc(file_platform_vulnerabilities_v1_advisory, 3);
 
 /**
+ * Request of `Advisories.CreateAdvisoryEvent`.
+ *
  * @generated from message platform.vulnerabilities.v1.CreateAdvisoryEventRequest
  */
 export type CreateAdvisoryEventRequest = Message<"platform.vulnerabilities.v1.CreateAdvisoryEventRequest"> & {
   /**
-   * The advisory to add it to.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1304,11 +1334,13 @@ export type CreateAdvisoryEventRequest = Message<"platform.vulnerabilities.v1.Cr
 };
 
 /**
+ * Request of `Advisories.CreateAdvisoryEvent`.
+ *
  * @generated from message platform.vulnerabilities.v1.CreateAdvisoryEventRequest
  */
 export type CreateAdvisoryEventRequestJson = {
   /**
-   * The advisory to add it to.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1330,11 +1362,13 @@ export const CreateAdvisoryEventRequestSchema: GenMessage<CreateAdvisoryEventReq
   messageDesc(file_platform_vulnerabilities_v1_advisory, 4);
 
 /**
+ * Request of `Advisories.ListAdvisoryEvents`.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEventFilter
  */
 export type AdvisoryEventFilter = Message<"platform.vulnerabilities.v1.AdvisoryEventFilter"> & {
   /**
-   * The advisory.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1342,11 +1376,13 @@ export type AdvisoryEventFilter = Message<"platform.vulnerabilities.v1.AdvisoryE
 };
 
 /**
+ * Request of `Advisories.ListAdvisoryEvents`.
+ *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEventFilter
  */
 export type AdvisoryEventFilterJson = {
   /**
-   * The advisory.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
@@ -1361,20 +1397,20 @@ export const AdvisoryEventFilterSchema: GenMessage<AdvisoryEventFilter, {jsonTyp
   messageDesc(file_platform_vulnerabilities_v1_advisory, 5);
 
 /**
- * The events of an advisory.
+ * Response of `Advisories.ListAdvisoryEvents`.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEventList
  */
 export type AdvisoryEventList = Message<"platform.vulnerabilities.v1.AdvisoryEventList"> & {
   /**
-   * The advisory.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId: string;
 
   /**
-   * The events, in order of time.
+   * The events in order of time.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.AdvisoryEvent items = 2;
    */
@@ -1382,20 +1418,20 @@ export type AdvisoryEventList = Message<"platform.vulnerabilities.v1.AdvisoryEve
 };
 
 /**
- * The events of an advisory.
+ * Response of `Advisories.ListAdvisoryEvents`.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryEventList
  */
 export type AdvisoryEventListJson = {
   /**
-   * The advisory.
+   * Uid of the advisory.
    *
    * @generated from field: string parent_id = 1;
    */
   parentId?: string;
 
   /**
-   * The events, in order of time.
+   * The events in order of time.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.AdvisoryEvent items = 2;
    */
@@ -1410,104 +1446,104 @@ export const AdvisoryEventListSchema: GenMessage<AdvisoryEventList, {jsonType: A
   messageDesc(file_platform_vulnerabilities_v1_advisory, 6);
 
 /**
- * Which advisories to list. Several values of one field are alternatives; several fields must all be met.
+ * Request of `Advisories.List`. Different filters are combined with AND, the values of one filter with OR.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryFilter
  */
 export type AdvisoryFilter = Message<"platform.vulnerabilities.v1.AdvisoryFilter"> & {
   /**
-   * Sorts of artifacts.
+   * Only advisories of artifacts of one of these types.
    *
    * @generated from field: repeated string artifact_type = 2;
    */
   artifactType: string[];
 
   /**
-   * What is affected.
+   * Only advisories of artifacts with one of these names.
    *
    * @generated from field: repeated string artifact_name = 3;
    */
   artifactName: string[];
 
   /**
-   * Vulnerable parts.
+   * Only advisories of components with one of these names.
    *
    * @generated from field: repeated string component_name = 5;
    */
   componentName: string[];
 
   /**
-   * Sorts of parts.
+   * Only advisories of components of one of these types.
    *
    * @generated from field: repeated string component_type = 6;
    */
   componentType: string[];
 
   /**
-   * Names of vulnerabilities.
+   * Only advisories with one of these aliases, such as `CVE-2026-12345`.
    *
    * @generated from field: repeated string aliases = 7;
    */
   aliases: string[];
 
   /**
-   * Processors.
+   * Only advisories of artifacts for one of these architectures.
    *
    * @generated from field: repeated string artifact_architecture = 8;
    */
   artifactArchitecture: string[];
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 9;
    */
   pageToken: string;
 
   /**
-   * How many advisories a page holds: 50 unless given, 200 at most.
+   * Maximum number of advisories in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int64 page_size = 10;
    */
   pageSize: bigint;
 
   /**
-   * Advisories with an event of one of these states.
+   * Only advisories with an event in one of these review states.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.ReviewStatus event_statuses = 11;
    */
   eventStatuses: ReviewStatus[];
 
   /**
-   * Advisories with an event by one of these.
+   * Only advisories with an event by one of these authors.
    *
    * @generated from field: repeated string event_author = 12;
    */
   eventAuthor: string[];
 
   /**
-   * Advisories with an event of one of these types.
+   * Only advisories with an event of one of these types.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.EventTypeFilter event_types = 13;
    */
   eventTypes: EventTypeFilter[];
 
   /**
-   * By uid unless given.
+   * Order of the list. Default: by uid.
    *
    * @generated from field: platform.vulnerabilities.v1.OrderBy order_by = 14;
    */
   orderBy: OrderBy;
 
   /**
-   * Not advisories with an event by one of these.
+   * Only advisories without an event by any of these authors.
    *
    * @generated from field: repeated string exclude_event_author = 15;
    */
   excludeEventAuthor: string[];
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 16;
    */
@@ -1521,42 +1557,42 @@ export type AdvisoryFilter = Message<"platform.vulnerabilities.v1.AdvisoryFilter
   id: string;
 
   /**
-   * Advisories with an event that one of these has reviewed.
+   * Only advisories with an event that one of these reviewers has reviewed.
    *
    * @generated from field: repeated string event_reviewer = 18;
    */
   eventReviewer: string[];
 
   /**
-   * Advisories whose latest approved event is of this type.
+   * Only advisories whose latest approved event has this type.
    *
    * @generated from field: optional platform.vulnerabilities.v1.EventTypeFilter latest_event_type = 19;
    */
   latestEventType?: EventTypeFilter | undefined;
 
   /**
-   * Where parts lie.
+   * Only advisories of components at one of these locations.
    *
    * @generated from field: repeated string component_location = 20;
    */
   componentLocation: string[];
 
   /**
-   * A package and all that is built from it; `artifact_name` is then ignored.
+   * Only advisories of this package and of the packages that are built from it. `artifact_name` is then ignored.
    *
    * @generated from field: optional string origin = 22;
    */
   origin?: string | undefined;
 
   /**
-   * Advisories by the names under which they are published.
+   * Only advisories with one of these ids, such as `CGA-2x4c-9fqv-m7wr`.
    *
    * @generated from field: repeated string advisory_ids = 23;
    */
   advisoryIds: string[];
 
   /**
-   * Advisories by the names under which they were known before.
+   * Only advisories with one of these earlier ids.
    *
    * @generated from field: repeated string legacy_advisory_ids = 24;
    */
@@ -1564,104 +1600,104 @@ export type AdvisoryFilter = Message<"platform.vulnerabilities.v1.AdvisoryFilter
 };
 
 /**
- * Which advisories to list. Several values of one field are alternatives; several fields must all be met.
+ * Request of `Advisories.List`. Different filters are combined with AND, the values of one filter with OR.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoryFilter
  */
 export type AdvisoryFilterJson = {
   /**
-   * Sorts of artifacts.
+   * Only advisories of artifacts of one of these types.
    *
    * @generated from field: repeated string artifact_type = 2;
    */
   artifactType?: string[];
 
   /**
-   * What is affected.
+   * Only advisories of artifacts with one of these names.
    *
    * @generated from field: repeated string artifact_name = 3;
    */
   artifactName?: string[];
 
   /**
-   * Vulnerable parts.
+   * Only advisories of components with one of these names.
    *
    * @generated from field: repeated string component_name = 5;
    */
   componentName?: string[];
 
   /**
-   * Sorts of parts.
+   * Only advisories of components of one of these types.
    *
    * @generated from field: repeated string component_type = 6;
    */
   componentType?: string[];
 
   /**
-   * Names of vulnerabilities.
+   * Only advisories with one of these aliases, such as `CVE-2026-12345`.
    *
    * @generated from field: repeated string aliases = 7;
    */
   aliases?: string[];
 
   /**
-   * Processors.
+   * Only advisories of artifacts for one of these architectures.
    *
    * @generated from field: repeated string artifact_architecture = 8;
    */
   artifactArchitecture?: string[];
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 9;
    */
   pageToken?: string;
 
   /**
-   * How many advisories a page holds: 50 unless given, 200 at most.
+   * Maximum number of advisories in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int64 page_size = 10;
    */
   pageSize?: string;
 
   /**
-   * Advisories with an event of one of these states.
+   * Only advisories with an event in one of these review states.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.ReviewStatus event_statuses = 11;
    */
   eventStatuses?: ReviewStatusJson[];
 
   /**
-   * Advisories with an event by one of these.
+   * Only advisories with an event by one of these authors.
    *
    * @generated from field: repeated string event_author = 12;
    */
   eventAuthor?: string[];
 
   /**
-   * Advisories with an event of one of these types.
+   * Only advisories with an event of one of these types.
    *
    * @generated from field: repeated platform.vulnerabilities.v1.EventTypeFilter event_types = 13;
    */
   eventTypes?: EventTypeFilterJson[];
 
   /**
-   * By uid unless given.
+   * Order of the list. Default: by uid.
    *
    * @generated from field: platform.vulnerabilities.v1.OrderBy order_by = 14;
    */
   orderBy?: OrderByJson;
 
   /**
-   * Not advisories with an event by one of these.
+   * Only advisories without an event by any of these authors.
    *
    * @generated from field: repeated string exclude_event_author = 15;
    */
   excludeEventAuthor?: string[];
 
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 16;
    */
@@ -1675,42 +1711,42 @@ export type AdvisoryFilterJson = {
   id?: string;
 
   /**
-   * Advisories with an event that one of these has reviewed.
+   * Only advisories with an event that one of these reviewers has reviewed.
    *
    * @generated from field: repeated string event_reviewer = 18;
    */
   eventReviewer?: string[];
 
   /**
-   * Advisories whose latest approved event is of this type.
+   * Only advisories whose latest approved event has this type.
    *
    * @generated from field: optional platform.vulnerabilities.v1.EventTypeFilter latest_event_type = 19;
    */
   latestEventType?: EventTypeFilterJson;
 
   /**
-   * Where parts lie.
+   * Only advisories of components at one of these locations.
    *
    * @generated from field: repeated string component_location = 20;
    */
   componentLocation?: string[];
 
   /**
-   * A package and all that is built from it; `artifact_name` is then ignored.
+   * Only advisories of this package and of the packages that are built from it. `artifact_name` is then ignored.
    *
    * @generated from field: optional string origin = 22;
    */
   origin?: string;
 
   /**
-   * Advisories by the names under which they are published.
+   * Only advisories with one of these ids, such as `CGA-2x4c-9fqv-m7wr`.
    *
    * @generated from field: repeated string advisory_ids = 23;
    */
   advisoryIds?: string[];
 
   /**
-   * Advisories by the names under which they were known before.
+   * Only advisories with one of these earlier ids.
    *
    * @generated from field: repeated string legacy_advisory_ids = 24;
    */
@@ -1725,7 +1761,7 @@ export const AdvisoryFilterSchema: GenMessage<AdvisoryFilter, {jsonType: Advisor
   messageDesc(file_platform_vulnerabilities_v1_advisory, 7);
 
 /**
- * A page of advisories.
+ * One page of advisories.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoriesList
  */
@@ -1738,14 +1774,14 @@ export type AdvisoriesList = Message<"platform.vulnerabilities.v1.AdvisoriesList
   items: Advisory[];
 
   /**
-   * Where the next page starts; empty on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Empty on the last page.
    *
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken: string;
 
   /**
-   * How many advisories match, over all pages.
+   * Number of advisories that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 4;
    */
@@ -1753,7 +1789,7 @@ export type AdvisoriesList = Message<"platform.vulnerabilities.v1.AdvisoriesList
 };
 
 /**
- * A page of advisories.
+ * One page of advisories.
  *
  * @generated from message platform.vulnerabilities.v1.AdvisoriesList
  */
@@ -1766,14 +1802,14 @@ export type AdvisoriesListJson = {
   items?: AdvisoryJson[];
 
   /**
-   * Where the next page starts; empty on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Empty on the last page.
    *
    * @generated from field: string next_page_token = 3;
    */
   nextPageToken?: string;
 
   /**
-   * How many advisories match, over all pages.
+   * Number of advisories that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 4;
    */
@@ -1788,46 +1824,56 @@ export const AdvisoriesListSchema: GenMessage<AdvisoriesList, {jsonType: Advisor
   messageDesc(file_platform_vulnerabilities_v1_advisory, 8);
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v1.ReviewStatus
  */
 export const ReviewStatus = {
   /**
+   * No state is set.
+   *
    * @generated from enum value: UNKNOWN = 0;
    */
   UNKNOWN: 0,
 
   /**
+   * The event waits for a review.
+   *
    * @generated from enum value: PENDING = 1;
    */
   PENDING: 1,
 
   /**
+   * A reviewer has approved the event.
+   *
    * @generated from enum value: APPROVED = 2;
    */
   APPROVED: 2,
 
   /**
+   * A reviewer has requested changes.
+   *
    * @generated from enum value: REQUEST_CHANGES = 3;
    */
   REQUEST_CHANGES: 3,
 
   /**
+   * A reviewer has rejected the event.
+   *
    * @generated from enum value: REJECTED = 4;
    */
   REJECTED: 4,
 } as const;
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v1.ReviewStatus
  */
 export type ReviewStatus = (typeof ReviewStatus)[keyof typeof ReviewStatus] | UnknownEnum;
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v1.ReviewStatus
  */
@@ -1840,69 +1886,83 @@ export const ReviewStatusSchema: GenEnum<ReviewStatus, ReviewStatusJson> = /*@__
   enumDesc(file_platform_vulnerabilities_v1_advisory, 0);
 
 /**
- * The order of a list.
+ * Orders of a list.
  *
  * @generated from enum platform.vulnerabilities.v1.OrderBy
  */
 export const OrderBy = {
   /**
+   * By uid.
+   *
    * @generated from enum value: ORDER_BY_UNSPECIFIED = 0;
    */
   ORDER_BY_UNSPECIFIED: 0,
 
   /**
+   * By uid, ascending.
+   *
    * @generated from enum value: ID_ASC = 1;
    */
   ID_ASC: 1,
 
   /**
+   * By uid, descending.
+   *
    * @generated from enum value: ID_DESC = 2;
    */
   ID_DESC: 2,
 
   /**
+   * By time of creation, ascending.
+   *
    * @generated from enum value: CREATED_AT_ASC = 3;
    */
   CREATED_AT_ASC: 3,
 
   /**
+   * By time of creation, descending.
+   *
    * @generated from enum value: CREATED_AT_DESC = 4;
    */
   CREATED_AT_DESC: 4,
 
   /**
-   * Not offered.
+   * Not supported.
    *
    * @generated from enum value: ALIASES_ASC = 5;
    */
   ALIASES_ASC: 5,
 
   /**
-   * Not offered.
+   * Not supported.
    *
    * @generated from enum value: ALIASES_DESC = 6;
    */
   ALIASES_DESC: 6,
 
   /**
+   * By time of the last change, ascending.
+   *
    * @generated from enum value: UPDATED_AT_ASC = 7;
    */
   UPDATED_AT_ASC: 7,
 
   /**
+   * By time of the last change, descending.
+   *
    * @generated from enum value: UPDATED_AT_DESC = 8;
    */
   UPDATED_AT_DESC: 8,
 
   /**
-   * No advisory that was withdrawn is listed, so this is by uid.
+   * The same as by uid, ascending: a list contains no withdrawn advisories.
    *
    * @generated from enum value: DELETED_AT_ASC = 9;
    */
   DELETED_AT_ASC: 9,
 
   /**
-   * As above, the other way round.
+   * The same as by uid, descending: a list contains no withdrawn advisories.
    *
    * @generated from enum value: DELETED_AT_DESC = 10;
    */
@@ -1910,14 +1970,14 @@ export const OrderBy = {
 } as const;
 
 /**
- * The order of a list.
+ * Orders of a list.
  *
  * @generated from enum platform.vulnerabilities.v1.OrderBy
  */
 export type OrderBy = (typeof OrderBy)[keyof typeof OrderBy] | UnknownEnum;
 
 /**
- * The order of a list.
+ * Orders of a list.
  *
  * @generated from enum platform.vulnerabilities.v1.OrderBy
  */
@@ -1930,66 +1990,84 @@ export const OrderBySchema: GenEnum<OrderBy, OrderByJson> = /*@__PURE__*/
   enumDesc(file_platform_vulnerabilities_v1_advisory, 1);
 
 /**
- * A type of event.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v1.EventTypeFilter
  */
 export const EventTypeFilter = {
   /**
+   * Any type.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * `detection`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_DETECTION = 1;
    */
   DETECTION: 1,
 
   /**
+   * `true_positive_determination`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION = 2;
    */
   TRUE_POSITIVE_DETERMINATION: 2,
 
   /**
+   * `fixed`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FIXED = 3;
    */
   FIXED: 3,
 
   /**
+   * `false_positive_determination`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION = 4;
    */
   FALSE_POSITIVE_DETERMINATION: 4,
 
   /**
+   * `analysis_not_planned`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED = 5;
    */
   ANALYSIS_NOT_PLANNED: 5,
 
   /**
+   * `fix_not_planned`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FIX_NOT_PLANNED = 6;
    */
   FIX_NOT_PLANNED: 6,
 
   /**
+   * `pending_upstream_fix`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX = 7;
    */
   PENDING_UPSTREAM_FIX: 7,
 
   /**
+   * `patched`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_PATCHED = 8;
    */
   PATCHED: 8,
 } as const;
 
 /**
- * A type of event.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v1.EventTypeFilter
  */
 export type EventTypeFilter = (typeof EventTypeFilter)[keyof typeof EventTypeFilter] | UnknownEnum;
 
 /**
- * A type of event.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v1.EventTypeFilter
  */
@@ -2002,7 +2080,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter, EventTypeFilterJson
   enumDesc(file_platform_vulnerabilities_v1_advisory, 2);
 
 /**
- * How advisories are written. `platform.vulnerabilities.v2beta1.AdvisoriesService` tells more of how they are read.
+ * Writes advisories, and lists them in version 1 of the API. `platform.vulnerabilities.v2beta1.AdvisoriesService`
+ * has more ways to read them.
  *
  * @generated from service platform.vulnerabilities.v1.Advisories
  */
@@ -2018,7 +2097,7 @@ export const Advisories: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Lists the advisories the caller may see, page by page.
+   * Lists the advisories that the caller may see, page by page.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.List
    */
@@ -2028,7 +2107,7 @@ export const Advisories: GenService<{
     output: typeof AdvisoriesListSchema;
   },
   /**
-   * Replaces what an advisory says; its events stay.
+   * Replaces the fields of an advisory. Its events are kept.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Update
    */
@@ -2038,7 +2117,7 @@ export const Advisories: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Withdraws an advisory. It can still be read by its uid, and is in no list.
+   * Withdraws an advisory. It can still be read by its uid and is in no list.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Delete
    */
@@ -2048,7 +2127,7 @@ export const Advisories: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Adds an event to an advisory. Whoever may not approve events proposes it.
+   * Adds an event to an advisory. Without the capability `advisories.approve`, the event is a proposal.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.CreateAdvisoryEvent
    */
@@ -2058,7 +2137,7 @@ export const Advisories: GenService<{
     output: typeof AdvisoryEventSchema;
   },
   /**
-   * Lists the events of an advisory, in order of time.
+   * Lists the events of an advisory in order of time.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.ListAdvisoryEvents
    */
@@ -2068,7 +2147,7 @@ export const Advisories: GenService<{
     output: typeof AdvisoryEventListSchema;
   },
   /**
-   * Replaces an event: what it says, or what a reviewer thinks of it. Approving needs `advisories.approve`.
+   * Replaces an event. Changing its review requires the capability `advisories.approve`.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.UpdateAdvisoryEvent
    */

@@ -22,118 +22,118 @@ export const file_platform_vulnerabilities_v2beta1_advisory: GenFile = /*@__PURE
   fileDesc("Ci9wbGF0Zm9ybS92dWxuZXJhYmlsaXRpZXMvdjJiZXRhMS9hZHZpc29yeS5wcm90bxIgcGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEi1AcKCEFkdmlzb3J5EhQKA3VpZBgBIAEoCUIH4EED0MEYARIYCgthZHZpc29yeV9pZBgCIAEoCUID4EEDEjQKC2NyZWF0ZV90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjQKC3VwZGF0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjkKC2RlbGV0ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESGgoGYXV0aG9yGAYgASgJQgrgQQLawRgDEP8BEiEKDWFydGlmYWN0X25hbWUYByABKAlCCuBBAtrBGAMQgAQSIQoNYXJ0aWZhY3RfdHlwZRgIIAEoCUIK4EEC2sEYAxD/ARImChVhcnRpZmFjdF9hcmNoaXRlY3R1cmUYCSABKAlCB9rBGAMQ/wESHwoOY29tcG9uZW50X25hbWUYCiABKAlCB9rBGAMQgAQSIwoSY29tcG9uZW50X2xvY2F0aW9uGAsgASgJQgfawRgDEIAIEh8KDmNvbXBvbmVudF90eXBlGAwgASgJQgfawRgDEP8BEmQKB2FsaWFzZXMYDSADKAlCU9rBGE8KJF5bQS1aYS16MC05XVtBLVphLXowLTkuXzovLV17MCwyNTR9JBjIAUIkbXVzdCBiZSBuYW1lcyBzdWNoIGFzIENWRS0yMDI2LTEyMzQ1EkgKBmV2ZW50cxgOIAMoCzIvLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkFkdmlzb3J5RXZlbnRCB9rBGAMY6AcSKwoSbGVnYWN5X2Fkdmlzb3J5X2lkGA8gASgJQgrgQQPawRgDEP8BSAGIAQESQwoKc2V2ZXJpdGllcxgQIAMoCzIqLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLlNldmVyaXR5QgPgQQM6tgHiwRixAQoRCgJJRBILYWR2aXNvcnlfaWQKGQoIQVJUSUZBQ1QSDWFydGlmYWN0X25hbWUKFQoEVFlQRRINYXJ0aWZhY3RfdHlwZQoSCgdBTElBU0VTEgdhbGlhc2VzCh0KCUNPTVBPTkVOVBIOY29tcG9uZW50X25hbWUYAQoSCgZBVVRIT1ISBmF1dGhvchgBChYKB1VQREFURUQSC3VwZGF0ZV90aW1lIgthZHZpc29yeV9pZEIOCgxfZGVsZXRlX3RpbWVCFQoTX2xlZ2FjeV9hZHZpc29yeV9pZCKsAQoIU2V2ZXJpdHkSPQoEdHlwZRgBIAEoDjIvLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLlNldmVyaXR5LlR5cGUSDQoFc2NvcmUYAiABKAkiUgoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASEAoMVFlQRV9DVlNTX1YyEAESEAoMVFlQRV9DVlNTX1YzEAISEAoMVFlQRV9DVlNTX1Y0EAMi+hQKDUFkdmlzb3J5RXZlbnQSEAoDdWlkGAEgASgJQgPgQQMSNAoLY3JlYXRlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSEAoIZmluZGluZ3MYAyABKAwSGgoGYXV0aG9yGAQgASgJQgrgQQLawRgDEP8BEhkKCHJldmlld2VyGAUgASgJQgfawRgDEP8BEkgKDHJldmlld19zdGF0ZRgGIAEoDjItLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLlJldmlld1N0YXRlQgPgQQISGwoFaXNzdWUYByABKAlCB9rBGAMQgAhIAYgBARJOCglkZXRlY3Rpb24YCiABKAsyOS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbkgAEkYKBWZpeGVkGAsgASgLMjUucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuQWR2aXNvcnlFdmVudC5GaXhlZEgAEnIKHGZhbHNlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YDCABKAsySi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uSAASYgoUYW5hbHlzaXNfbm90X3BsYW5uZWQYDSABKAsyQi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkFuYWx5c2lzTm90UGxhbm5lZEgAElgKD2ZpeF9ub3RfcGxhbm5lZBgOIAEoCzI9LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkFkdmlzb3J5RXZlbnQuRml4Tm90UGxhbm5lZEgAEmIKFHBlbmRpbmdfdXBzdHJlYW1fZml4GA8gASgLMkIucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuQWR2aXNvcnlFdmVudC5QZW5kaW5nVXBzdHJlYW1GaXhIABJwCht0cnVlX3Bvc2l0aXZlX2RldGVybWluYXRpb24YECABKAsySS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LlRydWVQb3NpdGl2ZURldGVybWluYXRpb25IABJKCgdwYXRjaGVkGBEgASgLMjcucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuQWR2aXNvcnlFdmVudC5QYXRjaGVkSAAazwUKCURldGVjdGlvbhJSCgZudmRhcGkYASABKAsyQC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5OVkRBUElIABJSCgZtYW51YWwYAiABKAsyQC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5NYW51YWxIABJSCgZzY2FudjEYAyABKAsyQC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkRldGVjdGlvbi5TY2FuVjFIABpDCgZOVkRBUEkSHQoMY3BlX3NlYXJjaGVkGAEgASgJQgfawRgDEIAIEhoKCWNwZV9mb3VuZBgCIAEoCUIH2sEYAxCACBoICgZNYW51YWwa7gIKBlNjYW5WMRIYCgdzY2FubmVyGAEgASgJQgfawRgDEP8BEhsKCnN1YnBhY2thZ2UYAiABKAlCB9rBGAMQgAQSHQoMY29tcG9uZW50X2lkGAMgASgJQgfawRgDEIAEEhoKCWNvbXBvbmVudBgEIAEoCUIH2sEYAxCABBIiChFjb21wb25lbnRfdmVyc2lvbhgFIAEoCUIH2sEYAxD/ARIfCg5jb21wb25lbnRfdHlwZRgGIAEoCUIH2sEYAxD/ARIjChJjb21wb25lbnRfbG9jYXRpb24YByABKAlCB9rBGAMQgAgSIQoQYXJ0aWZhY3RfdmVyc2lvbhgIIAEoCUIH2sEYAxD/ARIgCg9zY2FubmVyX3ZlcnNpb24YCSABKAlCB9rBGAMQ/wESHwoOZ3J5cGVfZGJfYnVpbHQYCiABKAlCB9rBGAMQ/wESIgoRZ3J5cGVfZGJfY2hlY2tzdW0YCyABKAlCB9rBGAMQ/wFCBgoEdHlwZRqlAQoFRml4ZWQSHgoNZml4ZWRfdmVyc2lvbhgBIAEoCUIH2sEYAxD/ARIVCgRub3RlGAIgASgJQgfawRgDEIBAEiAKD3NjYW5uZXJfdmVyc2lvbhgDIAEoCUIH2sEYAxD/ARIfCg5ncnlwZV9kYl9idWlsdBgEIAEoCUIH2sEYAxD/ARIiChFncnlwZV9kYl9jaGVja3N1bRgFIAEoCUIH2sEYAxD/ARoyChlUcnVlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEhUKBG5vdGUYASABKAlCB9rBGAMQgEAa+gMKGkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uEl0KBHR5cGUYASABKA4yTy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeUV2ZW50LkZhbHNlUG9zaXRpdmVEZXRlcm1pbmF0aW9uLlR5cGUSFQoEbm90ZRgCIAEoCUIH2sEYAxCAQCLlAgoEVHlwZRIUChBUWVBFX1VOU1BFQ0lGSUVEEAASMAosVFlQRV9WVUxORVJBQklMSVRZX1JFQ09SRF9BTkFMWVNJU19DT05URVNURUQQARIpCiVUWVBFX0NPTVBPTkVOVF9WVUxORVJBQklMSVRZX01JU01BVENIEAISKQolVFlQRV9WVUxORVJBQkxFX0NPREVfVkVSU0lPTl9OT1RfVVNFRBADEjAKLFRZUEVfVlVMTkVSQUJMRV9DT0RFX05PVF9JTkNMVURFRF9JTl9QQUNLQUdFEAQSLgoqVFlQRV9WVUxORVJBQkxFX0NPREVfTk9UX0lOX0VYRUNVVElPTl9QQVRIEAUSOgo2VFlQRV9WVUxORVJBQkxFX0NPREVfQ0FOTk9UX0JFX0NPTlRST0xMRURfQllfQURWRVJTQVJZEAYSIQodVFlQRV9JTkxJTkVfTUlUSUdBVElPTlNfRVhJU1QQBxorChJBbmFseXNpc05vdFBsYW5uZWQSFQoEbm90ZRgBIAEoCUIH2sEYAxCAQBomCg1GaXhOb3RQbGFubmVkEhUKBG5vdGUYASABKAlCB9rBGAMQgEAaKwoSUGVuZGluZ1Vwc3RyZWFtRml4EhUKBG5vdGUYASABKAlCB9rBGAMQgEAaRgoHUGF0Y2hlZBIkChBwYXRjaGVkX3ZlcnNpb25zGAEgAygJQgrawRgGEP8BGOgHEhUKBG5vdGUYAiABKAlCB9rBGAMQgEBCBgoEdHlwZUIICgZfaXNzdWUi+QYKFUxpc3RBZHZpc29yaWVzUmVxdWVzdBIpCgR1aWRwGAEgASgLMhsucGxhdGZvcm0uY29tbW9uLlVJRFBGaWx0ZXISHQoMYWR2aXNvcnlfaWRzGAIgAygJQgfawRgDGOgHEiQKE2xlZ2FjeV9hZHZpc29yeV9pZHMYAyADKAlCB9rBGAMY6AcSHwoOYXJ0aWZhY3RfbmFtZXMYBCADKAlCB9rBGAMY6AcSHwoOYXJ0aWZhY3RfdHlwZXMYBSADKAlCB9rBGAMY6AcSJwoWYXJ0aWZhY3RfYXJjaGl0ZWN0dXJlcxgGIAMoCUIH2sEYAxjoBxIgCg9jb21wb25lbnRfbmFtZXMYByADKAlCB9rBGAMY6AcSIAoPY29tcG9uZW50X3R5cGVzGAggAygJQgfawRgDGOgHEiQKE2NvbXBvbmVudF9sb2NhdGlvbnMYCSADKAlCB9rBGAMY6AcSGAoHYWxpYXNlcxgKIAMoCUIH2sEYAxjoBxITCgZvcmlnaW4YCyABKAlIAIgBARJSChNldmVudF9yZXZpZXdfc3RhdGVzGBUgAygOMi0ucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuUmV2aWV3U3RhdGVCBtrBGAIYChIdCg1ldmVudF9hdXRob3JzGBYgAygJQgbawRgCGGQSJQoVZXhjbHVkZV9ldmVudF9hdXRob3JzGBcgAygJQgbawRgCGGQSHwoPZXZlbnRfcmV2aWV3ZXJzGBggAygJQgbawRgCGGQSTgoLZXZlbnRfdHlwZXMYGSADKA4yMS5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5FdmVudFR5cGVGaWx0ZXJCBtrBGAIYFBJRChFsYXRlc3RfZXZlbnRfdHlwZRgaIAEoDjIxLnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkV2ZW50VHlwZUZpbHRlckgBiAEBEhkKCXBhZ2Vfc2l6ZRgeIAEoBUIG2sEYAigBEhIKCnBhZ2VfdG9rZW4YHyABKAkSEAoIb3JkZXJfYnkYICABKAkSFAoEc2tpcBgiIAEoBUIG2sEYAigBEhYKBXF1ZXJ5GCMgASgJQgfawRgDEP8BQgkKB19vcmlnaW5CFAoSX2xhdGVzdF9ldmVudF90eXBlIrQBChZMaXN0QWR2aXNvcmllc1Jlc3BvbnNlEj4KCmFkdmlzb3JpZXMYASADKAsyKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeRIfCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAlCBtrBGAI4ARIYCgt0b3RhbF9jb3VudBgDIAEoA0gAiAEBEg8KB3NraXBwZWQYBCABKAVCDgoMX3RvdGFsX2NvdW50IioKEkdldEFkdmlzb3J5UmVxdWVzdBIUCgN1aWQYASABKAlCB+BBAtDBGAEiLQoVR2V0QWR2aXNvcnlPc3ZSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASIxChlHZXRBZHZpc29yeU9wZW5WZXhSZXF1ZXN0EhQKA3VpZBgBIAEoCUIH4EEC0MEYASqdAQoLUmV2aWV3U3RhdGUSHAoYUkVWSUVXX1NUQVRFX1VOU1BFQ0lGSUVEEAASGAoUUkVWSUVXX1NUQVRFX1BFTkRJTkcQARIZChVSRVZJRVdfU1RBVEVfQVBQUk9WRUQQAhIgChxSRVZJRVdfU1RBVEVfUkVRVUVTVF9DSEFOR0VTEAMSGQoVUkVWSUVXX1NUQVRFX1JFSkVDVEVEEAQq9wIKD0V2ZW50VHlwZUZpbHRlchIhCh1FVkVOVF9UWVBFX0ZJTFRFUl9VTlNQRUNJRklFRBAAEh8KG0VWRU5UX1RZUEVfRklMVEVSX0RFVEVDVElPThABEjEKLUVWRU5UX1RZUEVfRklMVEVSX1RSVUVfUE9TSVRJVkVfREVURVJNSU5BVElPThACEhsKF0VWRU5UX1RZUEVfRklMVEVSX0ZJWEVEEAMSMgouRVZFTlRfVFlQRV9GSUxURVJfRkFMU0VfUE9TSVRJVkVfREVURVJNSU5BVElPThAEEioKJkVWRU5UX1RZUEVfRklMVEVSX0FOQUxZU0lTX05PVF9QTEFOTkVEEAUSJQohRVZFTlRfVFlQRV9GSUxURVJfRklYX05PVF9QTEFOTkVEEAYSKgomRVZFTlRfVFlQRV9GSUxURVJfUEVORElOR19VUFNUUkVBTV9GSVgQBxIdChlFVkVOVF9UWVBFX0ZJTFRFUl9QQVRDSEVEEAgywwoKEUFkdmlzb3JpZXNTZXJ2aWNlEtcCCg5MaXN0QWR2aXNvcmllcxI3LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkxpc3RBZHZpc29yaWVzUmVxdWVzdBo4LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkxpc3RBZHZpc29yaWVzUmVzcG9uc2Ui0QHKwRgGCgLuDhAB6sEYQXN0ZW1tYSBhZHZpc29yaWVzIGxpc3QgLS1xdWVyeSBjdmUtMjAyNiAtLWxhdGVzdC1ldmVudC10eXBlIGZpeGVk6sEYU3N0ZW1tYSBhZHZpc29yaWVzIGxpc3QgLS1hcnRpZmFjdC1uYW1lcyBvcGVuc3NsIC0tZXZlbnQtdHlwZXMgZGV0ZWN0aW9uLGZpeGVkIC0tYWxsgtPkkwIlEiMvdnVsbmVyYWJpbGl0aWVzL3YyYmV0YTEvYWR2aXNvcmllcxKtAQoLR2V0QWR2aXNvcnkSNC5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5HZXRBZHZpc29yeVJlcXVlc3QaKi5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5BZHZpc29yeSI8ysEYBAoC7g6C0+STAi4SLC92dWxuZXJhYmlsaXRpZXMvdjJiZXRhMS9hZHZpc29yaWVzL3t1aWQ9Kip9EtABCg5HZXRBZHZpc29yeU9zdhI3LnBsYXRmb3JtLnZ1bG5lcmFiaWxpdGllcy52MmJldGExLkdldEFkdmlzb3J5T3N2UmVxdWVzdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QibMrBGAQKAu4O6sEYKHN0ZW1tYSBhZHZpc29yaWVzIG9zdiBDR0EtMjIyMi0zMzMzLTQ0NDSC0+STAjISMC92dWxuZXJhYmlsaXRpZXMvdjJiZXRhMS9hZHZpc29yaWVzL3t1aWQ9Kip9Om9zdhKwAQoSR2V0QWR2aXNvcnlPcGVuVmV4EjsucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuR2V0QWR2aXNvcnlPcGVuVmV4UmVxdWVzdBoXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiRMrBGAQKAu4OgtPkkwI2EjQvdnVsbmVyYWJpbGl0aWVzL3YyYmV0YTEvYWR2aXNvcmllcy97dWlkPSoqfTpvcGVudmV4Eu4BChNFeHBvcnRBZHZpc29yaWVzT3N2EjcucGxhdGZvcm0udnVsbmVyYWJpbGl0aWVzLnYyYmV0YTEuTGlzdEFkdmlzb3JpZXNSZXF1ZXN0GhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdCKCAcrBGAYKAu4OEAHqwRhFc3RlbW1hIGFkdmlzb3JpZXMgZXhwb3J0LW9zdiAtLWRlc2NlbmRhbnRzLW9mIGFjbWUgPiBhZHZpc29yaWVzLmpzb25sgtPkkwIpEicvdnVsbmVyYWJpbGl0aWVzL3YyYmV0YTEvYWR2aXNvcmllczpvc3YwARKsAQoXRXhwb3J0QWR2aXNvcmllc09wZW5WZXgSNy5wbGF0Zm9ybS52dWxuZXJhYmlsaXRpZXMudjJiZXRhMS5MaXN0QWR2aXNvcmllc1JlcXVlc3QaFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ij3KwRgGCgLuDhABgtPkkwItEisvdnVsbmVyYWJpbGl0aWVzL3YyYmV0YTEvYWR2aXNvcmllczpvcGVudmV4MAFiBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_resource, file_platform_common_rules, file_platform_common_uidp]);
 
 /**
- * What is known of a vulnerability in an artifact.
+ * Describes one vulnerability of one artifact.
  *
  * @generated from message platform.vulnerabilities.v2beta1.Advisory
  */
 export type Advisory = Message<"platform.vulnerabilities.v2beta1.Advisory"> & {
   /**
-   * The path of this advisory: its group's uid and a segment of its own.
+   * Uid of the advisory: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * The name under which it is published, `CGA-xxxx-xxxx-xxxx`; never given twice.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. It is never assigned twice.
    *
    * @generated from field: string advisory_id = 2;
    */
   advisoryId: string;
 
   /**
-   * When the advisory was created.
+   * Time at which the advisory was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * When the advisory or one of its events was last changed.
+   * Time at which the advisory or one of its events was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: Timestamp | undefined;
 
   /**
-   * When the advisory was withdrawn. It can still be read, and is in no list.
+   * Time at which the advisory was withdrawn. A withdrawn advisory can be read by its uid and is in no list.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_time = 5;
    */
   deleteTime?: Timestamp | undefined;
 
   /**
-   * Who wrote it.
+   * Author of the advisory, at most 255 characters.
    *
    * @generated from field: string author = 6;
    */
   author: string;
 
   /**
-   * What is affected, such as the name of a package.
+   * Name of the affected artifact, such as `openssl`.
    *
    * @generated from field: string artifact_name = 7;
    */
   artifactName: string;
 
   /**
-   * What sort of artifact it is, such as `apk` or `npm`.
+   * Type of the artifact, such as `apk` or `npm`.
    *
    * @generated from field: string artifact_type = 8;
    */
   artifactType: string;
 
   /**
-   * For which processor it was built; `all` for any.
+   * Processor architecture of the artifact, such as `x86_64`; `all` for any.
    *
    * @generated from field: string artifact_architecture = 9;
    */
   artifactArchitecture: string;
 
   /**
-   * The part of the artifact that is vulnerable.
+   * Name of the vulnerable component in the artifact.
    *
    * @generated from field: string component_name = 10;
    */
   componentName: string;
 
   /**
-   * Where in the artifact the part lies.
+   * Location of the component in the artifact, such as `/usr/lib/libssl.so.3`.
    *
    * @generated from field: string component_location = 11;
    */
   componentLocation: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component, such as `apk`.
    *
    * @generated from field: string component_type = 12;
    */
   componentType: string;
 
   /**
-   * Other names of the vulnerability, such as `CVE-2026-12345`.
+   * Other ids of the vulnerability, such as `CVE-2026-12345`; at most 200.
    *
    * @generated from field: repeated string aliases = 13;
    */
   aliases: string[];
 
   /**
-   * What has happened, in order of time.
+   * Events of the advisory in order of time, at most 1000.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.AdvisoryEvent events = 14;
    */
   events: AdvisoryEvent[];
 
   /**
-   * The name under which it was known before.
+   * Earlier id of the advisory.
    *
    * @generated from field: optional string legacy_advisory_id = 15;
    */
   legacyAdvisoryId?: string | undefined;
 
   /**
-   * How bad it is, as whoever found it says.
+   * Severities as the source of the advisory states them.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.Severity severities = 16;
    */
@@ -141,118 +141,118 @@ export type Advisory = Message<"platform.vulnerabilities.v2beta1.Advisory"> & {
 };
 
 /**
- * What is known of a vulnerability in an artifact.
+ * Describes one vulnerability of one artifact.
  *
  * @generated from message platform.vulnerabilities.v2beta1.Advisory
  */
 export type AdvisoryJson = {
   /**
-   * The path of this advisory: its group's uid and a segment of its own.
+   * Uid of the advisory: the uid of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * The name under which it is published, `CGA-xxxx-xxxx-xxxx`; never given twice.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. It is never assigned twice.
    *
    * @generated from field: string advisory_id = 2;
    */
   advisoryId?: string;
 
   /**
-   * When the advisory was created.
+   * Time at which the advisory was created.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 3;
    */
   createTime?: TimestampJson;
 
   /**
-   * When the advisory or one of its events was last changed.
+   * Time at which the advisory or one of its events was last changed.
    *
    * @generated from field: google.protobuf.Timestamp update_time = 4;
    */
   updateTime?: TimestampJson;
 
   /**
-   * When the advisory was withdrawn. It can still be read, and is in no list.
+   * Time at which the advisory was withdrawn. A withdrawn advisory can be read by its uid and is in no list.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_time = 5;
    */
   deleteTime?: TimestampJson;
 
   /**
-   * Who wrote it.
+   * Author of the advisory, at most 255 characters.
    *
    * @generated from field: string author = 6;
    */
   author?: string;
 
   /**
-   * What is affected, such as the name of a package.
+   * Name of the affected artifact, such as `openssl`.
    *
    * @generated from field: string artifact_name = 7;
    */
   artifactName?: string;
 
   /**
-   * What sort of artifact it is, such as `apk` or `npm`.
+   * Type of the artifact, such as `apk` or `npm`.
    *
    * @generated from field: string artifact_type = 8;
    */
   artifactType?: string;
 
   /**
-   * For which processor it was built; `all` for any.
+   * Processor architecture of the artifact, such as `x86_64`; `all` for any.
    *
    * @generated from field: string artifact_architecture = 9;
    */
   artifactArchitecture?: string;
 
   /**
-   * The part of the artifact that is vulnerable.
+   * Name of the vulnerable component in the artifact.
    *
    * @generated from field: string component_name = 10;
    */
   componentName?: string;
 
   /**
-   * Where in the artifact the part lies.
+   * Location of the component in the artifact, such as `/usr/lib/libssl.so.3`.
    *
    * @generated from field: string component_location = 11;
    */
   componentLocation?: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component, such as `apk`.
    *
    * @generated from field: string component_type = 12;
    */
   componentType?: string;
 
   /**
-   * Other names of the vulnerability, such as `CVE-2026-12345`.
+   * Other ids of the vulnerability, such as `CVE-2026-12345`; at most 200.
    *
    * @generated from field: repeated string aliases = 13;
    */
   aliases?: string[];
 
   /**
-   * What has happened, in order of time.
+   * Events of the advisory in order of time, at most 1000.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.AdvisoryEvent events = 14;
    */
   events?: AdvisoryEventJson[];
 
   /**
-   * The name under which it was known before.
+   * Earlier id of the advisory.
    *
    * @generated from field: optional string legacy_advisory_id = 15;
    */
   legacyAdvisoryId?: string;
 
   /**
-   * How bad it is, as whoever found it says.
+   * Severities as the source of the advisory states them.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.Severity severities = 16;
    */
@@ -267,20 +267,20 @@ export const AdvisorySchema: GenMessage<Advisory, {jsonType: AdvisoryJson}> = /*
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 0);
 
 /**
- * How bad a vulnerability is.
+ * Severity of a vulnerability.
  *
  * @generated from message platform.vulnerabilities.v2beta1.Severity
  */
 export type Severity = Message<"platform.vulnerabilities.v2beta1.Severity"> & {
   /**
-   * How it is reckoned.
+   * Scoring system.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.Severity.Type type = 1;
    */
   type: Severity_Type;
 
   /**
-   * The vector, such as `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`.
+   * Score as a vector, such as `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`.
    *
    * @generated from field: string score = 2;
    */
@@ -288,20 +288,20 @@ export type Severity = Message<"platform.vulnerabilities.v2beta1.Severity"> & {
 };
 
 /**
- * How bad a vulnerability is.
+ * Severity of a vulnerability.
  *
  * @generated from message platform.vulnerabilities.v2beta1.Severity
  */
 export type SeverityJson = {
   /**
-   * How it is reckoned.
+   * Scoring system.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.Severity.Type type = 1;
    */
   type?: Severity_TypeJson;
 
   /**
-   * The vector, such as `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`.
+   * Score as a vector, such as `CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H`.
    *
    * @generated from field: string score = 2;
    */
@@ -316,41 +316,49 @@ export const SeveritySchema: GenMessage<Severity, {jsonType: SeverityJson}> = /*
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 1);
 
 /**
- * How severities are reckoned.
+ * Scoring systems.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.Severity.Type
  */
 export const Severity_Type = {
   /**
+   * Not set.
+   *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * CVSS version 2.
+   *
    * @generated from enum value: TYPE_CVSS_V2 = 1;
    */
   CVSS_V2: 1,
 
   /**
+   * CVSS version 3.
+   *
    * @generated from enum value: TYPE_CVSS_V3 = 2;
    */
   CVSS_V3: 2,
 
   /**
+   * CVSS version 4.
+   *
    * @generated from enum value: TYPE_CVSS_V4 = 3;
    */
   CVSS_V4: 3,
 } as const;
 
 /**
- * How severities are reckoned.
+ * Scoring systems.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.Severity.Type
  */
 export type Severity_Type = (typeof Severity_Type)[keyof typeof Severity_Type] | UnknownEnum;
 
 /**
- * How severities are reckoned.
+ * Scoring systems.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.Severity.Type
  */
@@ -363,68 +371,68 @@ export const Severity_TypeSchema: GenEnum<Severity_Type, Severity_TypeJson> = /*
   enumDesc(file_platform_vulnerabilities_v2beta1_advisory, 1, 0);
 
 /**
- * Something that has happened to an advisory. Until it is approved it is a proposal.
+ * Event in the history of an advisory. An event is a proposal until it is approved.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent
  */
 export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent"> & {
   /**
-   * The path of this event: the advisory's uid and a segment of its own.
+   * Uid of the event: the uid of the advisory, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid: string;
 
   /**
-   * When it happened.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: Timestamp | undefined;
 
   /**
-   * What was found, in whatever form the finder keeps it.
+   * Findings in the format of the tool that made them.
    *
    * @generated from field: bytes findings = 3;
    */
   findings: Uint8Array;
 
   /**
-   * Who says so.
+   * Author of the event, at most 255 characters.
    *
    * @generated from field: string author = 4;
    */
   author: string;
 
   /**
-   * Who has looked at it.
+   * Reviewer of the event, at most 255 characters.
    *
    * @generated from field: string reviewer = 5;
    */
   reviewer: string;
 
   /**
-   * What they think of it.
+   * State of the review.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.ReviewState review_state = 6;
    */
   reviewState: ReviewState;
 
   /**
-   * Where it is talked about.
+   * Link to an issue about the event.
    *
    * @generated from field: optional string issue = 7;
    */
   issue?: string | undefined;
 
   /**
-   * What has happened; exactly one.
+   * Type of the event. Exactly one must be set.
    *
    * @generated from oneof platform.vulnerabilities.v2beta1.AdvisoryEvent.type
    */
   type: {
     /**
-     * The vulnerability was found in the artifact.
+     * The vulnerability was detected in the artifact.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection detection = 10;
      */
@@ -432,7 +440,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
     case: "detection";
   } | {
     /**
-     * A version is free of it.
+     * A version of the artifact fixes the vulnerability.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed fixed = 11;
      */
@@ -448,7 +456,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
     case: "falsePositiveDetermination";
   } | {
     /**
-     * Nobody is going to look into it.
+     * No analysis is planned.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 13;
      */
@@ -456,7 +464,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
     case: "analysisNotPlanned";
   } | {
     /**
-     * Nobody is going to fix it.
+     * No fix is planned.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned fix_not_planned = 14;
      */
@@ -464,7 +472,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
     case: "fixNotPlanned";
   } | {
     /**
-     * The makers of the component have yet to fix it.
+     * A fix of the upstream project is pending.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 15;
      */
@@ -480,7 +488,7 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
     case: "truePositiveDetermination";
   } | {
     /**
-     * Versions were made free of it without a new version of the component.
+     * Versions of the artifact are patched without a new version of the component.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched patched = 17;
      */
@@ -490,69 +498,69 @@ export type AdvisoryEvent = Message<"platform.vulnerabilities.v2beta1.AdvisoryEv
 };
 
 /**
- * Something that has happened to an advisory. Until it is approved it is a proposal.
+ * Event in the history of an advisory. An event is a proposal until it is approved.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent
  */
 export type AdvisoryEventJson = {
   /**
-   * The path of this event: the advisory's uid and a segment of its own.
+   * Uid of the event: the uid of the advisory, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
    */
   uid?: string;
 
   /**
-   * When it happened.
+   * Time of the event.
    *
    * @generated from field: google.protobuf.Timestamp create_time = 2;
    */
   createTime?: TimestampJson;
 
   /**
-   * What was found, in whatever form the finder keeps it.
+   * Findings in the format of the tool that made them.
    *
    * @generated from field: bytes findings = 3;
    */
   findings?: string;
 
   /**
-   * Who says so.
+   * Author of the event, at most 255 characters.
    *
    * @generated from field: string author = 4;
    */
   author?: string;
 
   /**
-   * Who has looked at it.
+   * Reviewer of the event, at most 255 characters.
    *
    * @generated from field: string reviewer = 5;
    */
   reviewer?: string;
 
   /**
-   * What they think of it.
+   * State of the review.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.ReviewState review_state = 6;
    */
   reviewState?: ReviewStateJson;
 
   /**
-   * Where it is talked about.
+   * Link to an issue about the event.
    *
    * @generated from field: optional string issue = 7;
    */
   issue?: string;
 
   /**
-   * The vulnerability was found in the artifact.
+   * The vulnerability was detected in the artifact.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection detection = 10;
    */
   detection?: AdvisoryEvent_DetectionJson;
 
   /**
-   * A version is free of it.
+   * A version of the artifact fixes the vulnerability.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed fixed = 11;
    */
@@ -566,21 +574,21 @@ export type AdvisoryEventJson = {
   falsePositiveDetermination?: AdvisoryEvent_FalsePositiveDeterminationJson;
 
   /**
-   * Nobody is going to look into it.
+   * No analysis is planned.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned analysis_not_planned = 13;
    */
   analysisNotPlanned?: AdvisoryEvent_AnalysisNotPlannedJson;
 
   /**
-   * Nobody is going to fix it.
+   * No fix is planned.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned fix_not_planned = 14;
    */
   fixNotPlanned?: AdvisoryEvent_FixNotPlannedJson;
 
   /**
-   * The makers of the component have yet to fix it.
+   * A fix of the upstream project is pending.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix pending_upstream_fix = 15;
    */
@@ -594,7 +602,7 @@ export type AdvisoryEventJson = {
   truePositiveDetermination?: AdvisoryEvent_TruePositiveDeterminationJson;
 
   /**
-   * Versions were made free of it without a new version of the component.
+   * Versions of the artifact are patched without a new version of the component.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched patched = 17;
    */
@@ -609,17 +617,19 @@ export const AdvisoryEventSchema: GenMessage<AdvisoryEvent, {jsonType: AdvisoryE
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2);
 
 /**
- * How the vulnerability was found.
+ * How the vulnerability was detected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection
  */
 export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection"> & {
   /**
+   * Source of the detection.
+   *
    * @generated from oneof platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.type
    */
   type: {
     /**
-     * By the list of affected products of the NVD.
+     * Detected in the product list of the National Vulnerability Database (NVD).
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
      */
@@ -627,7 +637,7 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v2beta1.
     case: "nvdapi";
   } | {
     /**
-     * By a person.
+     * Detected by a person.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual manual = 2;
      */
@@ -635,7 +645,7 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v2beta1.
     case: "manual";
   } | {
     /**
-     * By a scanner.
+     * Detected by a scanner.
      *
      * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
      */
@@ -645,27 +655,27 @@ export type AdvisoryEvent_Detection = Message<"platform.vulnerabilities.v2beta1.
 };
 
 /**
- * How the vulnerability was found.
+ * How the vulnerability was detected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection
  */
 export type AdvisoryEvent_DetectionJson = {
   /**
-   * By the list of affected products of the NVD.
+   * Detected in the product list of the National Vulnerability Database (NVD).
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI nvdapi = 1;
    */
   nvdapi?: AdvisoryEvent_Detection_NVDAPIJson;
 
   /**
-   * By a person.
+   * Detected by a person.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual manual = 2;
    */
   manual?: AdvisoryEvent_Detection_ManualJson;
 
   /**
-   * By a scanner.
+   * Detected by a scanner.
    *
    * @generated from field: platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1 scanv1 = 3;
    */
@@ -680,20 +690,20 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection, 
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 0);
 
 /**
- * By the list of affected products of the NVD.
+ * Detection in the product list of the National Vulnerability Database (NVD).
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
-   * The product that was looked for, as a CPE.
+   * CPE of the product that was searched.
    *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched: string;
 
   /**
-   * The product that was found, as a CPE.
+   * CPE of the product that was found.
    *
    * @generated from field: string cpe_found = 2;
    */
@@ -701,20 +711,20 @@ export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By the list of affected products of the NVD.
+ * Detection in the product list of the National Vulnerability Database (NVD).
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI
  */
 export type AdvisoryEvent_Detection_NVDAPIJson = {
   /**
-   * The product that was looked for, as a CPE.
+   * CPE of the product that was searched.
    *
    * @generated from field: string cpe_searched = 1;
    */
   cpeSearched?: string;
 
   /**
-   * The product that was found, as a CPE.
+   * CPE of the product that was found.
    *
    * @generated from field: string cpe_found = 2;
    */
@@ -729,7 +739,7 @@ export const AdvisoryEvent_Detection_NVDAPISchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 0, 0);
 
 /**
- * By a person.
+ * Detection by a person.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual
  */
@@ -737,7 +747,7 @@ export type AdvisoryEvent_Detection_Manual = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By a person.
+ * Detection by a person.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.Manual
  */
@@ -752,83 +762,83 @@ export const AdvisoryEvent_Detection_ManualSchema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 0, 1);
 
 /**
- * By a scanner.
+ * Detection by a scanner.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1
  */
 export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1"> & {
   /**
-   * The name of the scanner.
+   * Name of the scanner.
    *
    * @generated from field: string scanner = 1;
    */
   scanner: string;
 
   /**
-   * The part of the package that was scanned.
+   * Subpackage that was scanned.
    *
    * @generated from field: string subpackage = 2;
    */
   subpackage: string;
 
   /**
-   * What the scanner calls the part.
+   * Id of the component in the scanner.
    *
    * @generated from field: string component_id = 3;
    */
   componentId: string;
 
   /**
-   * The vulnerable part.
+   * Name of the vulnerable component.
    *
    * @generated from field: string component = 4;
    */
   component: string;
 
   /**
-   * Its version.
+   * Version of the component.
    *
    * @generated from field: string component_version = 5;
    */
   componentVersion: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component.
    *
    * @generated from field: string component_type = 6;
    */
   componentType: string;
 
   /**
-   * Where in the artifact it lies.
+   * Location of the component in the artifact.
    *
    * @generated from field: string component_location = 7;
    */
   componentLocation: string;
 
   /**
-   * The version of the artifact that was scanned.
+   * Version of the artifact that was scanned.
    *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 11;
    */
@@ -836,83 +846,83 @@ export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v
 };
 
 /**
- * By a scanner.
+ * Detection by a scanner.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.ScanV1
  */
 export type AdvisoryEvent_Detection_ScanV1Json = {
   /**
-   * The name of the scanner.
+   * Name of the scanner.
    *
    * @generated from field: string scanner = 1;
    */
   scanner?: string;
 
   /**
-   * The part of the package that was scanned.
+   * Subpackage that was scanned.
    *
    * @generated from field: string subpackage = 2;
    */
   subpackage?: string;
 
   /**
-   * What the scanner calls the part.
+   * Id of the component in the scanner.
    *
    * @generated from field: string component_id = 3;
    */
   componentId?: string;
 
   /**
-   * The vulnerable part.
+   * Name of the vulnerable component.
    *
    * @generated from field: string component = 4;
    */
   component?: string;
 
   /**
-   * Its version.
+   * Version of the component.
    *
    * @generated from field: string component_version = 5;
    */
   componentVersion?: string;
 
   /**
-   * What sort of part it is.
+   * Type of the component.
    *
    * @generated from field: string component_type = 6;
    */
   componentType?: string;
 
   /**
-   * Where in the artifact it lies.
+   * Location of the component in the artifact.
    *
    * @generated from field: string component_location = 7;
    */
   componentLocation?: string;
 
   /**
-   * The version of the artifact that was scanned.
+   * Version of the artifact that was scanned.
    *
    * @generated from field: string artifact_version = 8;
    */
   artifactVersion?: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 9;
    */
   scannerVersion?: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 10;
    */
   grypeDbBuilt?: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 11;
    */
@@ -927,41 +937,41 @@ export const AdvisoryEvent_Detection_ScanV1Schema: GenMessage<AdvisoryEvent_Dete
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 0, 2);
 
 /**
- * Which version is free of it.
+ * Version that fixes the vulnerability.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed
  */
 export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed"> & {
   /**
-   * The first version that is free of it.
+   * First version without the vulnerability.
    *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion: string;
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
   note: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 5;
    */
@@ -969,41 +979,41 @@ export type AdvisoryEvent_Fixed = Message<"platform.vulnerabilities.v2beta1.Advi
 };
 
 /**
- * Which version is free of it.
+ * Version that fixes the vulnerability.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Fixed
  */
 export type AdvisoryEvent_FixedJson = {
   /**
-   * The first version that is free of it.
+   * First version without the vulnerability.
    *
    * @generated from field: string fixed_version = 1;
    */
   fixedVersion?: string;
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
   note?: string;
 
   /**
-   * The version of the scanner.
+   * Version of the scanner.
    *
    * @generated from field: string scanner_version = 3;
    */
   scannerVersion?: string;
 
   /**
-   * When the scanner's database was made.
+   * Time at which the scanner's database was built.
    *
    * @generated from field: string grype_db_built = 4;
    */
   grypeDbBuilt?: string;
 
   /**
-   * The checksum of the scanner's database.
+   * Checksum of the scanner's database.
    *
    * @generated from field: string grype_db_checksum = 5;
    */
@@ -1018,13 +1028,13 @@ export const AdvisoryEvent_FixedSchema: GenMessage<AdvisoryEvent_Fixed, {jsonTyp
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 1);
 
 /**
- * Why it is affected.
+ * Reason why the artifact is affected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination
  */
 export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1032,13 +1042,13 @@ export type AdvisoryEvent_TruePositiveDetermination = Message<"platform.vulnerab
 };
 
 /**
- * Why it is affected.
+ * Reason why the artifact is affected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.TruePositiveDetermination
  */
 export type AdvisoryEvent_TruePositiveDeterminationJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1053,7 +1063,7 @@ export const AdvisoryEvent_TruePositiveDeterminationSchema: GenMessage<AdvisoryE
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 2);
 
 /**
- * Why it is not affected.
+ * Reason why the artifact is not affected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination
  */
@@ -1066,7 +1076,7 @@ export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnera
   type: AdvisoryEvent_FalsePositiveDetermination_Type;
 
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1074,7 +1084,7 @@ export type AdvisoryEvent_FalsePositiveDetermination = Message<"platform.vulnera
 };
 
 /**
- * Why it is not affected.
+ * Reason why the artifact is not affected.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination
  */
@@ -1087,7 +1097,7 @@ export type AdvisoryEvent_FalsePositiveDeterminationJson = {
   type?: AdvisoryEvent_FalsePositiveDetermination_TypeJson;
 
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1102,61 +1112,77 @@ export const AdvisoryEvent_FalsePositiveDeterminationSchema: GenMessage<Advisory
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 3);
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export const AdvisoryEvent_FalsePositiveDetermination_Type = {
   /**
+   * No reason is set.
+   *
    * @generated from enum value: TYPE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The analysis in the vulnerability record is contested.
+   *
    * @generated from enum value: TYPE_VULNERABILITY_RECORD_ANALYSIS_CONTESTED = 1;
    */
   VULNERABILITY_RECORD_ANALYSIS_CONTESTED: 1,
 
   /**
+   * The vulnerability is not one of the component.
+   *
    * @generated from enum value: TYPE_COMPONENT_VULNERABILITY_MISMATCH = 2;
    */
   COMPONENT_VULNERABILITY_MISMATCH: 2,
 
   /**
+   * The vulnerable version of the code is not used.
+   *
    * @generated from enum value: TYPE_VULNERABLE_CODE_VERSION_NOT_USED = 3;
    */
   VULNERABLE_CODE_VERSION_NOT_USED: 3,
 
   /**
+   * The package does not contain the vulnerable code.
+   *
    * @generated from enum value: TYPE_VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE = 4;
    */
   VULNERABLE_CODE_NOT_INCLUDED_IN_PACKAGE: 4,
 
   /**
+   * The vulnerable code is never executed.
+   *
    * @generated from enum value: TYPE_VULNERABLE_CODE_NOT_IN_EXECUTION_PATH = 5;
    */
   VULNERABLE_CODE_NOT_IN_EXECUTION_PATH: 5,
 
   /**
+   * An attacker cannot control the vulnerable code.
+   *
    * @generated from enum value: TYPE_VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY = 6;
    */
   VULNERABLE_CODE_CANNOT_BE_CONTROLLED_BY_ADVERSARY: 6,
 
   /**
+   * The package contains a mitigation.
+   *
    * @generated from enum value: TYPE_INLINE_MITIGATIONS_EXIST = 7;
    */
   INLINE_MITIGATIONS_EXIST: 7,
 } as const;
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
 export type AdvisoryEvent_FalsePositiveDetermination_Type = (typeof AdvisoryEvent_FalsePositiveDetermination_Type)[keyof typeof AdvisoryEvent_FalsePositiveDetermination_Type] | UnknownEnum;
 
 /**
- * Reasons for not being affected.
+ * Reasons why an artifact is not affected.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.AdvisoryEvent.FalsePositiveDetermination.Type
  */
@@ -1169,13 +1195,13 @@ export const AdvisoryEvent_FalsePositiveDetermination_TypeSchema: GenEnum<Adviso
   enumDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 3, 0);
 
 /**
- * Why nobody is going to look into it.
+ * Reason why no analysis is planned.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned
  */
 export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1183,13 +1209,13 @@ export type AdvisoryEvent_AnalysisNotPlanned = Message<"platform.vulnerabilities
 };
 
 /**
- * Why nobody is going to look into it.
+ * Reason why no analysis is planned.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.AnalysisNotPlanned
  */
 export type AdvisoryEvent_AnalysisNotPlannedJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1204,13 +1230,13 @@ export const AdvisoryEvent_AnalysisNotPlannedSchema: GenMessage<AdvisoryEvent_An
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 4);
 
 /**
- * Why nobody is going to fix it.
+ * Reason why no fix is planned.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned
  */
 export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1218,13 +1244,13 @@ export type AdvisoryEvent_FixNotPlanned = Message<"platform.vulnerabilities.v2be
 };
 
 /**
- * Why nobody is going to fix it.
+ * Reason why no fix is planned.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.FixNotPlanned
  */
 export type AdvisoryEvent_FixNotPlannedJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1239,13 +1265,13 @@ export const AdvisoryEvent_FixNotPlannedSchema: GenMessage<AdvisoryEvent_FixNotP
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 5);
 
 /**
- * What is waited for.
+ * The fix that is pending.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix
  */
 export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix"> & {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1253,13 +1279,13 @@ export type AdvisoryEvent_PendingUpstreamFix = Message<"platform.vulnerabilities
 };
 
 /**
- * What is waited for.
+ * The fix that is pending.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.PendingUpstreamFix
  */
 export type AdvisoryEvent_PendingUpstreamFixJson = {
   /**
-   * The reason in words.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 1;
    */
@@ -1274,20 +1300,20 @@ export const AdvisoryEvent_PendingUpstreamFixSchema: GenMessage<AdvisoryEvent_Pe
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 6);
 
 /**
- * Which versions were made free of it.
+ * Versions that are patched.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched
  */
 export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched"> & {
   /**
-   * The versions that are free of it.
+   * Versions without the vulnerability.
    *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions: string[];
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1295,20 +1321,20 @@ export type AdvisoryEvent_Patched = Message<"platform.vulnerabilities.v2beta1.Ad
 };
 
 /**
- * Which versions were made free of it.
+ * Versions that are patched.
  *
  * @generated from message platform.vulnerabilities.v2beta1.AdvisoryEvent.Patched
  */
 export type AdvisoryEvent_PatchedJson = {
   /**
-   * The versions that are free of it.
+   * Versions without the vulnerability.
    *
    * @generated from field: repeated string patched_versions = 1;
    */
   patchedVersions?: string[];
 
   /**
-   * More about it.
+   * Note for people, at most 8192 characters.
    *
    * @generated from field: string note = 2;
    */
@@ -1323,137 +1349,139 @@ export const AdvisoryEvent_PatchedSchema: GenMessage<AdvisoryEvent_Patched, {jso
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 2, 7);
 
 /**
+ * Request of `AdvisoriesService.ListAdvisories`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.ListAdvisoriesRequest
  */
 export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2beta1.ListAdvisoriesRequest"> & {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Advisories by the names under which they are published.
+   * Only advisories with one of these ids, such as `CGA-2x4c-9fqv-m7wr`.
    *
    * @generated from field: repeated string advisory_ids = 2;
    */
   advisoryIds: string[];
 
   /**
-   * Advisories by the names under which they were known before.
+   * Only advisories with one of these earlier ids.
    *
    * @generated from field: repeated string legacy_advisory_ids = 3;
    */
   legacyAdvisoryIds: string[];
 
   /**
-   * What is affected.
+   * Only advisories of artifacts with one of these names.
    *
    * @generated from field: repeated string artifact_names = 4;
    */
   artifactNames: string[];
 
   /**
-   * Sorts of artifacts.
+   * Only advisories of artifacts of one of these types.
    *
    * @generated from field: repeated string artifact_types = 5;
    */
   artifactTypes: string[];
 
   /**
-   * Processors.
+   * Only advisories of artifacts for one of these architectures.
    *
    * @generated from field: repeated string artifact_architectures = 6;
    */
   artifactArchitectures: string[];
 
   /**
-   * Vulnerable parts.
+   * Only advisories of components with one of these names.
    *
    * @generated from field: repeated string component_names = 7;
    */
   componentNames: string[];
 
   /**
-   * Sorts of parts.
+   * Only advisories of components of one of these types.
    *
    * @generated from field: repeated string component_types = 8;
    */
   componentTypes: string[];
 
   /**
-   * Where parts lie.
+   * Only advisories of components at one of these locations.
    *
    * @generated from field: repeated string component_locations = 9;
    */
   componentLocations: string[];
 
   /**
-   * Names of vulnerabilities.
+   * Only advisories with one of these aliases, such as `CVE-2026-12345`.
    *
    * @generated from field: repeated string aliases = 10;
    */
   aliases: string[];
 
   /**
-   * A package and all that is built from it; `artifact_names` is then ignored.
+   * Only advisories of this package and of the packages that are built from it. `artifact_names` is then ignored.
    *
    * @generated from field: optional string origin = 11;
    */
   origin?: string | undefined;
 
   /**
-   * Advisories with an event of one of these states.
+   * Only advisories with an event in one of these review states.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.ReviewState event_review_states = 21;
    */
   eventReviewStates: ReviewState[];
 
   /**
-   * Advisories with an event by one of these.
+   * Only advisories with an event by one of these authors.
    *
    * @generated from field: repeated string event_authors = 22;
    */
   eventAuthors: string[];
 
   /**
-   * Not advisories with an event by one of these.
+   * Only advisories without an event by any of these authors.
    *
    * @generated from field: repeated string exclude_event_authors = 23;
    */
   excludeEventAuthors: string[];
 
   /**
-   * Advisories with an event that one of these has reviewed.
+   * Only advisories with an event that one of these reviewers has reviewed.
    *
    * @generated from field: repeated string event_reviewers = 24;
    */
   eventReviewers: string[];
 
   /**
-   * Advisories with an event of one of these types.
+   * Only advisories with an event of one of these types.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.EventTypeFilter event_types = 25;
    */
   eventTypes: EventTypeFilter[];
 
   /**
-   * Advisories whose latest approved event is of this type.
+   * Only advisories whose latest approved event has this type.
    *
    * @generated from field: optional platform.vulnerabilities.v2beta1.EventTypeFilter latest_event_type = 26;
    */
   latestEventType?: EventTypeFilter | undefined;
 
   /**
-   * How many advisories a page holds: 50 unless given, 200 at most.
+   * Maximum number of advisories in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 30;
    */
   pageSize: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 31;
    */
@@ -1461,20 +1489,22 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2beta1.Li
 
   /**
    * `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: by `uid`.
    *
    * @generated from field: string order_by = 32;
    */
   orderBy: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 34;
    */
   skip: number;
 
   /**
-   * A part of the name of an artifact or a component, or of an alias, in whatever case.
+   * Only advisories with this text in the name of the artifact, in the name of the component or in an alias.
+   * Ignores case.
    *
    * @generated from field: string query = 35;
    */
@@ -1482,137 +1512,139 @@ export type ListAdvisoriesRequest = Message<"platform.vulnerabilities.v2beta1.Li
 };
 
 /**
+ * Request of `AdvisoriesService.ListAdvisories`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.ListAdvisoriesRequest
  */
 export type ListAdvisoriesRequestJson = {
   /**
-   * Where in the tree to look.
+   * Restricts the list to a part of the tree.
    *
    * @generated from field: platform.common.UIDPFilter uidp = 1;
    */
   uidp?: UIDPFilterJson;
 
   /**
-   * Advisories by the names under which they are published.
+   * Only advisories with one of these ids, such as `CGA-2x4c-9fqv-m7wr`.
    *
    * @generated from field: repeated string advisory_ids = 2;
    */
   advisoryIds?: string[];
 
   /**
-   * Advisories by the names under which they were known before.
+   * Only advisories with one of these earlier ids.
    *
    * @generated from field: repeated string legacy_advisory_ids = 3;
    */
   legacyAdvisoryIds?: string[];
 
   /**
-   * What is affected.
+   * Only advisories of artifacts with one of these names.
    *
    * @generated from field: repeated string artifact_names = 4;
    */
   artifactNames?: string[];
 
   /**
-   * Sorts of artifacts.
+   * Only advisories of artifacts of one of these types.
    *
    * @generated from field: repeated string artifact_types = 5;
    */
   artifactTypes?: string[];
 
   /**
-   * Processors.
+   * Only advisories of artifacts for one of these architectures.
    *
    * @generated from field: repeated string artifact_architectures = 6;
    */
   artifactArchitectures?: string[];
 
   /**
-   * Vulnerable parts.
+   * Only advisories of components with one of these names.
    *
    * @generated from field: repeated string component_names = 7;
    */
   componentNames?: string[];
 
   /**
-   * Sorts of parts.
+   * Only advisories of components of one of these types.
    *
    * @generated from field: repeated string component_types = 8;
    */
   componentTypes?: string[];
 
   /**
-   * Where parts lie.
+   * Only advisories of components at one of these locations.
    *
    * @generated from field: repeated string component_locations = 9;
    */
   componentLocations?: string[];
 
   /**
-   * Names of vulnerabilities.
+   * Only advisories with one of these aliases, such as `CVE-2026-12345`.
    *
    * @generated from field: repeated string aliases = 10;
    */
   aliases?: string[];
 
   /**
-   * A package and all that is built from it; `artifact_names` is then ignored.
+   * Only advisories of this package and of the packages that are built from it. `artifact_names` is then ignored.
    *
    * @generated from field: optional string origin = 11;
    */
   origin?: string;
 
   /**
-   * Advisories with an event of one of these states.
+   * Only advisories with an event in one of these review states.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.ReviewState event_review_states = 21;
    */
   eventReviewStates?: ReviewStateJson[];
 
   /**
-   * Advisories with an event by one of these.
+   * Only advisories with an event by one of these authors.
    *
    * @generated from field: repeated string event_authors = 22;
    */
   eventAuthors?: string[];
 
   /**
-   * Not advisories with an event by one of these.
+   * Only advisories without an event by any of these authors.
    *
    * @generated from field: repeated string exclude_event_authors = 23;
    */
   excludeEventAuthors?: string[];
 
   /**
-   * Advisories with an event that one of these has reviewed.
+   * Only advisories with an event that one of these reviewers has reviewed.
    *
    * @generated from field: repeated string event_reviewers = 24;
    */
   eventReviewers?: string[];
 
   /**
-   * Advisories with an event of one of these types.
+   * Only advisories with an event of one of these types.
    *
    * @generated from field: repeated platform.vulnerabilities.v2beta1.EventTypeFilter event_types = 25;
    */
   eventTypes?: EventTypeFilterJson[];
 
   /**
-   * Advisories whose latest approved event is of this type.
+   * Only advisories whose latest approved event has this type.
    *
    * @generated from field: optional platform.vulnerabilities.v2beta1.EventTypeFilter latest_event_type = 26;
    */
   latestEventType?: EventTypeFilterJson;
 
   /**
-   * How many advisories a page holds: 50 unless given, 200 at most.
+   * Maximum number of advisories in a page. Default: 50. More than 200 means 200.
    *
    * @generated from field: int32 page_size = 30;
    */
   pageSize?: number;
 
   /**
-   * The next_page_token of the page before.
+   * The `next_page_token` of the previous page. Empty for the first page.
    *
    * @generated from field: string page_token = 31;
    */
@@ -1620,20 +1652,22 @@ export type ListAdvisoriesRequestJson = {
 
   /**
    * `uid`, `advisory_id`, `artifact_name`, `create_time` or `update_time`, each optionally followed by `desc`.
+   * Default: by `uid`.
    *
    * @generated from field: string order_by = 32;
    */
   orderBy?: string;
 
   /**
-   * How many results to pass over before the page starts.
+   * Number of results to skip before the page starts. Default: 0.
    *
    * @generated from field: int32 skip = 34;
    */
   skip?: number;
 
   /**
-   * A part of the name of an artifact or a component, or of an alias, in whatever case.
+   * Only advisories with this text in the name of the artifact, in the name of the component or in an alias.
+   * Ignores case.
    *
    * @generated from field: string query = 35;
    */
@@ -1648,6 +1682,8 @@ export const ListAdvisoriesRequestSchema: GenMessage<ListAdvisoriesRequest, {jso
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 3);
 
 /**
+ * One page of advisories.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.ListAdvisoriesResponse
  */
 export type ListAdvisoriesResponse = Message<"platform.vulnerabilities.v2beta1.ListAdvisoriesResponse"> & {
@@ -1659,21 +1695,21 @@ export type ListAdvisoriesResponse = Message<"platform.vulnerabilities.v2beta1.L
   advisories: Advisory[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken: string;
 
   /**
-   * How many advisories match, over all pages.
+   * Number of advisories that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: bigint | undefined;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -1681,6 +1717,8 @@ export type ListAdvisoriesResponse = Message<"platform.vulnerabilities.v2beta1.L
 };
 
 /**
+ * One page of advisories.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.ListAdvisoriesResponse
  */
 export type ListAdvisoriesResponseJson = {
@@ -1692,21 +1730,21 @@ export type ListAdvisoriesResponseJson = {
   advisories?: AdvisoryJson[];
 
   /**
-   * Where the next page starts; absent on the last one. Valid for three days.
+   * Token of the next page, valid for three days. Absent on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
   nextPageToken?: string;
 
   /**
-   * How many advisories match, over all pages.
+   * Number of advisories that match, over all pages.
    *
    * @generated from field: optional int64 total_count = 3;
    */
   totalCount?: string;
 
   /**
-   * How many results were passed over, as asked for by `skip`.
+   * Number of results that were skipped, as requested by `skip`.
    *
    * @generated from field: int32 skipped = 4;
    */
@@ -1721,11 +1759,13 @@ export const ListAdvisoriesResponseSchema: GenMessage<ListAdvisoriesResponse, {j
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 4);
 
 /**
+ * Request of `AdvisoriesService.GetAdvisory`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryRequest
  */
 export type GetAdvisoryRequest = Message<"platform.vulnerabilities.v2beta1.GetAdvisoryRequest"> & {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1733,11 +1773,13 @@ export type GetAdvisoryRequest = Message<"platform.vulnerabilities.v2beta1.GetAd
 };
 
 /**
+ * Request of `AdvisoriesService.GetAdvisory`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryRequest
  */
 export type GetAdvisoryRequestJson = {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1752,11 +1794,13 @@ export const GetAdvisoryRequestSchema: GenMessage<GetAdvisoryRequest, {jsonType:
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 5);
 
 /**
+ * Request of `AdvisoriesService.GetAdvisoryOsv`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryOsvRequest
  */
 export type GetAdvisoryOsvRequest = Message<"platform.vulnerabilities.v2beta1.GetAdvisoryOsvRequest"> & {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1764,11 +1808,13 @@ export type GetAdvisoryOsvRequest = Message<"platform.vulnerabilities.v2beta1.Ge
 };
 
 /**
+ * Request of `AdvisoriesService.GetAdvisoryOsv`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryOsvRequest
  */
 export type GetAdvisoryOsvRequestJson = {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1783,11 +1829,13 @@ export const GetAdvisoryOsvRequestSchema: GenMessage<GetAdvisoryOsvRequest, {jso
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 6);
 
 /**
+ * Request of `AdvisoriesService.GetAdvisoryOpenVex`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryOpenVexRequest
  */
 export type GetAdvisoryOpenVexRequest = Message<"platform.vulnerabilities.v2beta1.GetAdvisoryOpenVexRequest"> & {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1795,11 +1843,13 @@ export type GetAdvisoryOpenVexRequest = Message<"platform.vulnerabilities.v2beta
 };
 
 /**
+ * Request of `AdvisoriesService.GetAdvisoryOpenVex`.
+ *
  * @generated from message platform.vulnerabilities.v2beta1.GetAdvisoryOpenVexRequest
  */
 export type GetAdvisoryOpenVexRequestJson = {
   /**
-   * The advisory to read.
+   * Uid of the advisory.
    *
    * @generated from field: string uid = 1;
    */
@@ -1814,46 +1864,56 @@ export const GetAdvisoryOpenVexRequestSchema: GenMessage<GetAdvisoryOpenVexReque
   messageDesc(file_platform_vulnerabilities_v2beta1_advisory, 7);
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.ReviewState
  */
 export const ReviewState = {
   /**
+   * No state is set.
+   *
    * @generated from enum value: REVIEW_STATE_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * The event waits for a review.
+   *
    * @generated from enum value: REVIEW_STATE_PENDING = 1;
    */
   PENDING: 1,
 
   /**
+   * A reviewer has approved the event.
+   *
    * @generated from enum value: REVIEW_STATE_APPROVED = 2;
    */
   APPROVED: 2,
 
   /**
+   * A reviewer has requested changes.
+   *
    * @generated from enum value: REVIEW_STATE_REQUEST_CHANGES = 3;
    */
   REQUEST_CHANGES: 3,
 
   /**
+   * A reviewer has rejected the event.
+   *
    * @generated from enum value: REVIEW_STATE_REJECTED = 4;
    */
   REJECTED: 4,
 } as const;
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.ReviewState
  */
 export type ReviewState = (typeof ReviewState)[keyof typeof ReviewState] | UnknownEnum;
 
 /**
- * What a reviewer thinks of an event.
+ * State of the review of an event.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.ReviewState
  */
@@ -1866,66 +1926,84 @@ export const ReviewStateSchema: GenEnum<ReviewState, ReviewStateJson> = /*@__PUR
   enumDesc(file_platform_vulnerabilities_v2beta1_advisory, 0);
 
 /**
- * The types of events, to look for them.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.EventTypeFilter
  */
 export const EventTypeFilter = {
   /**
+   * Any type.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_UNSPECIFIED = 0;
    */
   UNSPECIFIED: 0,
 
   /**
+   * `detection`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_DETECTION = 1;
    */
   DETECTION: 1,
 
   /**
+   * `true_positive_determination`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_TRUE_POSITIVE_DETERMINATION = 2;
    */
   TRUE_POSITIVE_DETERMINATION: 2,
 
   /**
+   * `fixed`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FIXED = 3;
    */
   FIXED: 3,
 
   /**
+   * `false_positive_determination`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION = 4;
    */
   FALSE_POSITIVE_DETERMINATION: 4,
 
   /**
+   * `analysis_not_planned`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_ANALYSIS_NOT_PLANNED = 5;
    */
   ANALYSIS_NOT_PLANNED: 5,
 
   /**
+   * `fix_not_planned`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_FIX_NOT_PLANNED = 6;
    */
   FIX_NOT_PLANNED: 6,
 
   /**
+   * `pending_upstream_fix`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_PENDING_UPSTREAM_FIX = 7;
    */
   PENDING_UPSTREAM_FIX: 7,
 
   /**
+   * `patched`.
+   *
    * @generated from enum value: EVENT_TYPE_FILTER_PATCHED = 8;
    */
   PATCHED: 8,
 } as const;
 
 /**
- * The types of events, to look for them.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.EventTypeFilter
  */
 export type EventTypeFilter = (typeof EventTypeFilter)[keyof typeof EventTypeFilter] | UnknownEnum;
 
 /**
- * The types of events, to look for them.
+ * Types of events.
  *
  * @generated from enum platform.vulnerabilities.v2beta1.EventTypeFilter
  */
@@ -1938,14 +2016,15 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter, EventTypeFilterJson
   enumDesc(file_platform_vulnerabilities_v2beta1_advisory, 1);
 
 /**
- * Advisories tell what is known of a vulnerability in an artifact: whether it is affected, and what was done. They
- * are written by the calls of v1 and by `stemmad import advisories`.
+ * Advisories describe vulnerabilities of artifacts: whether an artifact is affected, and what was done. They are
+ * written by the calls of version 1 and by `stemmad import advisories`.
  *
  * @generated from service platform.vulnerabilities.v2beta1.AdvisoriesService
  */
 export const AdvisoriesService: GenService<{
   /**
-   * Lists the advisories the caller may see. Filters hold together; each holds for any of its values.
+   * Lists the advisories that the caller may see. Different filters are combined with AND, the values of one filter
+   * with OR.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.ListAdvisories
    */
@@ -1955,7 +2034,7 @@ export const AdvisoriesService: GenService<{
     output: typeof ListAdvisoriesResponseSchema;
   },
   /**
-   * Reads one advisory with its events.
+   * Returns an advisory with its events.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisory
    */
@@ -1965,7 +2044,7 @@ export const AdvisoriesService: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Reads one advisory as a record of the Open Source Vulnerability format (OSV).
+   * Returns an advisory as a record of the Open Source Vulnerability format (OSV).
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOsv
    */
@@ -1975,7 +2054,7 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Reads one advisory as an OpenVEX document.
+   * Returns an advisory as an OpenVEX document.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOpenVex
    */
@@ -1985,10 +2064,9 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Reads all advisories that a list would show as records of the Open Source Vulnerability format (OSV), one after
-   * the other: over REST one on a line, as `stemmad import advisories` reads them. There are no pages, so
-   * `page_size`, `page_token` and `skip` must not be given. An answer that broke off does not end well: over REST
-   * the connection is reset, over gRPC there is a status other than OK.
+   * Streams all advisories that `ListAdvisories` would list as OSV records. Over REST, each record is one line,
+   * which `stemmad import advisories` can read. `page_size`, `page_token` and `skip` must not be set. If the stream
+   * fails, the connection is reset over REST, and the status is not OK over gRPC.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv
    */
@@ -1998,7 +2076,7 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Reads all advisories that a list would show as OpenVEX documents, in the manner of ExportAdvisoriesOsv.
+   * Streams all advisories that `ListAdvisories` would list as OpenVEX documents. Works like `ExportAdvisoriesOsv`.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex
    */
