@@ -2,61 +2,70 @@ import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import { destination, pino } from 'pino'
 
-/** `line` takes the fields of a line as they will stand in it: the shortest way, for what every call writes. */
+/** `line` writes already serialized fields at level info: the fastest way, used for every successful call. */
 export type Log = Logger & { line(fields: string): void }
 
 type Sink = { write(text: string): unknown }
 
-/** Lines of JSON on standard output; gathered where nobody watches, since a write for each call is dear. */
-export function openLog(level: string, isGathered = !isatty(1)): Log {
-  const output = destination({ dest: 1, sync: true })
-  return logTo(isGathered ? gather(output) : output, level)
+export type LogOptions = {
+  now?: () => number
+  /** Collects lines and writes many at once: a write per call is expensive. Off at a terminal. */
+  isBuffered?: boolean
 }
 
-export function logTo(sink: Sink, level: string): Log {
-  const log = pino({ level, base: null, timestamp: stamp }, sink)
+/** Writes lines of JSON to standard output. */
+export function openLog(level: string, { now = Date.now, isBuffered = !isatty(1) }: LogOptions = {}): Log {
+  const output = destination({ dest: 1, sync: true })
+  return logTo(isBuffered ? buffer(output) : output, level, now)
+}
+
+export function logTo(sink: Sink, level: string, now: () => number = Date.now): Log {
+  const timestamp = () => timeField(now())
+  const log = pino({ level, base: null, timestamp }, sink)
+  const lineStart = openLineStart(now)
   const line = (fields: string) => {
-    if (log.isLevelEnabled('info')) sink.write(`${opening()}${fields}}\n`)
+    if (log.isLevelEnabled('info')) sink.write(`${lineStart()}${fields}}\n`)
   }
   return Object.assign(log, { line })
 }
 
-const largestPile = 16 * 1024
-const longestWait = 200
+const timeField = (time: number) => `,"time":"${new Date(time).toISOString()}"`
 
-/** Writes many lines at once: soon, when there are enough, and at the end of the process. */
-function gather(output: Sink) {
-  let pile = ''
+/** Level and time of a line, formatted once per millisecond. */
+function openLineStart(now: () => number): () => string {
+  let formattedTime = 0
+  let formatted = ''
+  return () => {
+    const time = now()
+    if (time !== formattedTime) {
+      formattedTime = time
+      formatted = `{"level":${pino.levels.values.info}${timeField(time)},`
+    }
+    return formatted
+  }
+}
+
+const maxBuffered = 16 * 1024
+const flushAfterMs = 200
+
+/** Flushes when there are enough lines, after a short time, and when the process exits. */
+function buffer(output: Sink) {
+  let buffered = ''
   let timer: NodeJS.Timeout | undefined
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    const lines = pile
-    pile = ''
+    const lines = buffered
+    buffered = ''
     if (lines !== '') output.write(lines)
   }
   process.on('exit', flush)
   return {
     flush,
     write(line: string) {
-      pile += line
-      if (pile.length > largestPile) flush()
-      else timer ??= setTimeout(flush, longestWait).unref()
+      buffered += line
+      if (buffered.length > maxBuffered) flush()
+      else timer ??= setTimeout(flush, flushAfterMs).unref()
     },
   }
-}
-
-const stamp = () => `,"time":"${new Date().toISOString()}"`
-
-let openedAt = 0
-let opened = ''
-
-/** Written once for all lines of a millisecond. */
-function opening(): string {
-  const now = Date.now()
-  if (now !== openedAt) {
-    openedAt = now
-    opened = `{"level":${pino.levels.values.info}${stamp()},`
-  }
-  return opened
 }

@@ -16,9 +16,11 @@ import { defineService } from './resources/resource.ts'
 import type { CallV2 } from './resources/v1/call-v2.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
+import type { Deadlines } from './rpc/deadline.ts'
 import { advisoryWritesOf, v1Services } from './v1-services.ts'
 
-type ServiceDependencies = Dependencies & Pick<Authentication, 'sts' | 'registration'>
+type ServiceDependencies = Dependencies &
+  Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines }
 
 /** Services of v2 that have no kind. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
@@ -35,9 +37,12 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
   const v2 = [...resources, ...otherServices].flatMap((service) => serve(service, deps))
   const v1Deps = {
     ...deps,
-    callV2: callOver(v2),
+    callV2: callOver(v2, deps.deadlines),
     callV2WithReadme: (readme: string) =>
-      callOver(serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps)),
+      callOver(
+        serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps),
+        deps.deadlines,
+      ),
     deadlineClock: Date.now,
     advisoryWrites: advisoryWritesOf(deps),
   }
@@ -57,16 +62,18 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
  * Calls of v1 to v2 go through the corridor as calls of their own, for the caller who is authenticated already. They
  * are not reported: the call of v1 is.
  */
-function callOver(endpoints: readonly Endpoint[]): CallV2 {
+function callOver(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 {
   const served = new Map<DescMethod, Endpoint>(endpoints.map((endpoint) => [endpoint.method.desc, endpoint]))
   return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
     const endpoint = served.get(method)
     if (!endpoint) throw new Error(`${method.parent.typeName}.${method.name} is not served`)
-    const corridor = openCorridor(
-      () => demand.caller,
-      () => {},
-    )
-    const timeout = deadline - Date.now()
+    const corridor = openCorridor({
+      authenticate: () => demand.caller,
+      report: () => {},
+      deadlines,
+      clock: () => 0, // only a report shows the duration
+    })
+    const timeout = deadlines.msUntil(deadline)
     const envelope = { door: 'grpc', requestId: '', timeout, authorization, address, ifMatch } as const
     const reply = await corridor(endpoint, envelope, () => create(method.input, request))
     return { message: fromBinary(method.output, reply.bytes()), etag: reply.etag }

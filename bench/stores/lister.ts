@@ -9,6 +9,7 @@ import { readConfig } from '../../server/config/config.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
+import { openDeadlines } from '../../server/rpc/deadline.ts'
 import { settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Huge } from './huge.ts'
@@ -35,10 +36,12 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }
   const caller = { identity, issuedAt: Math.floor(Date.now() / 1000) }
-  const corridor = openCorridor(
-    () => caller,
-    () => {},
-  )
+  const corridor = openCorridor({
+    authenticate: () => caller,
+    report: () => {},
+    deadlines: openDeadlines(Date.now),
+    clock: () => performance.now(),
+  })
   const nothing = { authorization: undefined, ifMatch: undefined }
   const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...nothing } as const
   return {

@@ -170,3 +170,5 @@ export function unavailable(text: string, cause?: unknown): StatusError {
 /** What callers see of a fault of ours: nothing. */
 export const internal = (cause: unknown) =>
   new StatusError(Code.INTERNAL, 'something went wrong on our side', { cause })
+
+export const asStatusError = (thrown: unknown) => (thrown instanceof StatusError ? thrown : internal(thrown))

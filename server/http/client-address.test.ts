@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { clientAddress } from './client-address.ts'
 
-test('without trusted proxies the connection alone tells where a call comes from', () => {
+test('without trusted proxies, the address is that of the connection', () => {
   const addressOf = clientAddress([])
   assert.equal(addressOf('192.0.2.1', '198.51.100.1'), '192.0.2.1')
   assert.equal(addressOf(undefined, undefined), '')
 })
 
-test('a trusted proxy is believed, and whatever its client made up is not', () => {
+test('the address a trusted proxy reports is used, and forged entries before it are ignored', () => {
   const addressOf = clientAddress(['10.0.0.0/8', '192.0.2.1', 'fd00::/8'])
   for (const [peer, header, expected] of [
     ['10.1.2.3', '198.51.100.1', '198.51.100.1'],

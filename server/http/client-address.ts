@@ -1,28 +1,34 @@
-// Where a call comes from: the connection tells, unless it is that of a proxy which the operator trusts to tell.
+// The address of the client: that of the connection, unless a trusted proxy reports another one.
 import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string
 
-/** `trusted` are addresses and networks such as 10.0.0.0/8. */
-export function clientAddress(trusted: readonly string[]): ClientAddress {
-  if (trusted.length === 0) return (peer = '') => peer
-  const proxies = new BlockList()
-  for (const one of trusted) {
-    const [address = '', bits] = one.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    if (bits === undefined) proxies.addAddress(address, family)
-    else proxies.addSubnet(address, Number(bits), family)
-  }
+/** `trustedProxies` are addresses and networks such as 10.0.0.0/8. */
+export function clientAddress(trustedProxies: readonly string[]): ClientAddress {
+  if (trustedProxies.length === 0) return (peer = '') => peer
+  const proxies = blockListOf(trustedProxies)
   const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   return (peer = '', forwardedFor = '') => {
-    // Each proxy adds whom it was called by; what stands before the first that is no proxy of ours may be made up.
-    const hops = [...forwardedFor.split(',').map((hop) => plain(hop.trim())), plain(peer)].filter(isIP)
-    return hops.findLast((hop) => !isProxy(hop)) ?? hops[0] ?? peer
+    // Each proxy appends the address that called it. Entries before the last untrusted address may be forged.
+    const hops = [...forwardedFor.split(',').map((hop) => bareAddress(hop.trim())), bareAddress(peer)]
+    const addresses = hops.filter(isIP)
+    return addresses.findLast((address) => !isProxy(address)) ?? addresses[0] ?? peer
   }
 }
 
-/** Without port and brackets, and one of IPv4 as such. */
-const plain = (address: string) =>
+function blockListOf(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}
+
+/** Without port and brackets; an IPv4 address mapped into IPv6 as IPv4. */
+const bareAddress = (address: string) =>
   address
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')
     .replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1')

@@ -1,24 +1,27 @@
-// What every HTTP/1.1 answer says of itself, whoever writes it. Flat lists, as node:http sends them fastest.
+// The headers of every HTTP/1.1 response. They are flat lists of names and values, which node:http writes fastest.
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 
-const always = [
+const plainHeaders = [
   ...['cache-control', 'no-store', 'x-content-type-options', 'nosniff'],
   ...['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ...['referrer-policy', 'no-referrer'],
 ]
-const underTls = [...always, 'strict-transport-security', 'max-age=31536000']
+const tlsHeaders = [...plainHeaders, 'strict-transport-security', 'max-age=31536000']
 
-/** What an answer may say in place of the usual: how many seconds it may be kept, and what a page may do. */
-export type OwnWords = { cacheFor?: number; policy?: string }
+/** Replaces defaults: for how many seconds a response may be cached, and the content security policy of a page. */
+export type HeaderOverrides = { cacheFor?: number; policy?: string }
 
-export function safeHeaders(isTls: boolean, { cacheFor, policy }: OwnWords = {}): readonly string[] {
-  const headers = isTls ? underTls : always
-  if (cacheFor === undefined && policy === undefined) return headers
-  const own = [...headers]
-  if (cacheFor !== undefined) own[own.indexOf('cache-control') + 1] = `max-age=${cacheFor}`
-  if (policy !== undefined) own[own.indexOf('content-security-policy') + 1] = policy
-  return own
+export function securityHeaders(
+  isTls: boolean,
+  { cacheFor, policy }: HeaderOverrides = {},
+): readonly string[] {
+  const defaults = isTls ? tlsHeaders : plainHeaders
+  if (cacheFor === undefined && policy === undefined) return defaults
+  const headers = [...defaults]
+  if (cacheFor !== undefined) headers[headers.indexOf('cache-control') + 1] = `max-age=${cacheFor}`
+  if (policy !== undefined) headers[headers.indexOf('content-security-policy') + 1] = policy
+  return headers
 }
 
 export const isTls = (socket: Duplex | null) => socket instanceof TLSSocket

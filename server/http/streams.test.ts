@@ -1,4 +1,4 @@
-// Streams through both doors: what clients see of them, and what slow, gone and stopping ends cost.
+// Streams through both doors: what clients receive, and what happens with slow, disconnected and stopping ends.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
@@ -21,7 +21,7 @@ import { openTestDoor } from '../testing/test-door.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
-import type { Client as Reader } from './streams.ts'
+import type { StreamClient } from './streams.ts'
 import { openStreams } from './streams.ts'
 
 const { grpcPath } = describeMethod(AdvisoriesService.method.exportAdvisoriesOsv)
@@ -46,7 +46,7 @@ const documentReply = (document: { [name: string]: string | number }): Reply => 
 const size = 256 * 1024
 const large = documentReply({ text: 'x'.repeat(size) })
 
-/** Documents without end, how many were asked for, and how it ended after all. */
+/** A stream that never ends by itself, with the number of documents asked for and the error that ended it. */
 function endless() {
   const { promise: ended, resolve } = Promise.withResolvers<unknown>()
   const flow = { asked: 0, ended }
@@ -67,19 +67,22 @@ function endless() {
   return { flow, documents }
 }
 
-/** Once it has gone up and then not for a while. */
+/** The count, once it has grown and then stayed the same for a while. */
 async function settled(count: () => number): Promise<number> {
   for (let before = -1; before !== count() || before === 0; await pause(150)) before = count()
   return count()
 }
 
-async function get(port: number, method = 'GET'): Promise<{ sent: ClientRequest; answer: IncomingMessage }> {
+async function get(
+  port: number,
+  method = 'GET',
+): Promise<{ sent: ClientRequest; response: IncomingMessage }> {
   const sent = request({ port, path, method }).end()
   sent.on('error', () => {})
   closers.push(() => sent.destroy())
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-  answer.on('error', () => {})
-  return { sent, answer }
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  response.on('error', () => {})
+  return { sent, response }
 }
 
 function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer> {
@@ -92,7 +95,7 @@ function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer>
   return call
 }
 
-/** Over HTTP/2 as it is: the client of grpc-js reads ahead, whether or not anybody reads from it. */
+/** Over plain HTTP/2: the client of grpc-js reads ahead even if nothing reads from it. */
 async function callAndWait(port: number, more: OutgoingHttpHeaders = {}): Promise<ClientHttp2Stream> {
   const session = connect(`http://127.0.0.1:${port}`)
   session.on('error', () => {})
@@ -119,25 +122,25 @@ describe('a stream', () => {
     for (const number of [1, 2, 3]) yield documentReply({ number })
   }
 
-  test('is lines over REST, and messages over gRPC', async () => {
+  test('is sent as lines over REST and as messages over gRPC', async () => {
     const { port } = await openDoor({ documents: three })
-    const { answer } = await get(port)
-    assert.equal(answer.statusCode, 200)
-    assert.equal(answer.headers['content-type'], 'application/jsonl')
-    assert.equal(answer.headers['cache-control'], 'no-store')
-    assert.equal((await answer.toArray()).join(''), '{"number":1}\n{"number":2}\n{"number":3}\n')
+    const { response } = await get(port)
+    assert.equal(response.statusCode, 200)
+    assert.equal(response.headers['content-type'], 'application/jsonl')
+    assert.equal(response.headers['cache-control'], 'no-store')
+    assert.equal((await response.toArray()).join(''), '{"number":1}\n{"number":2}\n{"number":3}\n')
     assert.equal((await callGrpc(port).toArray()).length, 3)
   })
 
   test('may be empty', async () => {
     const { port } = await openDoor({})
-    const { answer } = await get(port)
-    assert.equal(answer.statusCode, 200)
-    assert.equal((await answer.toArray()).join(''), '')
+    const { response } = await get(port)
+    assert.equal(response.statusCode, 200)
+    assert.equal((await response.toArray()).join(''), '')
     assert.equal((await callGrpc(port).toArray()).length, 0)
   })
 
-  test('is not sent to whoever asks for its head, who leaves the connection as it was', async () => {
+  test('sends only headers for HEAD, and the connection can be used again', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const client = await rawClient(port)
@@ -146,38 +149,38 @@ describe('a stream', () => {
     const head = await client.response(true)
     assert.equal(head.status, 200)
     assert.equal(head.headers.get('content-type'), 'application/jsonl')
-    assert.equal(await flow.ended, undefined, 'it was enough')
+    assert.equal(await flow.ended, undefined, 'the generator ended without an error')
     ask('GET', '/healthz')
     assert.equal((await client.response()).body, 'ok\n')
     client.close()
   })
 
-  test('that fails before its first document is an ordinary error', async () => {
-    // biome-ignore lint/correctness/useYield: it does not come to that.
+  test('that fails before its first document returns an ordinary error', async () => {
+    // biome-ignore lint/correctness/useYield: it throws first.
     async function* documents(): AsyncGenerator<Reply, void, void> {
       throw permissionDenied('advisories.list', '')
     }
     const { port } = await openDoor({ documents })
-    const { answer } = await get(port)
-    assert.equal(answer.statusCode, 403)
-    assert.equal(answer.headers['content-type'], 'application/json')
-    assert.match((await answer.toArray()).join(''), /"code":7/)
+    const { response } = await get(port)
+    assert.equal(response.statusCode, 403)
+    assert.equal(response.headers['content-type'], 'application/json')
+    assert.match((await response.toArray()).join(''), /"code":7/)
     assert.equal(await codeOf(callGrpc(port).resume()), 7)
   })
 
-  test('that fails later never looks whole', async () => {
+  test('that fails later never looks complete', async () => {
     async function* documents(): AsyncGenerator<Reply, void, void> {
       yield documentReply({ number: 1 })
       throw malformed('no more')
     }
     const { port } = await openDoor({ documents })
-    const { answer } = await get(port)
-    await assert.rejects(answer.toArray(), { code: 'ECONNRESET' })
+    const { response } = await get(port)
+    await assert.rejects(response.toArray(), { code: 'ECONNRESET' })
     const call = callGrpc(port)
     assert.equal(await codeOf(call.resume()), 3)
   })
 
-  test('that fails later never looks whole under TLS', async () => {
+  test('that fails later never looks complete under TLS', async () => {
     async function* documents(): AsyncGenerator<Reply, void, void> {
       yield documentReply({ number: 1 })
       throw malformed('no more')
@@ -189,24 +192,24 @@ describe('a stream', () => {
     client.close()
   })
 
-  test('is refused before HTTP/1.1, where a part would pass for all of it', async () => {
+  test('is rejected over HTTP/1.0, where an incomplete response looks complete', async () => {
     const { port } = await openDoor({ documents: three })
     const client = await rawClient(port)
     client.send(`GET ${path} HTTP/1.0\r\nHost: door.test\r\n\r\n`)
-    const answer = await client.response()
-    assert.equal(answer.status, 505)
-    assert.match(answer.json().message, /HTTP\/1\.1/)
+    const response = await client.response()
+    assert.equal(response.status, 505)
+    assert.match(response.json().message, /HTTP\/1\.1/)
     client.close()
   })
 
-  test('has the deadline that its caller sets, and one of its own', async () => {
+  test('has the deadline that its caller sets, and one hour by default', async () => {
     const timeouts: number[] = []
     async function* documents({ envelope }: { envelope: Envelope }): AsyncGenerator<Reply, void, void> {
       timeouts.push(envelope.timeout)
       yield documentReply({})
     }
     const { port } = await openDoor({ documents })
-    await (await get(port)).answer.resume().toArray()
+    await (await get(port)).response.resume().toArray()
     await codeOf(callGrpc(port).resume())
     await codeOf(callGrpc(port, 100_000).resume())
     const [rest = 0, grpc = 0, limited = 0] = timeouts
@@ -216,53 +219,53 @@ describe('a stream', () => {
   })
 })
 
-describe('a client that does not keep up', () => {
-  test('is sent a document only when it has taken the one before', async () => {
+describe('a slow client', () => {
+  test('is sent a document only when it has read the one before', async () => {
     const { flow, documents } = endless()
-    const streams = openStreams<undefined>(documents)
+    const streams = openStreams<undefined>(documents, Date.now)
     const envelope = { timeout: 60_000 } as Envelope
     const events: string[] = []
-    let take = () => {}
-    let leave = () => {}
-    const reader: Reader = {
+    let finishWrite = () => {}
+    let disconnect = () => {}
+    const client: StreamClient = {
       open: () => events.push('open') > 0,
       write(_, onWritten) {
         events.push('write')
-        take = onWritten
+        finishWrite = onWritten
       },
       end: () => void events.push('end'),
       fail: ({ code }) => void events.push(`fail ${code}`),
-      onGone(listener) {
-        leave = listener
+      onDisconnect(listener) {
+        disconnect = listener
       },
     }
-    const running = streams.run(reader, undefined, envelope, () => Promise.reject())
-    for (let taken = 1; taken <= 5; taken++) {
+    const running = streams.run(client, undefined, envelope, () => Promise.reject())
+    for (let written = 1; written <= 5; written++) {
       for (let turns = 0; turns < 20; turns++) await turn()
-      assert.equal(flow.asked, taken)
-      if (taken < 5) take()
+      assert.equal(flow.asked, written)
+      if (written < 5) finishWrite()
     }
-    leave()
+    disconnect()
     await running
     assert.ok(isCancelled(await flow.ended))
     assert.equal(flow.asked, 5)
     assert.deepEqual(events, ['open', ...Array(5).fill('write'), 'fail 1'])
   })
 
-  test('over REST fills what lies between and no more, and its leaving ends the work', async () => {
+  test('over REST fills only the socket buffers, and its disconnecting ends the stream', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
-    const { answer } = await get(port)
-    answer.pause()
+    const { response } = await get(port)
+    response.pause()
     const asked = await settled(() => flow.asked)
-    // What the buffers of the machine hold, which grow with the connection.
+    // The socket buffers of the operating system grow with the connection.
     assert.ok(asked * size < 64 * 1024 * 1024, `${asked} were asked for`)
-    answer.destroy()
+    response.destroy()
     assert.ok(isCancelled(await flow.ended))
     assert.ok(flow.asked <= asked + 1)
   })
 
-  test('over gRPC fills its window and no more, and its leaving ends the work', async () => {
+  test('over gRPC fills only its window, and its disconnecting ends the stream', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const stream = await callAndWait(port)
@@ -273,16 +276,16 @@ describe('a client that does not keep up', () => {
     assert.equal(flow.asked, 1)
   })
 
-  test('and takes nothing at all is cut off', async () => {
-    for (const start of [async (port: number) => (await get(port)).answer.pause(), callAndWait]) {
+  test('that reads nothing is disconnected', async () => {
+    for (const start of [async (port: number) => (await get(port)).response.pause(), callAndWait]) {
       const { flow, documents } = endless()
-      const { port } = await openDoor({ documents, limits: { stall: 500 } })
+      const { port } = await openDoor({ documents, limits: { idle: 500 } })
       await start(port)
       assert.ok(isCancelled(await flow.ended))
     }
   })
 
-  test('over gRPC is cut off at its deadline', async () => {
+  test('over gRPC gets an error at its deadline', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const stream = await callAndWait(port, { 'grpc-timeout': '300m' })
@@ -294,21 +297,21 @@ describe('a client that does not keep up', () => {
   })
 })
 
-describe('a server that stops', () => {
-  test('breaks streams off so that everybody sees it', async () => {
+describe('a stopping server', () => {
+  test('aborts streams with an error', async () => {
     const { flow, documents } = endless()
     const door = await openDoor({ documents })
-    const { answer } = await get(door.port)
-    const whole = answer.resume().toArray()
+    const { response } = await get(door.port)
+    const body = response.resume().toArray()
     const call = callGrpc(door.port).resume()
     const code = codeOf(call)
     await once(call, 'data')
-    door.streams.cut()
-    await assert.rejects(whole, { code: 'ECONNRESET' })
+    door.streams.abortAll()
+    await assert.rejects(body, { code: 'ECONNRESET' })
     assert.equal(await code, Code.UNAVAILABLE)
     const error = await flow.ended
     assert.ok(error instanceof StatusError && error.code === Code.UNAVAILABLE)
-    const { answer: late } = await get(door.port)
+    const { response: late } = await get(door.port)
     assert.equal(late.statusCode, 503)
   })
 })

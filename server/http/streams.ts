@@ -1,76 +1,75 @@
-// Answers that are streams: documents go from the corridor to a client one by one, each when the one before it has
-// left, so a slow client costs no memory and a client that has gone no work.
-import { cancelled, deadlineExceeded, internal, StatusError, unavailable } from '../aip/errors.ts'
+// Responses that are streams. Each reply is written when the client has read the one before, so a slow client takes no
+// memory, and a client that disconnects ends the work.
+import type { StatusError } from '../aip/errors.ts'
+import { asStatusError, cancelled, deadlineExceeded, unavailable } from '../aip/errors.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Reply } from '../wire/reply.ts'
 
-/** Whoever reads a stream, as its door sees it. */
-export type Client = {
-  /** Begins the answer; false where its beginning is all that is wanted. */
+/** The reader of a stream, implemented by each door. */
+export type StreamClient = {
+  /** Begins the response. False if the client wants nothing but its beginning (HEAD). */
   open(): boolean
   write(reply: Reply, onWritten: () => void): void
   end(): void
-  /** Ends the answer so that nobody takes it for whole. */
+  /** Ends the response in a way that cannot be taken for its regular end. */
   fail(error: StatusError): void
-  onGone(listener: () => void): void
+  onDisconnect(listener: () => void): void
 }
 
 export type Streams<E> = {
-  /** Fails with what went wrong before the answer began; what goes wrong later is told to the client. */
-  run(client: Client, ...call: Parameters<StreamCorridor<E>>): Promise<void>
-  /** Breaks off what is running: the server stops. */
-  cut(): void
+  /** Rejects if the call fails before the response began; later errors go to the client. */
+  run(client: StreamClient, ...call: Parameters<StreamCorridor<E>>): Promise<void>
+  /** Aborts running and future streams because the server stops. */
+  abortAll(): void
 }
 
-type BreakOff = (error: StatusError) => void
+type Abort = (error: StatusError) => void
 
-export function openStreams<E>(corridor: StreamCorridor<E>): Streams<E> {
-  const running = new Set<BreakOff>()
-  let isCut = false
+export function openStreams<E>(corridor: StreamCorridor<E>, now: () => number): Streams<E> {
+  const running = new Set<Abort>()
+  let isStopping = false
 
-  async function run(client: Client, ...call: Parameters<StreamCorridor<E>>): Promise<void> {
-    const documents = corridor(...call)
-    const deadline = Date.now() + call[1].timeout
-    let broken: StatusError | undefined
-    let wake = () => {}
-    const breakOff: BreakOff = (error) => {
-      broken ??= error
-      wake()
+  async function run(client: StreamClient, ...call: Parameters<StreamCorridor<E>>): Promise<void> {
+    const replies = corridor(...call)
+    const deadline = now() + call[1].timeout
+    let abortedWith: StatusError | undefined
+    let stopWaiting = () => {}
+    const abort: Abort = (error) => {
+      abortedWith ??= error
+      stopWaiting()
     }
-    const written = (reply: Reply) =>
+    const write = (reply: Reply) =>
       new Promise<void>((resolve) => {
-        wake = resolve
+        stopWaiting = resolve
         client.write(reply, resolve)
       })
 
-    async function pour(first: IteratorResult<Reply, void>): Promise<void> {
-      for (let next = first; !next.done; next = await documents.next()) {
-        if (!broken) await written(next.value)
-        if (broken) await documents.throw(broken)
+    async function writeAll(first: IteratorResult<Reply, void>): Promise<void> {
+      for (let next = first; !next.done; next = await replies.next()) {
+        if (!abortedWith) await write(next.value)
+        if (abortedWith) await replies.throw(abortedWith)
       }
     }
 
-    client.onGone(() => breakOff(Date.now() < deadline ? cancelled() : deadlineExceeded()))
-    running.add(breakOff)
-    if (isCut) breakOff(stopping())
+    client.onDisconnect(() => abort(now() < deadline ? cancelled() : deadlineExceeded()))
+    running.add(abort)
+    if (isStopping) abort(stopping())
     try {
-      const first = await documents.next()
-      if (broken) await documents.throw(broken)
+      const first = await replies.next()
+      if (abortedWith) await replies.throw(abortedWith)
       if (!client.open()) return
-      await pour(first).then(client.end, (thrown: unknown) =>
-        client.fail(thrown instanceof StatusError ? thrown : internal(thrown)),
-      )
+      await writeAll(first).then(client.end, (thrown) => client.fail(asStatusError(thrown)))
     } finally {
-      running.delete(breakOff)
-      await documents.return()
+      running.delete(abort)
+      await replies.return()
     }
   }
 
   return {
     run,
-    cut() {
-      isCut = true
-      for (const breakOff of running) breakOff(stopping())
+    abortAll() {
+      isStopping = true
+      for (const abort of running) abort(stopping())
     },
   }
 }

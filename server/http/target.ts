@@ -1,4 +1,4 @@
-/** The path and query that a request line asks for. A proxy may send the absolute form. */
+/** The path and query of a request line, which a proxy may send in absolute form. */
 export function splitTarget(url: string): { path: string; query: string } {
   const relative = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
   const at = relative.indexOf('?')

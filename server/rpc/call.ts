@@ -4,28 +4,27 @@ import type { Demand } from '../policy/admit.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 
-/** A request on its way to the resource that answers it. */
+/** A call as its handler receives it. */
 export type Call<Request extends Message = Message> = {
   method: Method
   request: Request
-  /** The form in which the door will ask for the answer. */
+  /** The form of the reply that the door will ask for. */
   form: 'json' | 'bytes'
-  /** What the caller must hold. The resource reads it in the moment of its data, as its first step. */
+  /** What the caller must be granted. The handler checks it first, in the transaction that reads the data. */
   demand: Demand
-  /** When nobody waits for the answer any more, in milliseconds. */
+  /** When the caller stops waiting, in milliseconds since 1970. */
   deadline: number
-  /** Where the call comes from, as far as the connection tells. */
+  /** The client's address. */
   address: string
-  /** The header as it came, for calls that take another credential than an access token. */
+  /** The Authorization header, for calls that accept other credentials than an access token. */
   authorization: string | undefined
-  /** What the caller has seen of the resource, if it says so. */
+  /** The If-Match header: the version of the resource that the caller has read. */
   ifMatch: string | undefined
 }
 
 export type Handler = (call: Call<never>) => MaybePromise<Reply>
 
-/** Answers a method whose answer is a stream. */
+/** The handler of a method whose response is a stream. */
 export type StreamHandler = (call: Call<never>) => AsyncIterable<Reply>
 
-/** A method of the contract and what answers it. */
 export type Endpoint = { method: Method; handler: Handler | StreamHandler }

@@ -1,64 +1,73 @@
-// What every call walks through, whichever door it came by: authenticate, read the request, say what access
-// it needs and whether its values hold, run it, report.
-import type { DescField, Message } from '@bufbuild/protobuf'
-import { reflect } from '@bufbuild/protobuf/reflect'
+// The corridor: what happens to every call, whichever door it came through. Authenticate, read the request, compute
+// what it demands, run the handler, report.
+import type { Message } from '@bufbuild/protobuf'
 import type { Method } from '@stemma/api/method.ts'
-import { scopeOf } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
-import { invalidArgument } from '../aip/errors.ts'
-import { violationsOf } from '../aip/validate.ts'
+import { asStatusError } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
-import type { Demand } from '../policy/admit.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen, recover } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, Handler } from './call.ts'
-import { inTime } from './deadline.ts'
+import type { Deadlines } from './deadline.ts'
+import { demandOf } from './demand.ts'
 import type { Report } from './report.ts'
-import { asStatusError } from './report.ts'
 
-export function openCorridor(authenticate: Authenticate, report: Report): Corridor<Endpoint> {
+export type CorridorOptions = {
+  authenticate: Authenticate
+  report: Report
+  deadlines: Deadlines
+  /** A monotonic clock in milliseconds, for the duration of calls. */
+  clock(): number
+}
+
+export function openCorridor({
+  authenticate,
+  report,
+  deadlines,
+  clock,
+}: CorridorOptions): Corridor<Endpoint> {
   return ({ method, handler }, envelope, readRequest) => {
-    const started = performance.now()
-    const deadline = Date.now() + envelope.timeout
+    const started = clock()
+    const deadline = deadlines.after(envelope.timeout)
     const isOpen = method.access?.open ?? false
     let caller: Caller | undefined
-    const tell = (error?: StatusError) => report(method, envelope, caller, performance.now() - started, error)
+    const reportEnd = (error?: StatusError) => report(method, envelope, caller, clock() - started, error)
 
-    function enter(known: Caller): MaybePromise<Reply> {
-      caller = known
-      return andThen(readRequest(), walk)
+    function read(authenticated: Caller): MaybePromise<Reply> {
+      caller = authenticated
+      return andThen(readRequest(), run)
     }
 
-    function walk(request: Message): MaybePromise<Reply> {
-      const call = callOf(method, request, caller ?? nobody, deadline, envelope)
+    function run(request: Message): MaybePromise<Reply> {
+      const call = callOf(method, request, caller ?? anonymous, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
-      // Doors send methods whose answer is a stream another way.
-      const soon = (handler as Handler)(call as Call<never>)
-      return andThen(soon instanceof Promise ? inTime(soon, deadline) : soon, leave)
+      // Doors pass methods with a stream to the stream corridor.
+      const reply = (handler as Handler)(call as Call<never>)
+      return andThen(reply instanceof Promise ? deadlines.enforce(reply, deadline) : reply, finish)
     }
 
-    function leave(answered: Reply): Reply {
-      const reply = renderFor(answered, envelope.door)
-      tell()
-      return reply
+    function finish(reply: Reply): Reply {
+      const rendered = renderFor(reply, envelope.door)
+      reportEnd()
+      return rendered
     }
 
     return recover(
-      () => andThen(isOpen ? nobody : authenticate(envelope.authorization), enter),
+      () => andThen(isOpen ? anonymous : authenticate(envelope.authorization), read),
       (thrown) => {
         const error = asStatusError(thrown)
-        tell(error)
+        reportEnd(error)
         throw error
       },
     )
   }
 }
 
-/** Whoever makes a call that takes no access token. */
-export const nobody: Caller = { identity: '', issuedAt: 0 }
+/** The caller of a method that needs no access token. */
+export const anonymous: Caller = { identity: '', issuedAt: 0 }
 
 const formOf = { rest: 'json', grpc: 'bytes' } as const
 
@@ -73,37 +82,7 @@ export function callOf(
   return { method, request, deadline, ifMatch, authorization, address, form: formOf[door], demand }
 }
 
-function demandOf(method: Method, request: Message, caller: Caller): Demand {
-  const { access, desc } = method
-  const scopeField = method.scope.at(-1)
-  return {
-    caller,
-    capabilities: access?.capabilities ?? [],
-    scope: scopeOf(method, request),
-    scopeField: scopeField?.name ?? '',
-    unscoped: access?.unscoped ?? false,
-    fault: faultOf(method, request),
-    resourceType: (method.resource?.message ?? desc.output).typeName,
-  }
-}
-
-/** Paths name fields of the resource where there is one. An update's resource is checked after the merge. */
-function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
-  const violations = violationsOf(desc.input, request, resource)
-  if (resource?.fieldKind === 'message') {
-    const sent = reflect(desc.input, request)
-    if (!sent.isSet(resource)) violations.push({ field: resource.name, description: 'is required' })
-    else if (!desc.input.fields.some(isUpdateMask)) {
-      violations.push(...violationsOf(resource.message, sent.get(resource).message))
-    }
-  }
-  const [first, ...others] = violations
-  return first && invalidArgument(first, ...others)
-}
-
-const isUpdateMask = (field: DescField) => field.name === 'update_mask'
-
-/** In the form its door asks for, so that what fails in writing an answer is reported as well. */
+/** Renders the form that the door will ask for, so that an error in rendering is reported too. */
 export function renderFor(reply: Reply, door: Envelope['door']): Reply {
   if (door === 'rest') {
     const json = reply.json()

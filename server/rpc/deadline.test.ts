@@ -1,29 +1,52 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inTime } from './deadline.ts'
+import { openDeadlines } from './deadline.ts'
 
 const never = () => new Promise<string>(() => {})
 
-describe('what is waited for', () => {
-  test('comes as it is, in time', async () => {
-    assert.equal(await inTime(Promise.resolve('here'), Date.now() + 1000), 'here')
-    await assert.rejects(inTime(Promise.reject(new Error('no')), Date.now() + 1000), /no/)
+describe('deadlines', () => {
+  test('pass on the result of a promise that settles in time', async () => {
+    const deadlines = openDeadlines(Date.now)
+    assert.equal(await deadlines.enforce(Promise.resolve('result'), deadlines.after(1000)), 'result')
+    await assert.rejects(deadlines.enforce(Promise.reject(new Error('no')), deadlines.after(1000)), /no/)
   })
 
-  test('is given up at its deadline, one by one', async () => {
-    const started = Date.now()
-    const ended: string[] = []
-    const wait = (name: string, left: number) =>
-      inTime(never(), started + left).catch(() => void ended.push(name))
-    await Promise.all([wait('past', -5), wait('first', 10), wait('middle', 60), wait('last', 120)])
-    assert.deepEqual(ended, ['past', 'first', 'middle', 'last'])
-    assert.ok(Date.now() - started >= 120)
+  test('reject each promise at its own deadline', async () => {
+    let time = 0
+    const deadlines = openDeadlines(() => time)
+    const rejected: string[] = []
+    const wait = (name: string, deadline: number) =>
+      deadlines.enforce(never(), deadline).catch(() => void rejected.push(name))
+    const waits = [wait('last', 120), wait('past', -5), wait('first', 10), wait('middle', 60)]
+    for (const [at, expected] of [
+      [0, ['past']],
+      [59, ['past', 'first']],
+      [60, ['past', 'first', 'middle']],
+      [120, ['past', 'first', 'middle', 'last']],
+    ] as const) {
+      time = at
+      // The interval that checks the deadlines does not keep the process alive, and this does.
+      while (rejected.length < expected.length) await pause(5)
+      assert.deepEqual(rejected, expected)
+    }
+    await Promise.all(waits)
   })
 
-  test('is still looked after when there was nothing to wait for', async () => {
-    await inTime(Promise.resolve(1), Date.now() + 1000)
+  test('are checked again after there were none', async () => {
+    const deadlines = openDeadlines(Date.now)
+    await deadlines.enforce(Promise.resolve(1), deadlines.after(1000))
     await pause(60)
-    await assert.rejects(inTime(never(), Date.now() + 10), /took too long/)
+    const pending = assert.rejects(deadlines.enforce(never(), deadlines.after(10)), /took too long/)
+    await pause(60)
+    await pending
+  })
+
+  test('know the time that is left', () => {
+    let time = 1000
+    const deadlines = openDeadlines(() => time)
+    const deadline = deadlines.after(500)
+    time = 1200
+    assert.equal(deadlines.msUntil(deadline), 300)
   })
 })

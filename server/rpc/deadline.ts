@@ -1,42 +1,54 @@
-// Ends calls that nobody waits for any more. One clock looks after all of them: a timer for each would cost more
-// than the rest of the corridor.
+// Rejects calls at their deadlines.
 import { deadlineExceeded } from '../aip/errors.ts'
 
-const tick = 20
-
-type Waiting = { deadline: number; giveUp(): void }
-
-const waiting = new Set<Waiting>()
-let clock: NodeJS.Timeout | undefined
-
-/** What comes of it, or the news that it took too long, at most a tick late. */
-export function inTime<T>(promise: Promise<T>, deadline: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const one: Waiting = { deadline, giveUp: () => reject(deadlineExceeded()) }
-    waiting.add(one)
-    clock ??= setInterval(look, tick).unref()
-    promise.then(
-      (value) => {
-        waiting.delete(one)
-        resolve(value)
-      },
-      (error: unknown) => {
-        waiting.delete(one)
-        reject(error)
-      },
-    )
-  })
+export type Deadlines = {
+  /** The deadline of a call that starts now, in milliseconds since 1970. */
+  after(timeoutMs: number): number
+  msUntil(deadline: number): number
+  /** Settles as the promise does, or rejects at the deadline, at most one check interval late. */
+  enforce<T>(promise: Promise<T>, deadline: number): Promise<T>
 }
 
-function look(): void {
-  if (waiting.size === 0) {
-    clearInterval(clock)
-    clock = undefined
+const checkIntervalMs = 20
+
+type Pending = { deadline: number; giveUp(): void }
+
+/** One interval serves all calls: a timer per call would cost more than the rest of the corridor. */
+export function openDeadlines(now: () => number): Deadlines {
+  const pending = new Set<Pending>()
+  let interval: NodeJS.Timeout | undefined
+
+  function check(): void {
+    if (pending.size === 0) {
+      clearInterval(interval)
+      interval = undefined
+    }
+    const time = now()
+    for (const call of pending) {
+      if (call.deadline > time) continue
+      pending.delete(call)
+      call.giveUp()
+    }
   }
-  const now = Date.now()
-  for (const one of waiting) {
-    if (one.deadline > now) continue
-    waiting.delete(one)
-    one.giveUp()
+
+  return {
+    after: (timeoutMs) => now() + timeoutMs,
+    msUntil: (deadline) => deadline - now(),
+    enforce: (promise, deadline) =>
+      new Promise((resolve, reject) => {
+        const call: Pending = { deadline, giveUp: () => reject(deadlineExceeded()) }
+        pending.add(call)
+        interval ??= setInterval(check, checkIntervalMs).unref()
+        promise.then(
+          (value) => {
+            pending.delete(call)
+            resolve(value)
+          },
+          (error: unknown) => {
+            pending.delete(call)
+            reject(error)
+          },
+        )
+      }),
   }
 }

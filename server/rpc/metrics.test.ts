@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 import type { Series } from './metrics.ts'
 import { makeSeries, observe, openRegistry } from './metrics.ts'
 
-describe('the figures of calls', () => {
-  test('are written as Prometheus reads them, as they are at the moment they are asked for', async () => {
-    const all: Series[] = []
-    const registry = openRegistry(all)
+describe('the metrics of calls', () => {
+  test('are written in the Prometheus format, with their current values', async () => {
+    const allSeries: Series[] = []
+    const registry = openRegistry(allSeries)
     const series = makeSeries({ method: 'Groups.Get', door: 'rest' })
-    all.push(series)
+    allSeries.push(series)
     observe(series, 'OK', 0.0005)
     observe(series, 'OK', 0.002)
     observe(series, 'NOT_FOUND', 60)

@@ -1,9 +1,10 @@
-// One line of log and one observation for each call; faults of ours are logged in full and masked.
+// Writes one log line and one observation for each call. Internal errors are logged with their cause, which callers
+// never see.
 import type { Method } from '@stemma/api/method.ts'
-import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Code, codeName } from '../aip/code.ts'
-import { internal, StatusError } from '../aip/errors.ts'
+import type { StatusError } from '../aip/errors.ts'
+import type { Log } from '../log.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Series } from './metrics.ts'
@@ -17,55 +18,50 @@ export type Report = (
   error: StatusError | undefined,
 ) => void
 
-/** A log that also takes the fields of a line as they will stand in it. */
-export type CallLog = Logger & { line(fields: string): void }
-
-const faults = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS, Code.UNAVAILABLE])
+const serverErrors = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS, Code.UNAVAILABLE])
 
 const ok = codeName(Code.OK)
 
-/** A method at a door, with the words of its lines that are always the same. */
-type Told = { series: Series; words: string }
+/** The metrics of a method at a door, and the part of its log lines that never changes. */
+type MethodReport = { series: Series; fields: string }
 
-export function openReport(log: CallLog): { report: Report; registry: Registry } {
-  const all: Series[] = []
-  const known = { rest: new Map<Method, Told>(), grpc: new Map<Method, Told>() }
+export function openReport(log: Log): { report: Report; registry: Registry } {
+  const allSeries: Series[] = []
+  const byDoor = { rest: new Map<Method, MethodReport>(), grpc: new Map<Method, MethodReport>() }
 
-  function toldOf(method: Method, door: Envelope['door']): Told {
-    let told = known[door].get(method)
-    if (!told) {
+  function methodReportOf(method: Method, door: Envelope['door']): MethodReport {
+    let methodReport = byDoor[door].get(method)
+    if (!methodReport) {
       const series = makeSeries({ method: method.name, door })
-      all.push(series)
-      told = { series, words: `"door":"${door}","method":"${method.name}","code":"${ok}","caller":"` }
-      known[door].set(method, told)
+      allSeries.push(series)
+      const fields = `"door":"${door}","method":"${method.name}","code":"${ok}","caller":"`
+      methodReport = { series, fields }
+      byDoor[door].set(method, methodReport)
     }
-    return told
+    return methodReport
   }
 
-  const report: Report = (called, { door, requestId }, caller, milliseconds, error) => {
-    const { series, words } = toldOf(called, door)
+  const report: Report = (method, { door, requestId }, caller, milliseconds, error) => {
+    const { series, fields } = methodReportOf(method, door)
     const code = error ? codeName(error.code) : ok
     observe(series, code, milliseconds / 1000)
     const ms = Math.round(milliseconds * 1000) / 1000
     if (!error && caller) {
-      // None of these can hold a character that JSON would escape.
-      log.line(`"requestId":"${requestId}",${words}${caller.identity}","ms":${ms},"msg":"call"`)
+      // None of these values can contain a character that JSON escapes.
+      log.line(`"requestId":"${requestId}",${fields}${caller.identity}","ms":${ms},"msg":"call"`)
       return
     }
-    const method = called.name
-    const line = { requestId, door, method, code, caller: caller?.identity, ms }
+    const line = { requestId, door, method: method.name, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
-    else if (faults.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
+    else if (serverErrors.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
     else log.info({ ...line, reason: reasonOf(error) }, 'call')
   }
 
-  return { report, registry: openRegistry(all) }
+  return { report, registry: openRegistry(allSeries) }
 }
 
-/** With what callers are not told. */
+/** The message with those of its causes, which callers do not see. */
 function reasonOf(error: Error): string {
   const { message, cause } = error
   return cause instanceof Error ? `${message} (${reasonOf(cause)})` : message
 }
-
-export const asStatusError = (thrown: unknown) => (thrown instanceof StatusError ? thrown : internal(thrown))

@@ -1,66 +1,68 @@
-// What a call walks through that is answered by documents, one after the other. It is reported when it has ended,
-// with how it ended.
-
+// The corridor of calls whose response is a stream of replies. A call is reported when its stream has ended.
 import type { StatusError } from '../aip/errors.ts'
-import { deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
-import type { Authenticate } from '../auth/tokens/authenticate.ts'
+import { asStatusError, deadlineExceeded, tooManyRequests } from '../aip/errors.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
-import { callOf, nobody, renderFor } from './corridor.ts'
-import { inTime } from './deadline.ts'
-import type { Report } from './report.ts'
-import { asStatusError } from './report.ts'
+import type { CorridorOptions } from './corridor.ts'
+import { anonymous, callOf, renderFor } from './corridor.ts'
 
-/** Each keeps a page of rows while its client reads, so nobody has many at a time. */
-const mostOfACaller = 10
+/** Each stream keeps a page of rows in memory while its client reads, so their number is limited. */
+const maxStreamsPerCaller = 10
 
-/** How long the next document may be waited for, in milliseconds. */
-const longestWait = 60_000
+/** How long a handler may take for the next reply. */
+const maxReplyMs = 60_000
 
-export function openStreamCorridor(authenticate: Authenticate, report: Report): StreamCorridor<Endpoint> {
-  const running = new Map<string, number>()
-
-  /** Counts one more of a caller, and answers with what takes it off again. */
-  function count({ identity }: Caller): () => void {
-    const before = running.get(identity) ?? 0
-    if (before >= mostOfACaller)
-      throw tooManyRequests(`at most ${mostOfACaller} streams at a time; let one of yours end first`)
-    running.set(identity, before + 1)
-    return () => {
-      const left = (running.get(identity) ?? 1) - 1
-      if (left === 0) running.delete(identity)
-      else running.set(identity, left)
-    }
-  }
-
+export function openStreamCorridor({
+  authenticate,
+  report,
+  deadlines,
+  clock,
+}: CorridorOptions): StreamCorridor<Endpoint> {
+  const countStream = openStreamCounter()
   return async function* (endpoint, envelope, readRequest) {
-    const started = performance.now()
-    const deadline = Date.now() + envelope.timeout
+    const started = clock()
+    const deadline = deadlines.after(envelope.timeout)
     let caller: Caller | undefined
     let error: StatusError | undefined
-    let discount = () => {}
+    let release = () => {}
     try {
       const isOpen = endpoint.method.access?.open ?? false
-      caller = isOpen ? nobody : await authenticate(envelope.authorization)
+      caller = isOpen ? anonymous : await authenticate(envelope.authorization)
       const call = callOf(endpoint.method, await readRequest(), caller, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
-      discount = count(caller)
-      // Doors send only methods here whose answer is a stream.
+      release = countStream(caller)
+      // Doors pass only methods with a stream to this corridor.
       const stream = (endpoint.handler as StreamHandler)(call as Call<never>)[Symbol.asyncIterator]()
       for (;;) {
-        const next = await inTime(stream.next(), Math.min(deadline, Date.now() + longestWait))
+        const next = await deadlines.enforce(stream.next(), Math.min(deadline, deadlines.after(maxReplyMs)))
         if (next.done) return
-        // What is there at once counts as in time, however late it was asked for.
-        if (Date.now() >= deadline) throw deadlineExceeded()
+        // A promise that is resolved already is not rejected, however late it was asked for.
+        if (deadlines.msUntil(deadline) <= 0) throw deadlineExceeded()
         yield renderFor(next.value, envelope.door)
       }
     } catch (thrown) {
       error = asStatusError(thrown)
       throw error
     } finally {
-      discount()
-      report(endpoint.method, envelope, caller, performance.now() - started, error)
+      release()
+      report(endpoint.method, envelope, caller, clock() - started, error)
+    }
+  }
+}
+
+/** Counts a stream of a caller, and returns the function that ends it. Throws if the caller has too many. */
+function openStreamCounter(): (caller: Caller) => () => void {
+  const running = new Map<string, number>()
+  return ({ identity }) => {
+    const before = running.get(identity) ?? 0
+    if (before >= maxStreamsPerCaller)
+      throw tooManyRequests(`at most ${maxStreamsPerCaller} streams at a time; let one of yours end first`)
+    running.set(identity, before + 1)
+    return () => {
+      const remaining = (running.get(identity) ?? 1) - 1
+      if (remaining === 0) running.delete(identity)
+      else running.set(identity, remaining)
     }
   }
 }

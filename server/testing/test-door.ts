@@ -1,5 +1,6 @@
 // The real listener, REST and gRPC doors over the groups service and one stream, with a stub in place of the corridor.
 // By default a call returns a group that is named after the method.
+import { randomUUID } from 'node:crypto'
 import type { Message } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { GroupSchema, GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -9,10 +10,12 @@ import type { StatusError } from '../aip/errors.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
-import type { GrpcDoor } from '../http/grpc.ts'
-import { openGrpc } from '../http/grpc.ts'
-import type { Limits, Listener } from '../http/listen.ts'
-import { listen } from '../http/listen.ts'
+import type { GrpcDoor } from '../http/grpc/server.ts'
+import { openGrpc } from '../http/grpc/server.ts'
+import type { Limits } from '../http/listen/limits.ts'
+import type { Listener } from '../http/listen/listen.ts'
+import { listen } from '../http/listen/listen.ts'
+import { openRequestIds } from '../http/request-id.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
@@ -30,9 +33,9 @@ export type TestDoorOptions = {
   hosts?: string[]
   port?: number
   limits?: Partial<Limits>
-  linger?: number
-  /** The longest that a gRPC call may take, in milliseconds. */
-  longestCall?: number
+  lingerMs?: number
+  /** How long a gRPC call may take. */
+  maxCallMs?: number
   /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown
   /** The documents of the stream; none by default. */
@@ -46,8 +49,8 @@ export type TestDoor = {
   listener: Listener
   grpc: GrpcDoor
   streams: Streams<Endpoint>
-  /** Requests that matched no endpoint, with the error they got. */
-  strays: { requestId: string; error: StatusError }[]
+  /** Requests that were rejected before the corridor, with the error they got. */
+  rejected: { requestId: string; error: StatusError }[]
   drain(): Promise<void>
   close(): void
 }
@@ -60,13 +63,13 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     hosts = ['127.0.0.1'],
     port = 0,
     limits = {},
-    linger = 200,
-    longestCall,
+    lingerMs = 200,
+    maxCallMs,
     act,
     documents = noDocuments,
   } = options
-  const strays: TestDoor['strays'] = []
-  const onStray = (requestId: string, error: StatusError) => void strays.push({ requestId, error })
+  const rejected: TestDoor['rejected'] = []
+  const onRejected = (requestId: string, error: StatusError) => void rejected.push({ requestId, error })
   const methods = [...describeMethods(GroupsService), describeMethod(exportAdvisoriesOsv)]
   const endpoints = methods.map((method): Endpoint => ({ method }))
   let isDraining = false
@@ -85,32 +88,34 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     yield* documents({ method: method.desc.name, envelope, request })
   }
 
-  const streams = openStreams(streamCorridor)
+  const streams = openStreams(streamCorridor, Date.now)
   const addressOf = clientAddress([])
-  const shared = { endpoints, corridor, streams, errorDomain, addressOf, onStray }
+  const requestIds = openRequestIds(randomUUID)
+  const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected }
   const grpc = openGrpc({
-    ...(longestCall !== undefined && { longest: () => longestCall }),
     ...shared,
     vendorPrefixes: ['vendor.'],
-    ...(limits.stall !== undefined && { stall: limits.stall }),
+    now: Date.now,
+    ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
+    ...(limits.idle !== undefined && { streamIdleMs: limits.idle }),
   })
   const rest = openRest({
     ...shared,
-    ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, linger },
+    ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, lingerMs },
     isDraining: () => isDraining,
   })
-  const plain = {
+  const plainPaths = {
     '/healthz': () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
     '/broken': () => Promise.reject(new Error('broken')),
   }
   const listener = await listen({
-    ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, onStray, limits },
-    onRequest: dispatch(plain, { isFor: () => false, handle: async () => {} }, rest, addressOf),
-    onHttp2: grpc.takeSocket,
+    ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, requestIds, onRejected, limits },
+    onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds }),
+    onHttp2: grpc.acceptSocket,
   })
   return {
     port: listener.port,
-    ...{ listener, grpc, streams, strays },
+    ...{ listener, grpc, streams, rejected },
     async drain() {
       isDraining = true
       await Promise.all([listener.drain(), grpc.drain()])
@@ -122,6 +127,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     },
   }
 }
+
+const noMount = { isFor: () => false, handle: async () => {} }
 
 async function* noDocuments(): AsyncGenerator<Reply, void, void> {}
 

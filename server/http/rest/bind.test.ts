@@ -1,4 +1,4 @@
-// What path, query and body make of a request; the rules of PATCH above all.
+// The request messages that are made from path, query and body; in particular the rules of PATCH.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
@@ -28,7 +28,7 @@ function bind(verb: string, target: string, body = '', routes = groups) {
 const jsonOf = (desc: DescMessage, ...args: Parameters<typeof bind>) =>
   toJson(desc, bind(...args)) as JsonObject
 
-function assertRefused(run: () => unknown, field?: string, description = /./): void {
+function assertRejected(run: () => unknown, field?: string, description = /./): void {
   assert.throws(run, (error) => {
     assert.ok(error instanceof StatusError, String(error))
     assert.equal(error.http, 400)
@@ -39,7 +39,7 @@ function assertRefused(run: () => unknown, field?: string, description = /./): v
 }
 
 describe('GET and DELETE', () => {
-  test('take the path and the query', () => {
+  test('read the path and the query', () => {
     const list = '/iam/v2beta1/groups?uidp.descendants_of=a&page_size=5&order_by=name%20desc&skip=3'
     assert.deepEqual(jsonOf(GroupsService.method.listGroups.input, 'GET', list), {
       uidp: { descendantsOf: 'a' },
@@ -52,13 +52,13 @@ describe('GET and DELETE', () => {
     })
   })
 
-  test('let the path beat the query', () => {
+  test('prefer the path to the query', () => {
     const get = GroupsService.method.getGroup.input
     assert.deepEqual(jsonOf(get, 'GET', '/iam/v2beta1/groups/a?uid=b&uid=c'), { uid: 'a' })
     assert.deepEqual(jsonOf(get, 'GET', '/iam/v2beta1/groups/?uid=b'), {})
   })
 
-  test('do not look at a body', () => {
+  test('ignore the body', () => {
     assert.deepEqual(jsonOf(GroupsService.method.getGroup.input, 'GET', '/iam/v2beta1/groups/a', '{"uid":'), {
       uid: 'a',
     })
@@ -69,7 +69,7 @@ describe('POST', () => {
   const create = (target: string, body: string) =>
     jsonOf(GroupsService.method.createGroup.input, 'POST', `/iam/v2beta1/groups${target}`, body)
 
-  test('takes the resource from the body and its parent from the path', () => {
+  test('reads the resource from the body and its parent from the path', () => {
     assert.deepEqual(create('/a', '{"name":"n","description":"d"}'), {
       parent: 'a',
       group: { name: 'n', description: 'd' },
@@ -77,7 +77,7 @@ describe('POST', () => {
     assert.deepEqual(create('', '{"name":"n"}'), { group: { name: 'n' } })
   })
 
-  test('takes a whole request as JSON where the contract names no body', () => {
+  test('reads the whole request from JSON if its http rule has no body', () => {
     const sts = makeRoutes(describeMethods(SecurityTokenService).map((method) => ({ method })))
     const { input } = SecurityTokenService.method.exchange
     const exchange = (query: string, body: string) =>
@@ -85,35 +85,35 @@ describe('POST', () => {
     assert.deepEqual(exchange('', '{"aud":["a","b"],"identity":"i"}'), { aud: ['a', 'b'], identity: 'i' })
     assert.deepEqual(exchange('?aud=a', '{"identity":"i"}'), { aud: ['a'], identity: 'i' })
     assert.deepEqual(exchange('?aud=a', ''), { aud: ['a'] })
-    assertRefused(() => exchange('', '{"identity":'), undefined, /not well-formed JSON/)
+    assertRejected(() => exchange('', '{"identity":'), undefined, /not well-formed JSON/)
   })
 
-  test('takes an empty body for an empty resource', () => {
+  test('reads an empty body as an empty resource', () => {
     for (const body of ['', ' \r\n', '{}']) assert.deepEqual(create('/a', body), { parent: 'a', group: {} })
   })
 
-  test('ignores keys that name no field, and null', () => {
+  test('ignores keys that are not fields, and null', () => {
     assert.deepEqual(create('/a', '{"name":"n","nme":1,"description":null,"__proto__":{"name":"x"}}'), {
       parent: 'a',
       group: { name: 'n' },
     })
   })
 
-  test('takes nothing of the resource from the query', () => {
+  test('reads nothing of the resource from the query', () => {
     assert.deepEqual(create('/a?group.name=x&group.description=y&parent=b', '{"name":"n"}'), {
       parent: 'a',
       group: { name: 'n' },
     })
   })
 
-  test('does not take parents or other fields of the request from the body', () => {
+  test('does not read the parent or other fields of the request from the body', () => {
     assert.deepEqual(create('/a', '{"name":"n","parent":"b","group":{"name":"x"}}'), {
       parent: 'a',
       group: { name: 'n' },
     })
   })
 
-  test('refuses what is no JSON, or not JSON alone', () => {
+  test('rejects a body that is not JSON, or JSON followed by other text', () => {
     for (const body of [
       '{',
       '{"name":"n"} x',
@@ -125,11 +125,11 @@ describe('POST', () => {
       '\ufeff{',
       '[1',
     ]) {
-      assertRefused(() => create('/a', body), undefined, /not well-formed JSON/)
+      assertRejected(() => create('/a', body), undefined, /not well-formed JSON/)
     }
     for (const body of ['null', '[]', '"x"', '1'])
-      assertRefused(() => create('/a', body), 'body', /JSON object/)
-    assertRefused(() => create('/a', '{"name":1}'), 'name', /string/)
+      assertRejected(() => create('/a', body), 'body', /JSON object/)
+    assertRejected(() => create('/a', '{"name":1}'), 'name', /string/)
   })
 })
 
@@ -138,13 +138,13 @@ describe('PATCH', () => {
     bind('PATCH', `/iam/v2beta1/groups${target}`, body) as UpdateGroupRequest
   const maskOf = (target: string, body: string) => update(target, body).updateMask?.paths
 
-  test('lets the path beat a uid in the body', () => {
+  test('prefers the path to a uid in the body', () => {
     const { group } = update('/a/b', '{"uid":"c","name":"n"}')
     assert.equal(group?.uid, 'a/b')
     assert.equal(group.name, 'n')
   })
 
-  test('without a mask names the keys of the body, also those that are empty or null', () => {
+  test('without a mask changes the keys of the body, including empty and null ones', () => {
     assert.deepEqual(maskOf('/a', '{"name":"n"}'), ['name'])
     assert.deepEqual(maskOf('/a', '{"description":""}'), ['description'])
     assert.deepEqual(maskOf('/a', '{"description":null,"verified":false}'), ['description', 'verified'])
@@ -153,7 +153,7 @@ describe('PATCH', () => {
     assert.deepEqual(maskOf('/a', ''), [])
   })
 
-  test('with a mask takes the mask as it is, and nothing from the body', () => {
+  test('with a mask uses the mask unchanged, and adds nothing from the body', () => {
     for (const name of ['updateMask', 'update_mask', 'update%4Dask', 'update%5Fmask']) {
       assert.deepEqual(maskOf(`/a?${name}=description`, '{"name":"n"}'), ['description'])
     }
@@ -161,33 +161,33 @@ describe('PATCH', () => {
     assert.deepEqual(maskOf('/a?updateMask=*', '{"name":"n"}'), ['*'])
   })
 
-  test('with a mask that is blank has none', () => {
+  test('treats a blank mask as no mask', () => {
     for (const mask of ['', '%20', ',', '+,+'])
       assert.deepEqual(maskOf(`/a?updateMask=${mask}`, '{"name":"n"}'), ['name'])
   })
 
-  test('takes no parameter of another name for a mask', () => {
+  test('reads the mask from no parameter of another name', () => {
     for (const name of ['updatemask', 'update_Mask', 'mask', 'update_mask.paths', 'x.update_mask']) {
       assert.deepEqual(maskOf(`/a?${name}=description`, '{"name":"n"}'), ['name'])
     }
   })
 
-  test('without a mask refuses a key that names no field', () => {
-    assertRefused(() => update('/a', '{"name":"n","nme":"x"}'), 'nme', /no field of this resource/)
-    assertRefused(() => update('/a', '{"__proto__":{}}'), '__proto__')
-    assertRefused(() => update('/a?updateMask=', '{"nme":"x"}'), 'nme')
+  test('without a mask rejects a key that is not a field', () => {
+    assertRejected(() => update('/a', '{"name":"n","nme":"x"}'), 'nme', /is not a field of this resource/)
+    assertRejected(() => update('/a', '{"__proto__":{}}'), '__proto__')
+    assertRejected(() => update('/a?updateMask=', '{"nme":"x"}'), 'nme')
   })
 
-  test('with a mask ignores keys that name no field', () => {
+  test('with a mask ignores keys that are not fields', () => {
     assert.equal(update('/a?updateMask=name', '{"name":"n","nme":"x"}').group?.name, 'n')
   })
 
-  test('still refuses a value of the wrong type that its mask leaves out', () => {
-    assertRefused(() => update('/a?updateMask=name', '{"name":"n","description":1}'), 'description')
+  test('rejects a value of the wrong type even if the mask omits it', () => {
+    assertRejected(() => update('/a?updateMask=name', '{"name":"n","description":1}'), 'description')
   })
 
-  test('takes one mask', () => {
-    assertRefused(() => update('/a?updateMask=name&update_mask=name', '{}'), 'update_mask', /one value/)
+  test('accepts only one mask', () => {
+    assertRejected(() => update('/a?updateMask=name&update_mask=name', '{}'), 'update_mask', /one value/)
   })
 })
 
@@ -198,7 +198,7 @@ function routesTo(input: DescMessage, binding: HttpBinding) {
   return makeRoutes([endpoint])
 }
 
-describe('PATCH of a resource with messages in it', () => {
+describe('PATCH of a resource with nested messages', () => {
   const request = declareMessages({
     Request: { identity: 'Identity', update_mask: 'google.protobuf.FieldMask' },
     Identity: {
@@ -222,7 +222,7 @@ describe('PATCH of a resource with messages in it', () => {
     bind('PATCH', '/iam/v2beta1/identities/a', body, routes) as unknown as UpdateGroupRequest
   const maskOf = (body: string) => patch(body).updateMask?.paths
 
-  test('names the leaves that the body holds, an empty object being one', () => {
+  test('changes the leaves that the body contains; an empty object is a leaf', () => {
     assert.deepEqual(maskOf('{"claimMatch":{"issuer":"i","claims":{"a":"b"}}}'), [
       'claim_match.issuer',
       'claim_match.claims',
@@ -236,20 +236,24 @@ describe('PATCH of a resource with messages in it', () => {
     assert.deepEqual(maskOf('{"entries":[{"issuer":"i"}]}'), ['entries'])
   })
 
-  test('names a field that comes in both spellings as the last one has it', () => {
+  test('uses the last value of a field that appears in both spellings', () => {
     assert.deepEqual(maskOf('{"claim_match":{"issuer":"i"},"claimMatch":{"claims":{}}}'), [
       'claim_match.claims',
     ])
   })
 
-  test('refuses an unknown key at any depth, but not in the caller’s own maps', () => {
-    assertRefused(() => patch('{"claimMatch":{"isuer":"i"}}'), 'claim_match.isuer')
-    assertRefused(() => patch('{"entries":[{},{"isuer":"i"}]}'), 'entries[1].isuer')
+  test('rejects an unknown key at any depth, except in maps', () => {
+    assertRejected(() => patch('{"claimMatch":{"isuer":"i"}}'), 'claim_match.isuer')
+    assertRejected(() => patch('{"entries":[{},{"isuer":"i"}]}'), 'entries[1].isuer')
     assert.deepEqual(maskOf('{"claimMatch":{"claims":{"isuer":"i"}}}'), ['claim_match.claims'])
   })
 
-  test('refuses two members of a oneof', () => {
-    assertRefused(() => patch('{"keys":"k","claimMatch":{}}'), 'claim_match', /excludes keys/)
+  test('rejects two members of a oneof', () => {
+    assertRejected(
+      () => patch('{"keys":"k","claimMatch":{}}'),
+      'claim_match',
+      /cannot be set together with keys/,
+    )
   })
 })
 
@@ -260,7 +264,7 @@ describe('a body that is the whole request', () => {
   const routes = routesTo(request, { verb: 'PUT', path: '/iam/v1/things/{id=**}', body: '*' })
   const put = (target: string, body: string) => jsonOf(request, 'PUT', target, body, routes)
 
-  test('leaves nothing to the query, and lets the path win', () => {
+  test('ignores the query, and the path overwrites the body', () => {
     assert.deepEqual(put('/iam/v1/things/a?identity=x&aud=y', '{"id":"b","aud":["z"],"unknown":1}'), {
       id: 'a',
       aud: ['z'],
@@ -269,7 +273,7 @@ describe('a body that is the whole request', () => {
   })
 })
 
-test('a body needs a field to go to', () => {
+test('a body without a field for it throws', () => {
   const routes = routesTo(IdentitySchema, { verb: 'POST', path: '/a/b/c', body: 'nothing' })
   assert.throws(() => bind('POST', '/a/b/c', '{}', routes), /has no message field nothing/)
 })

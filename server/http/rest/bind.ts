@@ -1,4 +1,4 @@
-// Makes the request message of a route from path, query and body.
+// Makes the request message of a call from path, query and body, by the http rule of its route.
 import type { DescField, DescMessage, JsonValue, Message } from '@bufbuild/protobuf'
 import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -21,28 +21,28 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   })
-  // Published clients send what is asked of the exchange as JSON, although the contract names no body for it.
-  const isWhole = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
-  if (isWhole) readJson(request, parse(body))
+  // Published clients send the request of the token exchange as JSON, although its http rule has no body.
+  const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
+  if (isWholeBody) readJson(request, parse(body))
   else if (bodyField !== '') readResource(request, bodyField, parse(body), route.binding.verb === 'PATCH')
-  for (const [path, value] of fields) setText(request, path, value)
+  for (const [path, value] of fields) setString(request, path, value)
   return request.message
 }
 
-/** Of a request that its path tells whole, as most do. */
+/** The fast path for requests without query and body, as most are: it sets strings without reflection. */
 function fromPath(input: DescMessage, fields: ReadonlyMap<string, string>): Message {
   const message = create(input)
   for (const [path, value] of fields) {
     const [field, ...deeper] = fieldsOf(input, path)
-    const isText = field?.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && !field.oneof
-    if (field && isText && deeper.length === 0)
+    const isString = field?.fieldKind === 'scalar' && field.scalar === ScalarType.STRING && !field.oneof
+    if (field && isString && deeper.length === 0)
       (message as unknown as Record<string, string>)[field.localName] = value
-    else setText(reflect(input, message), path, value)
+    else setString(reflect(input, message), path, value)
   }
   return message
 }
 
-/** What an update's body holds is its mask where it came without one. */
+/** An update without a mask changes the fields that its body contains. */
 function readResource(request: ReflectMessage, bodyField: string, json: JsonValue, isPatch: boolean): void {
   const field = findField(request.desc, bodyField)
   if (field?.fieldKind === 'list') {
@@ -59,7 +59,7 @@ function readResource(request: ReflectMessage, bodyField: string, json: JsonValu
     onPath: (path) => paths.push(path),
     onUnknown(path) {
       // A typo must not look like success.
-      if (!isMasked) throw invalidField(path, 'is no field of this resource')
+      if (!isMasked) throw invalidField(path, 'is not a field of this resource')
     },
   })
   if (!isMasked) setMask(request, paths)
@@ -74,14 +74,14 @@ function parse(body: string): JsonValue {
   }
 }
 
-const known = new WeakMap<DescMessage, Map<string, DescField[]>>()
+/** Resolved variables of routes. Bounded by the contract, from which all paths come. */
+const resolvedPaths = new Map<DescMessage, Map<string, DescField[]>>()
 
-/** What a variable of a route leads through: there are few, and each comes with many calls. */
 function fieldsOf(desc: DescMessage, path: string): DescField[] {
-  let paths = known.get(desc)
+  let paths = resolvedPaths.get(desc)
   if (!paths) {
     paths = new Map()
-    known.set(desc, paths)
+    resolvedPaths.set(desc, paths)
   }
   let fields = paths.get(path)
   if (!fields) {
@@ -91,8 +91,8 @@ function fieldsOf(desc: DescMessage, path: string): DescField[] {
   return fields
 }
 
-/** A path variable beats whatever the body says. */
-function setText(request: ReflectMessage, path: string, value: string): void {
+/** Overwrites a value from the body: the path decides. */
+function setString(request: ReflectMessage, path: string, value: string): void {
   let message = request
   for (const field of fieldsOf(request.desc, path)) {
     if (isBranch(field)) {

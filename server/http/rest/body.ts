@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 
-const largestBody = 1024 * 1024
+const maxBodyBytes = 1024 * 1024
 
 const jsonType = /^(?:application\/json|text\/json|application\/[a-z0-9.+-]+\+json)$/
 const formType = 'application/x-www-form-urlencoded'
@@ -13,7 +13,7 @@ const contentTypeOf = (request: IncomingMessage) =>
 export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType
 export const isJson = (request: IncomingMessage) => jsonType.test(contentTypeOf(request))
 
-/** JSON, said to be so or not said to be anything; and JSON as `curl -d` sends it, under the type of a form. */
+/** Accepts JSON with its type or with none, and JSON with the type of a form, as `curl -d` sends it. */
 export async function readJsonText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const type = contentTypeOf(request)
   if (type !== '' && type !== formType && !jsonType.test(type)) throw unsupported()
@@ -26,14 +26,14 @@ const unsupported = () => malformed('the body must be JSON, sent with Content-Ty
 
 export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   if (request.readableEnded) return ''
-  if (announced(request) > largestBody) throw oversized()
-  if (isHeldBack(request)) invite(request, response)
+  if (announcedBytes(request) > maxBodyBytes) throw oversized()
+  if (isHeldBack(request)) sendContinue(request, response)
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size <= largestBody) chunks.push(chunk)
+      if (size <= maxBodyBytes) chunks.push(chunk)
       else reject(oversized())
     })
     request.on('end', () => {
@@ -52,27 +52,30 @@ export async function readText(request: IncomingMessage, response: ServerRespons
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const oversized = () => tooLarge(`the body must be at most ${largestBody} bytes`, 413)
+const oversized = () => tooLarge(`the body must be at most ${maxBodyBytes} bytes`, 413)
 
-const announced = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
+const announcedBytes = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
 
-/** A body on its way that is not worth waiting for. A short one is passed over, and the connection lives on. */
+/**
+ * Whether a body is arriving that is too long to be read to its end for nothing, or may be. A short one is discarded,
+ * so that the connection can be used again.
+ */
 export function isLongUnread(request: IncomingMessage): boolean {
   if (request.complete || isHeldBack(request)) return false
-  return request.headers['transfer-encoding'] !== undefined || announced(request) > largestBody
+  return request.headers['transfer-encoding'] !== undefined || announcedBytes(request) > maxBodyBytes
 }
 
-const invited = new WeakSet<IncomingMessage>()
+/** Requests that were answered with 100 Continue. Entries disappear with their requests. */
+const continued = new WeakSet<IncomingMessage>()
 
-/** Whether the client waits with its body until it is asked for (Expect: 100-continue). */
+/** Whether the client waits for 100 Continue before it sends the body. */
 export function isHeldBack(request: IncomingMessage): boolean {
   const { expect } = request.headers
   if (expect === undefined || request.complete || request.httpVersion === '1.0') return false
-  return expect.toLowerCase() === '100-continue' && !invited.has(request)
+  return expect.toLowerCase() === '100-continue' && !continued.has(request)
 }
 
-/** Asks for the body. */
-export function invite(request: IncomingMessage, response: ServerResponse): void {
-  invited.add(request)
+export function sendContinue(request: IncomingMessage, response: ServerResponse): void {
+  continued.add(request)
   response.writeContinue()
 }

@@ -4,7 +4,7 @@ import { corsHeaders } from './cors.ts'
 
 const allowed = ['https://console.example.com', 'http://localhost:3000']
 
-/** The headers as a map, each once. */
+/** The headers as a map. Asserts that each appears once. */
 function headersFor(origin: string, isPreflight = false): Map<string, string> {
   const list = corsHeaders(allowed, origin, isPreflight)
   assert.equal(list.length % 2, 0)
@@ -13,8 +13,8 @@ function headersFor(origin: string, isPreflight = false): Map<string, string> {
   return new Map(names.map((name, at) => [name, list[at * 2 + 1] ?? '']))
 }
 
-describe('a web page', () => {
-  test('may call from an origin that is allowed, without credentials', () => {
+describe('CORS headers', () => {
+  test('allow listed origins, without credentials', () => {
     for (const origin of allowed) {
       const headers = headersFor(origin)
       assert.equal(headers.get('access-control-allow-origin'), origin)
@@ -25,7 +25,7 @@ describe('a web page', () => {
     }
   })
 
-  test('is told what it may send when it asks first', () => {
+  test('list methods and request headers in a preflight', () => {
     const headers = headersFor(allowed[0] ?? '', true)
     const ours = ['authorization', 'content-type', 'if-match', 'x-request-id']
     const theirs = ['cgclientid', 'cgrequestid', 'user-agent', 'traceparent', 'tracestate', 'baggage']
@@ -37,7 +37,7 @@ describe('a web page', () => {
     }
   })
 
-  test('may not call from anywhere else, however alike it looks', () => {
+  test('allow no other origin, however similar', () => {
     const others = [
       'https://console.example.com.evil.test',
       'https://console.example.com/',
@@ -50,7 +50,7 @@ describe('a web page', () => {
     }
   })
 
-  test('always makes caches tell origins apart', () => {
+  test('always vary by origin', () => {
     assert.equal(headersFor(allowed[0] ?? '').get('vary'), 'Origin')
   })
 })

@@ -1,14 +1,14 @@
-// Which web pages may call. Tokens travel in a header, never in cookies, so no credentials are allowed.
+// Which web pages may call. Tokens are sent in a header and never in cookies, so credentials are not allowed.
 
-/** Also what published clients of others send: who they are, the id of a request, and where it belongs. */
-const sentHeaders = [
+/** The last ones are sent by published clients: client id, request id and trace context. */
+const requestHeaders = [
   ...['authorization', 'content-type', 'if-match', 'user-agent', 'x-request-id', 'cgclientid', 'cgrequestid'],
   ...['traceparent', 'tracestate', 'baggage'],
 ]
 
 const preflightHeaders = [
   ...['access-control-allow-methods', 'GET, HEAD, POST, PATCH, PUT, DELETE'],
-  ...['access-control-allow-headers', sentHeaders.join(', ')],
+  ...['access-control-allow-headers', requestHeaders.join(', ')],
   ...['access-control-max-age', '7200'],
 ]
 

@@ -6,7 +6,7 @@ import { errorBody } from './error-body.ts'
 const domain = 'iam.stemma.test'
 
 describe('an error body', () => {
-  test('is flat, with the number of the RPC code and typed details', () => {
+  test('is flat, with the number of the code and typed details', () => {
     assert.deepEqual(JSON.parse(errorBody(invalidField('name', 'is required'), domain, true)), {
       code: 3,
       message: 'Invalid argument: name: is required',
@@ -31,7 +31,7 @@ describe('an error body', () => {
     })
   })
 
-  test('spells fields as JSON does where the call has a body', () => {
+  test('names fields in camelCase if the call has a body', () => {
     const error = invalidArgument(
       { field: 'claim_match.issuer_pattern', description: 'is wrong' },
       { field: 'requests[2].role_uid', description: 'is wrong' },
@@ -45,17 +45,17 @@ describe('an error body', () => {
     )
   })
 
-  test('spells query parameters as they are documented where it has none', () => {
+  test('names query parameters in snake_case if it has none', () => {
     const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain, false))
     assert.equal(message, 'Invalid argument: page_token: is wrong')
   })
 
-  test('leaves the words of a description alone', () => {
+  test('does not change the text of a description', () => {
     const { details } = JSON.parse(errorBody(invalidField('order_by', 'takes create_time'), domain, true))
     assert.deepEqual(details[1].fieldViolations, [{ field: 'orderBy', description: 'takes create_time' }])
   })
 
-  test('shows nothing of a cause', () => {
+  test('contains nothing of the cause', () => {
     assert.doesNotMatch(
       errorBody(unavailable('try again', new Error('hidden')), domain, false),
       /hidden|stack/,

@@ -1,11 +1,11 @@
-// The error body (docs/specification.md, Errors).
+// The JSON of an error (docs/specification.md, Errors).
 import type { StatusError } from '../../aip/errors.ts'
 import { statusOf } from '../../aip/errors.ts'
 import { toCamel } from '../../aip/field-path.ts'
 
 const typePrefix = 'type.googleapis.com/google.rpc.'
 
-/** Fields of a body are named as JSON names them, query parameters as they are documented. */
+/** Names fields as the caller wrote them: in camelCase for a body, in snake_case for query parameters. */
 export function errorBody(error: StatusError, domain: string, hasBody: boolean): string {
   const { code, message, details } = statusOf(error, domain, hasBody ? toCamel : undefined)
   return JSON.stringify({

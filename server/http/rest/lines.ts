@@ -1,29 +1,32 @@
-// A stream over HTTP/1.1: JSON documents, one on a line (https://jsonlines.org).
+// A stream over HTTP/1.1: one JSON document per line (https://jsonlines.org).
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { malformed } from '../../aip/errors.ts'
 import { isTls } from '../headers.ts'
-import type { Client } from '../streams.ts'
+import type { StreamClient } from '../streams.ts'
 
 export const linesType = 'application/jsonl'
 
-export function openLines(response: ServerResponse, { open, end }: Pick<Client, 'open' | 'end'>): Client {
+export function lineWriter(
+  response: ServerResponse,
+  { open, end }: Pick<StreamClient, 'open' | 'end'>,
+): StreamClient {
   return {
     open,
     end,
     write: (reply, onWritten) => void response.write(`${reply.json().text}\n`, () => onWritten()),
-    fail: () => cutOff(response.socket),
-    onGone: (listener) => void response.once('close', listener),
+    fail: () => reset(response.socket),
+    onDisconnect: (listener) => void response.once('close', listener),
   }
 }
 
-/** Before HTTP/1.1 an answer of unknown length ends with its connection, and a part of it would pass for all. */
+/** HTTP/1.0 has no chunks: the end of the connection ends the response, so an aborted stream would look complete. */
 export function requireChunks({ httpVersion }: IncomingMessage): void {
-  if (httpVersion === '1.0') throw malformed('this path answers with a stream, which takes HTTP/1.1', 505)
+  if (httpVersion === '1.0') throw malformed('this path responds with a stream, which requires HTTP/1.1', 505)
 }
 
-/** The chunk that would be the last never comes, and what is under way need not arrive. */
-function cutOff(socket: Socket | null): void {
+/** The final chunk is never sent, so the client notices that the stream is incomplete. */
+function reset(socket: Socket | null): void {
   if (isTls(socket)) socket?.destroy()
   else socket?.resetAndDestroy()
 }

@@ -1,4 +1,4 @@
-// Reads a JSON object into a message, field by field, so that what is wrong can be named by its path.
+// Reads a JSON object into a message, field by field, so that an error can name the path of a wrong value.
 import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -9,45 +9,45 @@ import type { JsonObject } from './read-leaf.ts'
 import { describe, isObject, readLeaf } from './read-leaf.ts'
 
 export type ReadOptions = {
-  /** Told of each path that the object holds; a list or map is one path, and so is an empty object. */
+  /** Called for each path that the object contains; a list, a map and an empty object count as one path. */
   onPath(path: string): void
-  /** Told of each key that names no field. */
+  /** Called for each key that is not a field. */
   onUnknown(path: string): void
 }
 
-const deaf: ReadOptions = { onPath() {}, onUnknown() {} }
+const ignoreAll: ReadOptions = { onPath() {}, onUnknown() {} }
 
-const deepest = 50
+const maxDepth = 50
 
 export function readJson(
   target: ReflectMessage,
   json: JsonValue,
-  options = deaf,
+  options = ignoreAll,
   path = '',
   depth = 0,
 ): void {
   if (!isObject(json)) throw invalidField(path || 'body', `must be a JSON object, not ${describe(json)}`)
-  if (depth > deepest) throw invalidField(path, 'is nested too deeply')
+  if (depth > maxDepth) throw invalidField(path, 'is nested too deeply')
   const prefix = path === '' ? '' : `${path}.`
-  const { known, unknown } = sortOut(target.desc, json)
-  for (const key of unknown) options.onUnknown(prefix + key)
-  for (const [field, value] of known) {
-    const isEntered = isBranch(field) && isObject(value) && Object.keys(value).length > 0
-    if (!isEntered) options.onPath(prefix + field.name)
+  const { values, unknownKeys } = valuesByField(target.desc, json)
+  for (const key of unknownKeys) options.onUnknown(prefix + key)
+  for (const [field, value] of values) {
+    const hasInnerPaths = isBranch(field) && isObject(value) && Object.keys(value).length > 0
+    if (!hasInnerPaths) options.onPath(prefix + field.name)
     if (value !== null) readField(target, field, value, options, prefix + field.name, depth)
   }
 }
 
-/** Where one field comes in both spellings, the last one holds, as it does for a key that comes twice. */
-function sortOut(desc: DescMessage, json: JsonObject) {
-  const known = new Map<DescField, JsonValue>()
-  const unknown: string[] = []
+/** If a field appears in both spellings, the last one counts, as JSON.parse does for a repeated key. */
+function valuesByField(desc: DescMessage, json: JsonObject) {
+  const values = new Map<DescField, JsonValue>()
+  const unknownKeys: string[] = []
   for (const [key, value] of Object.entries(json)) {
     const field = findField(desc, key)
-    if (field) known.set(field, value)
-    else unknown.push(printable(key))
+    if (field) values.set(field, value)
+    else unknownKeys.push(printable(key))
   }
-  return { known, unknown }
+  return { values, unknownKeys }
 }
 
 const printable = (key: string) => key.slice(0, 100).toWellFormed()
@@ -60,13 +60,13 @@ function readField(
   path: string,
   depth: number,
 ): void {
-  refuseSecond(target, field, path)
-  const readInside = (desc: DescMessage, json: JsonValue, where: string, told: ReadOptions) => {
+  requireSoleMember(target, field, path)
+  const readInside = (desc: DescMessage, json: JsonValue, innerPath: string, innerOptions: ReadOptions) => {
     const inner = reflect(desc, create(desc))
-    readJson(inner, json, told, where, depth + 1)
+    readJson(inner, json, innerOptions, innerPath, depth + 1)
     return inner
   }
-  // Nothing inside a list or a map is a path of its own.
+  // Values inside a list or a map have no path of their own.
   const inElement = { ...options, onPath() {} }
   if (isBranch(field)) target.set(field, readInside(field.message, value, path, options))
   else if (field.fieldKind === 'list' && field.listKind === 'message') {
@@ -78,19 +78,20 @@ function readField(
     if (!isObject(value)) throw invalidField(path, `must be a JSON object, not ${describe(value)}`)
     const map = target.get(field)
     for (const [key, element] of Object.entries(value)) {
-      const where = `${path}[${printable(key)}]`
-      map.set(keyOf(field, key, where), readInside(field.message, element, where, inElement))
+      const entryPath = `${path}[${printable(key)}]`
+      map.set(keyOf(field, key, entryPath), readInside(field.message, element, entryPath, inElement))
     }
   } else readLeaf(target, field, value, path)
 }
 
-/** Of a oneof, one member may be given. */
-export function refuseSecond(target: ReflectMessage, field: DescField, path: string): void {
-  const taken = field.oneof && target.oneofCase(field.oneof)
-  if (taken && taken !== field) throw invalidField(path, `excludes ${taken.name}; give one of them`)
+/** At most one member of a oneof may be set. */
+export function requireSoleMember(target: ReflectMessage, field: DescField, path: string): void {
+  const other = field.oneof && target.oneofCase(field.oneof)
+  if (other && other !== field)
+    throw invalidField(path, `cannot be set together with ${other.name}; set one of them`)
 }
 
-/** A key of a map as its type wants it: JSON has strings only. */
+/** The key of a map in its type; the keys of a JSON object are always strings. */
 function keyOf(field: DescField & { fieldKind: 'map' }, key: string, path: string) {
   const scratch = reflect(field.parent, create(field.parent))
   readLeaf(scratch, field, { [key]: {} }, path)

@@ -1,4 +1,4 @@
-// Row by row: facts on query binding, as grpc-gateway reads queries.
+// Query parameters, by the rules of grpc-gateway.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonValue } from '@bufbuild/protobuf'
@@ -51,7 +51,7 @@ function read(query: string, desc = sample, isBound: (path: string) => boolean =
   return toJson(desc, message.message)
 }
 
-function assertRefused(query: string, field: string, description = /./): void {
+function assertRejected(query: string, field: string, description = /./): void {
   assert.throws(
     () => read(query),
     (error) => {
@@ -72,7 +72,7 @@ const malformed = (error: unknown) =>
   error instanceof StatusError && error.http === 400 && error.code === 3 && error.violations.length === 0
 
 describe('a parameter', () => {
-  test('is named in proto or JSON spelling, each part on its own', () => {
+  test('is named in proto or JSON spelling, in each segment of its path', () => {
     for (const name of ['uidp.descendants_of', 'uidp.descendantsOf']) {
       assert.deepEqual(read(`${name}=a`, ListGroupsRequestSchema), { uidp: { descendantsOf: 'a' } })
     }
@@ -85,23 +85,23 @@ describe('a parameter', () => {
     })
   })
 
-  test('given in both spellings is given twice', () => {
-    assertRefused('some_time=2026-01-01T00:00:00Z&someTime=2026-01-01T00:00:00Z', 'some_time', /one value/)
+  test('counts as repeated if it appears in both spellings', () => {
+    assertRejected('some_time=2026-01-01T00:00:00Z&someTime=2026-01-01T00:00:00Z', 'some_time', /one value/)
   })
 
-  test('is given once where the field holds one value, even if it says the same', () => {
-    assertRefused('text=a&text=b', 'text', /^takes one value and is given several$/)
-    assertRefused('text=a&text=a', 'text', /one value/)
-    assertRefused('text=&text=', 'text', /one value/)
+  test('of a single field may not be repeated, even with the same value', () => {
+    assertRejected('text=a&text=b', 'text', /^takes one value, but the query has several$/)
+    assertRejected('text=a&text=a', 'text', /one value/)
+    assertRejected('text=&text=', 'text', /one value/)
   })
 
-  test('is skipped where its field comes from the path or the body', () => {
+  test('is skipped if its field is set from the path or the body', () => {
     const isBound = (path: string) => path === 'text' || path.startsWith('inner.')
     assert.deepEqual(read('text=a&inner.deep_text=b&small=1', sample, isBound), { small: 1 })
     assert.deepEqual(read('text=a&text=b&inner.deepText=%61', sample, isBound), {})
   })
 
-  test('that names no leaf is ignored', () => {
+  test('that is not a leaf is ignored', () => {
     const unknown = [
       'nothing=1',
       'text.x=1',
@@ -127,16 +127,16 @@ describe('a parameter', () => {
   test('without a value is empty', () => {
     assert.deepEqual(read('text'), {})
     assert.deepEqual(read('texts'), { texts: [''] })
-    assertRefused('small', 'small')
+    assertRejected('small', 'small')
   })
 
-  test('is decoded: + is a blank, escapes are UTF-8, and a value may hold =', () => {
+  test('is decoded: + is a space, escapes are UTF-8, and a value may contain =', () => {
     assert.deepEqual(read('text=a+b%2Bc%20%C3%A9%F0%9F%98%80=d'), { text: 'a b+c é😀=d' })
     assert.deepEqual(read('te%78t=a'), { text: 'a' })
     assert.deepEqual(read('&&text=a&'), { text: 'a' })
   })
 
-  test('with a malformed escape is refused', () => {
+  test('with a malformed escape is rejected', () => {
     for (const query of [
       'text=%',
       'text=%zz',
@@ -150,13 +150,13 @@ describe('a parameter', () => {
     }
   })
 
-  test('is not set off by a semicolon', () => {
+  test('is not separated by a semicolon', () => {
     assert.throws(() => read('text=a;small=1'), malformed)
     assert.throws(() => read('unknown=a;b'), malformed)
     assert.deepEqual(read('text=a%3Bb'), { text: 'a;b' })
   })
 
-  test('comes with at most 1999 others', () => {
+  test('is one of at most 2000', () => {
     assert.deepEqual(read(Array(2000).fill('x=1').join('&')), {})
     assert.throws(() => read(Array(2001).fill('x=1').join('&')), malformed)
     assert.throws(() => read('&'.repeat(1_000_000)), malformed)
@@ -164,7 +164,7 @@ describe('a parameter', () => {
 })
 
 describe('a value', () => {
-  test('of a whole number is decimal and in range', () => {
+  test('of an integer field is decimal and in range', () => {
     for (const [query, small] of [
       ['small=0', undefined],
       ['small=-2147483648', -2147483648],
@@ -190,42 +190,42 @@ describe('a value', () => {
       '１',
       '9'.repeat(5000),
     ]
-    for (const text of wrong) assertRefused(`small=${text}`, 'small', /^must be a number in range, not "/)
+    for (const text of wrong) assertRejected(`small=${text}`, 'small', /^must be a number in range, not "/)
     for (const text of ['', '1.5', '9223372036854775808', '0x1', '9'.repeat(5000)])
-      assertRefused(`big=${text}`, 'big')
-    assertRefused('unsigned=-1', 'unsigned')
-    assertRefused('maybe=', 'maybe')
+      assertRejected(`big=${text}`, 'big')
+    assertRejected('unsigned=-1', 'unsigned')
+    assertRejected('maybe=', 'maybe')
   })
 
-  test('of a truth is one of the twelve words', () => {
+  test('of a bool field is one of twelve words', () => {
     for (const text of ['1', 't', 'T', 'true', 'TRUE', 'True'])
       assert.deepEqual(read(`flag=${text}`), { flag: true })
     for (const text of ['0', 'f', 'F', 'false', 'FALSE', 'False']) assert.deepEqual(read(`flag=${text}`), {})
     for (const text of ['', 'yes', 'tRUE', '2', 'null'])
-      assertRefused(`flag=${text}`, 'flag', /^must be true or false/)
+      assertRejected(`flag=${text}`, 'flag', /^must be true or false/)
   })
 
-  test('of an enum is the name or the number of one of its values', () => {
+  test('of an enum field is the name or the number of one of its values', () => {
     assert.deepEqual(read('color=BLUE'), { color: 'BLUE' })
     assert.deepEqual(read('color=5'), { color: 'BLUE' })
     assert.deepEqual(read('color=0'), {})
     assert.deepEqual(read('colors=RED&colors=5'), { colors: ['RED', 'BLUE'] })
     for (const text of ['', 'blue', 'GREEN', '2', '-1', '5.0', '99999999999', 'constructor'])
-      assertRefused(`color=${text}`, 'color', /COLOR_UNSPECIFIED, RED, BLUE/)
-    assertRefused('colors=RED&colors=2', 'colors')
+      assertRejected(`color=${text}`, 'color', /COLOR_UNSPECIFIED, RED, BLUE/)
+    assertRejected('colors=RED&colors=2', 'colors')
   })
 
-  test('of a number with a fraction is as JSON writes it', () => {
+  test('of a float field is written as in JSON', () => {
     assert.deepEqual(read('ratio=1.5e3'), { ratio: 1500 })
-    assertRefused('ratio=one', 'ratio')
+    assertRejected('ratio=one', 'ratio')
   })
 
-  test('of bytes is base64 of either alphabet, with or without padding', () => {
+  test('of a bytes field is base64 of either alphabet, with or without padding', () => {
     for (const text of ['-_8=', '-_8', '%2B/8%3D']) assert.deepEqual(read(`data=${text}`), { data: '+/8=' })
-    assertRefused('data=!', 'data', /base64/)
+    assertRejected('data=!', 'data', /base64/)
   })
 
-  test('of a timestamp is RFC 3339 with an offset', () => {
+  test('of a timestamp field is RFC 3339 with an offset', () => {
     assert.deepEqual(read('some_time=2026-01-01T01:00:00.5%2B01:00'), {
       someTime: '2026-01-01T00:00:00.500Z',
     })
@@ -237,11 +237,11 @@ describe('a value', () => {
       'now',
       '2026-13-01T00:00:00Z',
     ]) {
-      assertRefused(`some_time=${text}`, 'some_time', /Timestamp/)
+      assertRejected(`some_time=${text}`, 'some_time', /Timestamp/)
     }
   })
 
-  test('of a duration is as JSON or as Go writes it', () => {
+  test('of a duration field is written as in JSON or Go', () => {
     const spans = {
       '5400s': '5400s',
       '1h30m': '5400s',
@@ -272,28 +272,28 @@ describe('a value', () => {
       `${'9'.repeat(400)}h`,
       '315576000001s',
     ]) {
-      assertRefused(`some_span=${text}`, 'some_span', /Duration/)
+      assertRejected(`some_span=${text}`, 'some_span', /Duration/)
     }
   })
 
-  test('of a mask is paths in whatever spelling, separated by commas', () => {
+  test('of a mask field is a list of paths in either spelling, separated by commas', () => {
     const message = reflect(sample, create(sample))
     readQuery(message, 'updateMask=some_time,someSpan,%20inner.deepText', nothingBound)
     const { updateMask } = message.message as unknown as { updateMask: { paths: string[] } }
     assert.deepEqual(updateMask.paths, ['some_time', 'someSpan', ' inner.deepText'])
-    assertRefused('updateMask=text&update_mask=small', 'update_mask', /one value/)
+    assertRejected('updateMask=text&update_mask=small', 'update_mask', /one value/)
   })
 })
 
-describe('several values', () => {
-  test('make a list, in their order, and a comma is part of a value', () => {
+describe('several parameters', () => {
+  test('make a list in their order; a comma is part of a value', () => {
     assert.deepEqual(read('texts=b&texts=a,c&texts='), { texts: ['b', 'a,c', ''] })
     assert.deepEqual(read('numbers=1&numbers=2'), { numbers: [1, 2] })
     assert.deepEqual(read('uidp.ids=a&uidp.ids=b', ListGroupsRequestSchema), { uidp: { ids: ['a', 'b'] } })
-    assertRefused('numbers=1,2', 'numbers')
+    assertRejected('numbers=1,2', 'numbers')
   })
 
-  test('make a map, each under its key', () => {
+  test('make a map, each with its key', () => {
     assert.deepEqual(read('labels[a]=1&labels[b.c]=2&counts[x]=3'), {
       labels: { a: '1', 'b.c': '2' },
       counts: { x: 3 },
@@ -301,36 +301,40 @@ describe('several values', () => {
     assert.deepEqual(read('labels[a]=1&labels[a]=2'), { labels: { a: '2' } })
     const json = JSON.stringify(read('labels[__proto__]=1&labels[constructor]=2&labels[]=3'))
     assert.equal(json, '{"labels":{"__proto__":"1","constructor":"2","":"3"}}')
-    assertRefused('labels=a', 'labels', /^is a map/)
-    assertRefused('counts[x]=a', 'counts')
+    assertRejected('labels=a', 'labels', /^is a map/)
+    assertRejected('counts[x]=a', 'counts')
   })
 
-  test('under keys are refused by what is no map', () => {
+  test('with keys are rejected for a field that is not a map', () => {
     for (const [query, field] of [
       ['text[a]=b', 'text'],
       ['texts[]=b', 'texts'],
       ['small[x]=1', 'small'],
     ] as const) {
-      assertRefused(query, field, /is no map/)
+      assertRejected(query, field, /is not a map/)
     }
   })
 
-  test('cannot make a list of messages', () => {
-    assertRefused('inners=a', 'inners')
+  test('do not make a list of messages', () => {
+    assertRejected('inners=a', 'inners')
   })
 
-  test('of one oneof are refused', () => {
+  test('for members of the same oneof are rejected', () => {
     assert.deepEqual(read('one_number=0'), { oneNumber: 0 })
-    assertRefused('one_text=a&one_number=1', 'one_number', /^excludes one_text/)
-    assertRefused('one_text=&oneInner.deepText=b', 'one_inner', /^excludes one_text/)
-    assertRefused('one_inner.deep_text=a&other_inner.deep_text=b', 'other_inner', /^excludes one_inner/)
+    assertRejected('one_text=a&one_number=1', 'one_number', /^cannot be set together with one_text/)
+    assertRejected('one_text=&oneInner.deepText=b', 'one_inner', /^cannot be set together with one_text/)
+    assertRejected(
+      'one_inner.deep_text=a&other_inner.deep_text=b',
+      'other_inner',
+      /^cannot be set together with one_inner/,
+    )
     assert.deepEqual(read('one_inner.deep_text=a&one_inner.deeper.deep_text=b'), {
       oneInner: { deepText: 'a', deeper: { deepText: 'b' } },
     })
   })
 })
 
-test('any query is read or refused, and never fails otherwise', () => {
+test('any query is either read or rejected with a StatusError', () => {
   const name = fc.oneof(
     fc.constantFrom(...sample.fields.flatMap(({ name, jsonName }) => [name, jsonName, `${name}[k]`])),
     fc.string(),

@@ -1,17 +1,17 @@
-// Fills request fields from query parameters: dotted paths in proto or JSON spelling, one value for a single
-// field, several for a list. What names no field is ignored.
+// Sets request fields from query parameters. Names are dotted paths in proto or JSON spelling; a list takes several
+// values; names that are not fields are ignored.
 import type { DescField, JsonValue } from '@bufbuild/protobuf'
 import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { isBranch, resolvePath } from '../../aip/field-path.ts'
-import { refuseSecond } from './read-json.ts'
-import { readLeaf, refused } from './read-leaf.ts'
+import { requireSoleMember } from './read-json.ts'
+import { readLeaf, typeError } from './read-leaf.ts'
 
-const mostParameters = 2000
+const maxParameters = 2000
 
-/** `isBound` says which top-level paths come from elsewhere: the path or the body. */
+/** `isBound` tells which paths are set from the path or the body, and are ignored in the query. */
 export function readQuery(target: ReflectMessage, query: string, isBound: (path: string) => boolean): void {
   if (query === '') return
   const seen = new Set<string>()
@@ -24,12 +24,12 @@ export function readQuery(target: ReflectMessage, query: string, isBound: (path:
     if (isBound(canonical)) continue
     const owner = enter(target, fields.slice(0, -1))
     if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
-    else if (key !== undefined) throw invalidField(canonical, 'is no map and takes no key in brackets')
+    else if (key !== undefined) throw invalidField(canonical, 'is not a map and takes no key in brackets')
     else if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
     else {
-      if (seen.has(canonical)) throw invalidField(canonical, 'takes one value and is given several')
+      if (seen.has(canonical)) throw invalidField(canonical, 'takes one value, but the query has several')
       seen.add(canonical)
-      refuseSecond(owner, field, canonical)
+      requireSoleMember(owner, field, canonical)
       readLeaf(owner, field, jsonOf(field, value, canonical), canonical)
     }
   }
@@ -38,8 +38,7 @@ export function readQuery(target: ReflectMessage, query: string, isBound: (path:
 export function* parameters(query: string): Generator<[string, string]> {
   if (query === '') return
   const pairs = query.split('&')
-  if (pairs.length > mostParameters)
-    throw malformed(`the query must hold at most ${mostParameters} parameters`)
+  if (pairs.length > maxParameters) throw malformed(`the query must have at most ${maxParameters} parameters`)
   for (const pair of pairs) {
     if (pair === '') continue
     if (pair.includes(';')) throw malformed('the query must separate parameters by &, not by ;')
@@ -53,7 +52,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    throw malformed('the query holds a malformed percent escape')
+    throw malformed('the query contains a malformed percent escape')
   }
 }
 
@@ -61,7 +60,7 @@ function enter(target: ReflectMessage, path: DescField[]): ReflectMessage {
   let message = target
   for (const [at, field] of path.entries()) {
     if (!isBranch(field)) break
-    refuseSecond(message, field, pathOf(path.slice(0, at + 1)))
+    requireSoleMember(message, field, pathOf(path.slice(0, at + 1)))
     if (!message.isSet(field)) message.set(field, reflect(field.message, create(field.message)))
     message = message.get(field)
   }
@@ -92,7 +91,7 @@ function addToMap(
   readLeaf(owner, field, { [key]: jsonOf(field, value, path) }, path)
 }
 
-/** The JSON value that a parameter's text stands for. */
+/** The JSON value that corresponds to the text of a parameter. */
 function jsonOf(field: DescField, text: string, path: string): JsonValue {
   if (field.enum) return /^-?\d{1,10}$/.test(text) ? Number(text) : text
   if (field.message?.typeName === 'google.protobuf.Duration') return goDuration(text)
@@ -106,8 +105,8 @@ function jsonOf(field: DescField, text: string, path: string): JsonValue {
     case undefined:
       return text
     default:
-      // JSON takes 1e3 and 1.0 for whole numbers; a query does not.
-      if (!/^[+-]?\d+$/.test(text)) throw refused(field, text, path)
+      // Whole numbers may be 1e3 and 1.0 in JSON, but not in a query.
+      if (!/^[+-]?\d+$/.test(text)) throw typeError(field, text, path)
       return text.replace(/^\+/, '')
   }
 }
@@ -119,7 +118,7 @@ const booleans = new Map([
 
 const unitSeconds: Record<string, number> = { h: 3600, m: 60, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, ns: 1e-9 }
 
-/** `1h30m` as well as the `5400s` of JSON. */
+/** Go's notation, such as `1h30m`, is accepted besides the `5400s` of JSON. */
 function goDuration(text: string): string {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)/g)]
   const isWhole = parts.map(([part]) => part).join('') === text.replace(/^-/, '')

@@ -8,7 +8,7 @@ import { makeRoutes, splitPath } from './routes.ts'
 
 const groups = makeRoutes(describeMethods(GroupsService).map((method) => ({ method })))
 
-/** The name of the method that answers, and the fields that the path fills. */
+/** The name of the method of a path, and the fields that the path fills. */
 function answering(
   verb: string,
   path: string,
@@ -21,27 +21,27 @@ function answering(
 const verbsOf = (path: string, routes = groups) => [...routes.find(splitPath(path)).keys()].sort()
 
 describe('the routes of groups', () => {
-  test('give the bare collection to List, not to Get', () => {
+  test('match the bare collection with List, not with Get', () => {
     assert.deepEqual(answering('GET', '/iam/v2beta1/groups'), ['ListGroups', {}])
     assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/b'), ['GetGroup', { uid: 'a/b' }])
   })
 
-  test('do not take a trailing slash for none', () => {
+  test('distinguish a path with a trailing slash', () => {
     assert.deepEqual(answering('GET', '/iam/v2beta1/groups/'), ['GetGroup', { uid: '' }])
     assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/'), ['GetGroup', { uid: 'a/' }])
   })
 
-  test('create an organization where the path names no parent', () => {
+  test('match Create without a parent, for organizations', () => {
     assert.deepEqual(answering('POST', '/iam/v2beta1/groups'), ['CreateGroup', { parent: '' }])
     assert.deepEqual(answering('POST', '/iam/v2beta1/groups/a'), ['CreateGroup', { parent: 'a' }])
   })
 
-  test('lead PATCH and DELETE without a uid to the method that says it is missing', () => {
+  test('match PATCH and DELETE without a uid, so that the method can report it', () => {
     assert.deepEqual(answering('PATCH', '/iam/v2beta1/groups'), ['UpdateGroup', { 'group.uid': '' }])
     assert.deepEqual(answering('DELETE', '/iam/v2beta1/groups'), ['DeleteGroup', { uid: '' }])
   })
 
-  test('tell which methods a path takes', () => {
+  test('list the methods that a path accepts', () => {
     const all = ['DELETE', 'GET', 'PATCH', 'POST']
     assert.deepEqual(verbsOf('/iam/v2beta1/groups'), all)
     assert.deepEqual(verbsOf('/iam/v2beta1/groups/a'), all)
@@ -53,7 +53,7 @@ describe('the routes of groups', () => {
     assert.equal(answering('get', '/iam/v2beta1/groups/a'), undefined)
   })
 
-  test('know no other path', () => {
+  test('match no other path', () => {
     const others = [
       '/',
       '/iam',
@@ -68,7 +68,7 @@ describe('the routes of groups', () => {
     }
   })
 
-  test('leave a verb that nobody registered in the uid', () => {
+  test('leave an unknown verb in the uid', () => {
     assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a:purge'), ['GetGroup', { uid: 'a:purge' }])
   })
 })
@@ -100,7 +100,7 @@ describe('routes', () => {
     const routes = makeRoutes(endpoints)
     const named = (verb: string, path: string) => answering(verb, path, routes)
 
-    test(`prefer what says more, registered ${order}`, () => {
+    test(`prefer the more specific template, registered ${order}`, () => {
       assert.deepEqual(named('GET', '/registry/v2beta1/repos'), ['List', {}])
       assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/b'), ['Get', { uid: 'a/b' }])
       assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/readme'), ['Readme', { uid: 'a' }])
@@ -121,27 +121,30 @@ describe('routes', () => {
     })
   }
 
-  test('are refused where their first words are not fixed, which no lookup would find', () => {
-    assert.throws(() => makeRoutes([endpoint('Odd', 'GET', '/iam/{version}/groups')]), /fixed words/)
+  test('whose first segments are not literals throw, because no lookup would find them', () => {
+    assert.throws(
+      () => makeRoutes([endpoint('Odd', 'GET', '/iam/{version}/groups')]),
+      /does not start with literals/,
+    )
   })
 })
 
-describe('a path', () => {
-  test('is split at its slashes after its escapes are resolved, %2F too', () => {
+describe('splitting a path', () => {
+  test('decodes escapes first, including %2F', () => {
     assert.deepEqual(splitPath('/iam/v2beta1/groups/a%2Fb%2fc'), ['iam', 'v2beta1', 'groups', 'a', 'b', 'c'])
     assert.deepEqual(splitPath('/a%3Aread/%C3%A9+b'), ['a:read', 'é+b'])
   })
 
-  test('keeps its dots and its empty segments', () => {
+  test('keeps dots and empty segments', () => {
     assert.deepEqual(splitPath('/a/../b/./c'), ['a', '..', 'b', '.', 'c'])
     assert.deepEqual(splitPath('/a//b/'), ['a', '', 'b', ''])
   })
 
-  test('is not decoded twice', () => {
+  test('decodes only once', () => {
     assert.deepEqual(splitPath('/a%252Fb'), ['a%2Fb'])
   })
 
-  test('with a malformed escape is refused', () => {
+  test('rejects a malformed escape', () => {
     for (const path of ['/%', '/%z1', '/%zz', '/a%2', '/%ff', '/%c3', '/%ed%a0%80', '/%80abc']) {
       assert.throws(
         () => splitPath(path),

@@ -1,4 +1,4 @@
-// Which endpoint a path means. The table is made once from the contract's http rules.
+// The endpoint of a path. The table is made once, from the http rules of the contract.
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { malformed } from '../../aip/errors.ts'
 import type { Endpoint } from '../door.ts'
@@ -9,40 +9,16 @@ export type Route = { endpoint: Endpoint; binding: HttpBinding; template: Templa
 export type Match = { route: Route; fields: Map<string, string> }
 
 export type Routes = {
-  /** The route of a path for each HTTP method that it takes. */
+  /** The route of a path for each HTTP method that it accepts. */
   find(segments: readonly string[]): Map<string, Match>
   match(verb: string, segments: readonly string[]): Match | undefined
 }
 
 export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
-  const bucket: Bucket = { routes: [], next: new Map() }
-  const routes = endpoints.flatMap((endpoint) =>
-    endpoint.method.bindings.map(
-      (binding): Route => ({ endpoint, binding, template: parseTemplate(binding.path) }),
-    ),
-  )
-  for (const route of routes.sort(bySpecificity)) {
-    let found = bucket
-    for (const word of wordsOf(route)) {
-      const next: Bucket = found.next.get(word) ?? { routes: [], next: new Map() }
-      found.next.set(word, next)
-      found = next
-    }
-    found.routes.push(route)
-  }
-
-  function candidates(segments: readonly string[]): readonly Route[] {
-    let found: Bucket | undefined = bucket
-    for (let at = 0; at < bucketWords && at < segments.length && found; at++) {
-      const word = segments[at] as string // at is below the length
-      found = found.next.get(at === segments.length - 1 ? withoutVerb(word) : word)
-    }
-    return found?.routes ?? []
-  }
-
+  const root = makeTrie(endpoints)
   return {
     match(verb, segments) {
-      for (const route of candidates(segments)) {
+      for (const route of candidates(root, segments)) {
         if (route.binding.verb !== verb) continue
         const fields = matchTemplate(route.template, segments)
         if (fields) return { route, fields }
@@ -51,7 +27,7 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
     },
     find(segments) {
       const matches = new Map<string, Match>()
-      for (const route of candidates(segments)) {
+      for (const route of candidates(root, segments)) {
         const fields = matchTemplate(route.template, segments)
         if (fields && !matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
       }
@@ -60,22 +36,53 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   }
 }
 
-/** All paths start with domain, version and collection, or are shorter; a verb may follow. */
-const bucketWords = 3
+/** Paths start with domain, version and collection, or are shorter; a verb may follow. */
+const prefixLength = 3
 
-/** Routes that start with the same words. */
-type Bucket = { routes: Route[]; next: Map<string, Bucket> }
+/** A node of the trie of path prefixes, with the routes that have this prefix. */
+type Node = { routes: Route[]; next: Map<string, Node> }
 
-const withoutVerb = (word: string) => (word.includes(':') ? word.slice(0, word.indexOf(':')) : word)
+const emptyNode = (): Node => ({ routes: [], next: new Map() })
 
-function wordsOf({ template, binding }: Route): string[] {
-  return template.tokens.slice(0, bucketWords).map((token) => {
-    if (token.kind !== 'literal') throw new Error(`${binding.path} does not start with fixed words`)
+function makeTrie(endpoints: readonly Endpoint[]): Node {
+  const routes = endpoints.flatMap((endpoint) =>
+    endpoint.method.bindings.map(
+      (binding): Route => ({ endpoint, binding, template: parseTemplate(binding.path) }),
+    ),
+  )
+  const root = emptyNode()
+  for (const route of routes.sort(bySpecificity)) {
+    let node = root
+    for (const segment of prefixOf(route)) {
+      const next = node.next.get(segment) ?? emptyNode()
+      node.next.set(segment, next)
+      node = next
+    }
+    node.routes.push(route)
+  }
+  return root
+}
+
+function candidates(root: Node, segments: readonly string[]): readonly Route[] {
+  let node: Node | undefined = root
+  for (let at = 0; at < prefixLength && at < segments.length && node; at++) {
+    const segment = segments[at] as string // at is below the length
+    node = node.next.get(at === segments.length - 1 ? withoutVerb(segment) : segment)
+  }
+  return node?.routes ?? []
+}
+
+const withoutVerb = (segment: string) =>
+  segment.includes(':') ? segment.slice(0, segment.indexOf(':')) : segment
+
+function prefixOf({ template, binding }: Route): string[] {
+  return template.tokens.slice(0, prefixLength).map((token) => {
+    if (token.kind !== 'literal') throw new Error(`${binding.path} does not start with literals`)
     return token.text
   })
 }
 
-/** A verb says more than a path, and a fixed path more than one that takes anything. */
+/** Paths with a verb come first, then those without wildcards for several segments, then those with more literals. */
 function bySpecificity({ template: a }: Route, { template: b }: Route): number {
   const rank = ({ verb, tokens }: Template) => [
     verb === '' ? 1 : 0,
@@ -86,15 +93,15 @@ function bySpecificity({ template: a }: Route, { template: b }: Route): number {
   return left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0
 }
 
-/** Escapes are resolved before the path is split: `%2F` in a uid is a `/`. */
+/** Escapes are decoded before the path is split: `%2F` in a uid is a `/`. */
 export function splitPath(path: string): string[] {
-  let plain = path
+  let decoded = path
   if (path.includes('%')) {
     try {
-      plain = decodeURIComponent(path)
+      decoded = decodeURIComponent(path)
     } catch {
-      throw malformed('the path holds a malformed percent escape')
+      throw malformed('the path contains a malformed percent escape')
     }
   }
-  return plain.slice(1).split('/')
+  return decoded.slice(1).split('/')
 }

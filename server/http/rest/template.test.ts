@@ -3,14 +3,14 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { matchTemplate, parseTemplate } from './template.ts'
 
-/** The fields that a path fills; undefined where it does not match. */
+/** The fields that a path fills; undefined if it does not match. */
 function match(template: string, path: string): Record<string, string> | undefined {
   const fields = matchTemplate(parseTemplate(template), path.slice(1).split('/'))
   return fields && Object.fromEntries(fields)
 }
 
 describe('a template', () => {
-  test('of literals matches itself alone', () => {
+  test('of literals matches only the same path', () => {
     assert.deepEqual(match('/iam/v2beta1/groups', '/iam/v2beta1/groups'), {})
     for (const path of [
       '/iam/v2beta1',
@@ -24,7 +24,7 @@ describe('a template', () => {
     }
   })
 
-  test('takes one segment for *, whether or not it is written', () => {
+  test('matches one segment with *, explicit or implied', () => {
     for (const template of ['/a/{x}/c', '/a/{x=*}/c']) {
       assert.deepEqual(match(template, '/a/b/c'), { x: 'b' })
       assert.equal(match(template, '/a/c'), undefined)
@@ -33,20 +33,20 @@ describe('a template', () => {
     assert.deepEqual(match('/a/*/c', '/a/b/c'), {})
   })
 
-  test('takes zero or more segments for **', () => {
+  test('matches zero or more segments with **', () => {
     assert.deepEqual(match('/groups/{uid=**}', '/groups'), { uid: '' })
     assert.deepEqual(match('/groups/{uid=**}', '/groups/a'), { uid: 'a' })
     assert.deepEqual(match('/groups/{uid=**}', '/groups/a/b/c'), { uid: 'a/b/c' })
     assert.equal(match('/groups/{uid=**}', '/'), undefined)
   })
 
-  test('keeps the slashes that a path ends with or repeats', () => {
+  test('keeps trailing and repeated slashes', () => {
     assert.deepEqual(match('/groups/{uid=**}', '/groups/'), { uid: '' })
     assert.deepEqual(match('/groups/{uid=**}', '/groups/a/'), { uid: 'a/' })
     assert.deepEqual(match('/groups/{uid=**}', '/groups//a'), { uid: '/a' })
   })
 
-  test('may go on after **', () => {
+  test('may continue after **', () => {
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/a/b/readme'), { uid: 'a/b' })
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme'), { uid: '' })
     assert.deepEqual(match('/repos/{uid=**}/readme', '/repos/readme/readme'), { uid: 'readme' })
@@ -55,7 +55,7 @@ describe('a template', () => {
     assert.equal(match('/repos/{uid=**}/readme', '/readme'), undefined)
   })
 
-  test('may take further variables after **', () => {
+  test('may have further variables after **', () => {
     const template = '/repos/{repo=**}/digests/{digest}/size'
     assert.deepEqual(match(template, '/repos/a/b/digests/sha256:1/size'), { repo: 'a/b', digest: 'sha256:1' })
     assert.deepEqual(match(template, '/repos/digests/d/size'), { repo: '', digest: 'd' })
@@ -89,23 +89,23 @@ describe('a template', () => {
     assert.deepEqual(match('/groups/{uid=**}:check', '/groups/a:b:check'), { uid: 'a:b' })
   })
 
-  test('without a verb leaves a colon where it is', () => {
+  test('without a verb keeps a colon in the field', () => {
     assert.deepEqual(match('/groups/{uid=**}', '/groups/a:check'), { uid: 'a:check' })
     assert.equal(match('/groups', '/groups:check'), undefined)
   })
 
-  test('cannot hold ** twice', () => {
-    assert.throws(() => parseTemplate('/a/{x=**}/b/{y=**}'), /holds \*\* twice/)
+  test('may contain ** only once', () => {
+    assert.throws(() => parseTemplate('/a/{x=**}/b/{y=**}'), /contains \*\* twice/)
   })
 
-  test('is not impressed by names that objects have', () => {
+  test('accepts names of Object.prototype as segments', () => {
     assert.deepEqual(
       [...(matchTemplate(parseTemplate('/a/{x=**}'), ['a', '__proto__']) ?? [])],
       [['x', '__proto__']],
     )
   })
 
-  test('gives back what ** stood for, whatever that is', () => {
+  test('returns exactly the segments that ** matched', () => {
     const segment = fc.string({ maxLength: 5 }).map((text) => text.replaceAll('/', ''))
     fc.assert(
       fc.property(fc.array(segment, { maxLength: 5 }), segment, (inside, last) => {

@@ -4,10 +4,10 @@ type Token = { kind: 'literal'; text: string } | { kind: 'one' } | { kind: 'many
 
 export type Template = {
   tokens: Token[]
-  /** Where `**` is among them, -1 where there is none. */
+  /** The index of the `**` token, or -1. */
   many: number
   verb: string
-  /** The verb as a path ends with it. */
+  /** The verb with its colon, as it ends a path. */
   ending: string
   /** Which tokens fill which request field. */
   variables: { field: string; from: number; to: number }[]
@@ -19,11 +19,12 @@ export function parseTemplate(text: string): Template {
   for (const part of splitOutsideBraces(path)) {
     const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
     const from = template.tokens.length
-    for (const word of (field === undefined ? part : pattern).split('/')) template.tokens.push(tokenOf(word))
+    for (const segment of (field === undefined ? part : pattern).split('/'))
+      template.tokens.push(tokenOf(segment))
     if (field !== undefined) template.variables.push({ field, from, to: template.tokens.length })
   }
   if (template.tokens.filter(({ kind }) => kind === 'many').length > 1)
-    throw new Error(`${text} holds ** twice`)
+    throw new Error(`${text} contains ** twice`)
   template.many = template.tokens.findIndex(({ kind }) => kind === 'many')
   return template
 }
@@ -32,30 +33,30 @@ function splitOutsideBraces(path: string): string[] {
   return path.match(/(?:\{[^}]*\}|[^/{])+/g) ?? []
 }
 
-function tokenOf(word: string): Token {
-  if (word === '*') return { kind: 'one' }
-  if (word === '**') return { kind: 'many' }
-  return { kind: 'literal', text: word }
+function tokenOf(segment: string): Token {
+  if (segment === '*') return { kind: 'one' }
+  if (segment === '**') return { kind: 'many' }
+  return { kind: 'literal', text: segment }
 }
 
-/** The request fields that a path fills, undefined where it does not match. `**` takes what the others leave. */
+/** The request fields that a path fills; undefined if it does not match. `**` matches all segments that remain. */
 export function matchTemplate(
   { tokens, many, verb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
   const extra = segments.length - tokens.length
   if (many < 0 ? extra !== 0 : extra < -1) return undefined
-  const isMeant = verb === '' || (segments.at(-1) ?? '').endsWith(ending)
-  if (!isMeant) return undefined
+  const hasVerb = verb === '' || (segments.at(-1) ?? '').endsWith(ending)
+  if (!hasVerb) return undefined
   const path = verb === '' ? segments : withoutEnding(segments, ending.length)
-  const at = (token: number) => (many >= 0 && token > many ? token + extra : token)
+  const positionOf = (token: number) => (many >= 0 && token > many ? token + extra : token)
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]
-    if (token?.kind === 'literal' && path[at(index)] !== token.text) return undefined
+    if (token?.kind === 'literal' && path[positionOf(index)] !== token.text) return undefined
   }
   const fields = new Map<string, string>()
   for (const { field, from, to } of variables) {
-    const [start, end] = [at(from), at(to)]
+    const [start, end] = [positionOf(from), positionOf(to)]
     fields.set(field, end === start + 1 ? (path[start] ?? '') : path.slice(start, end).join('/'))
   }
   return fields

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ownSegments, serviceNames } from './names.ts'
+import { canonicalSegments, serviceNames } from './aliases.ts'
 
-describe('a service', () => {
-  test('is v2 as well as v2beta1, with every label or none before it', () => {
+describe('service names', () => {
+  test('are the v2beta1 and v2 name, alone and with each vendor prefix', () => {
     assert.deepEqual(serviceNames('platform.iam.v2beta1.GroupsService', ['a.', 'b.c.']), [
       'platform.iam.v2beta1.GroupsService',
       'platform.iam.v2.GroupsService',
@@ -14,21 +14,21 @@ describe('a service', () => {
     ])
   })
 
-  test('of v1 has no other version', () => {
+  test('of v1 have no other version', () => {
     assert.deepEqual(serviceNames('platform.iam.Groups', []), ['platform.iam.Groups'])
   })
 })
 
-describe('a path', () => {
-  const own = (path: string) => ownSegments(path.split('/')).join('/')
+describe('the segments of a path', () => {
+  const canonical = (path: string) => canonicalSegments(path.split('/')).join('/')
 
-  test('of v2 is one of v2beta1', () => {
-    assert.equal(own('iam/v2/groups/a/v2'), 'iam/v2beta1/groups/a/v2')
-    assert.equal(own('iam/v2/groups:lookupGroup'), 'iam/v2beta1/groups:lookupGroup')
+  test('get v2beta1 in place of v2', () => {
+    assert.equal(canonical('iam/v2/groups/a/v2'), 'iam/v2beta1/groups/a/v2')
+    assert.equal(canonical('iam/v2/groups:lookupGroup'), 'iam/v2beta1/groups:lookupGroup')
   })
 
-  test('of anything else is itself', () => {
+  test('of other paths are unchanged', () => {
     for (const path of ['iam/v2beta1/groups', 'iam/v1/groups', 'v2/iam', 'iam/v20/groups', 'iam/v2:x', ''])
-      assert.equal(own(path), path)
+      assert.equal(canonical(path), path)
   })
 })

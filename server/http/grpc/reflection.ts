@@ -1,4 +1,4 @@
-// Lets grpcurl, buf curl and the like find out what is served, from the descriptors that serve it.
+// Server reflection, with which grpcurl, buf curl and similar tools list the services.
 import type { DescFile, DescService } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
@@ -14,11 +14,11 @@ export function addReflection(server: Server, services: readonly DescService[]):
     file.dependencies.forEach(add)
   }
   for (const service of services) add(service.file)
-  // No method names what errors carry; clients look it up to show it.
+  // No method refers to the error details, but clients look them up to show them.
   add(file_google_rpc_error_details)
-  const everything = { fileDescriptorProtos: [...files.values()] }
+  const allFiles = { fileDescriptorProtos: [...files.values()] }
   const names = services.map(({ typeName }) => typeName)
   type Package = ConstructorParameters<typeof ReflectionService>[0]
-  // Only the files of a package are read, so one entry that holds them all will do.
-  new ReflectionService({ everything } as unknown as Package, { services: names }).addToServer(server)
+  // Of a package, the service reads only the files, so one entry with all files is enough.
+  new ReflectionService({ allFiles } as unknown as Package, { services: names }).addToServer(server)
 }

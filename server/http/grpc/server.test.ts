@@ -15,10 +15,10 @@ import {
   GetGroupRequestSchema,
   GroupSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { malformed } from '../aip/errors.ts'
-import { rawClient } from '../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
-import { errorDomain, openTestDoor } from '../testing/test-door.ts'
+import { malformed } from '../../aip/errors.ts'
+import { rawClient } from '../../testing/raw-http.ts'
+import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
+import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
 
 const service = '/platform.iam.v2beta1.GroupsService'
 const getGroup = `${service}/GetGroup`
@@ -64,7 +64,7 @@ function start(session: ClientHttp2Session, path: string, headers: OutgoingHttpH
   return stream
 }
 
-/** Everything that came back: headers and trailers in one. */
+/** The whole response, with headers and trailers in one object. */
 async function outcomeOf(stream: ClientHttp2Stream): Promise<Outcome> {
   const headers: Record<string, unknown> = {}
   const chunks: Buffer[] = []
@@ -103,7 +103,7 @@ function assertStatus({ status, headers }: Outcome, code: number, message?: RegE
 }
 
 describe('a call', () => {
-  test('is answered with its message and the id of its request', async () => {
+  test('returns its message and the request id', async () => {
     const session = connectTo(await openDoor())
     const { headers, body } = await call(session, getGroup, undefined, { 'x-request-id': 'my-id.1' })
     assert.equal(headers['grpc-status'], '0')
@@ -121,7 +121,7 @@ describe('a call', () => {
     assert.equal((requests[0] as { uid: string }).uid, 'abc')
   })
 
-  test('that fails as foreseen tells why, with the same details as REST', async () => {
+  test('that fails with a StatusError has the same details as over REST', async () => {
     const act = () => {
       throw malformed('not: like “this”, 100 %')
     }
@@ -129,7 +129,7 @@ describe('a call', () => {
     assertStatus(await call(session, getGroup), 3, /^Invalid argument: not: like “this”, 100 %$/)
   })
 
-  test('that fails by a fault of ours tells nothing of it', async () => {
+  test('that fails with an internal error shows nothing of it', async () => {
     const act = () => {
       throw new Error('the secret of the house')
     }
@@ -139,7 +139,7 @@ describe('a call', () => {
     assert.doesNotMatch(JSON.stringify(outcome.headers), /secret/)
   })
 
-  test('has a minute at most, and less if it says so', async () => {
+  test('has a timeout of one minute, or less if it asks for less', async () => {
     const timeouts: number[] = []
     const session = connectTo(
       await openDoor({ act: ({ envelope }) => timeouts.push(Math.ceil(envelope.timeout / 1000)) }),
@@ -149,7 +149,7 @@ describe('a call', () => {
     assert.deepEqual(timeouts, [60, 60, 3, 1])
   })
 
-  test('ends when its time is over, even if its message never comes', async () => {
+  test('ends at its deadline even if its message never arrives', async () => {
     const session = connectTo(await openDoor({ act: () => new Promise(() => {}) }))
     const slow = start(session, getGroup, { 'grpc-timeout': '50m' })
     slow.write(frame(new Uint8Array(100)).subarray(0, 10))
@@ -161,8 +161,8 @@ describe('a call', () => {
     for (const outcome of await Promise.all(outcomes)) assertStatus(outcome, 4)
   })
 
-  test('ends as well if its caller named no time and its message never comes', async () => {
-    const session = connectTo(await openDoor({ longestCall: 50 }))
+  test('ends without a deadline of the caller too if its message never arrives', async () => {
+    const session = connectTo(await openDoor({ maxCallMs: 50 }))
     const silent = start(session, getGroup)
     silent.write(frame(new Uint8Array(100)).subarray(0, 10))
     const gone = start(session, getGroup)
@@ -171,8 +171,8 @@ describe('a call', () => {
     assert.equal((await call(session, getGroup)).headers['grpc-status'], '0')
   })
 
-  test('that was refused and ends after all harms nobody', async () => {
-    const session = connectTo(await openDoor({ longestCall: 50 }))
+  test('that finishes after it was rejected causes no error', async () => {
+    const session = connectTo(await openDoor({ maxCallMs: 50 }))
     const late = start(session, getGroup)
     const outcome = outcomeOf(late)
     late.once('response', () => late.end(frame(new Uint8Array())))
@@ -180,7 +180,7 @@ describe('a call', () => {
     assert.equal((await call(session, getGroup)).headers['grpc-status'], '0')
   })
 
-  test('that its caller gives up harms nobody', async () => {
+  test('that its caller cancels causes no error', async () => {
     const held = Promise.withResolvers<void>()
     const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && held.promise })
     const session = connectTo(door)
@@ -195,7 +195,7 @@ describe('a call', () => {
   })
 })
 
-describe('what grpc-js answers by itself', () => {
+describe('responses that grpc-js creates itself', () => {
   const large = toBinary(
     CreateGroupRequestSchema,
     create(CreateGroupRequestSchema, { group: { description: 'x'.repeat(4 * 1024 * 1024) } }),
@@ -208,23 +208,23 @@ describe('what grpc-js answers by itself', () => {
   > = {
     'an unknown method': { path: `${service}/Nothing`, code: 12 },
     'an unknown service': { path: '/nothing.Nowhere/Nothing', code: 12 },
-    'a path that is none': { path: '/%zz', code: 12 },
-    'a timeout that is none': { headers: { 'grpc-timeout': 'soon' }, code: 3 },
-    'a timeout amid words': { headers: { 'grpc-timeout': 'in10Sec' }, code: 3 },
+    'a malformed path': { path: '/%zz', code: 12 },
+    'a timeout without a number': { headers: { 'grpc-timeout': 'soon' }, code: 3 },
+    'a timeout inside other text': { headers: { 'grpc-timeout': 'in10Sec' }, code: 3 },
     'a negative timeout': { headers: { 'grpc-timeout': '-1S' }, code: 3 },
     'a message over 4 MiB': { path: createGroup, bytes: frame(large), code: 8 },
     'a length over 4 MiB': { bytes: Buffer.from([0, 255, 255, 255, 255, 1, 2, 3]), code: 8 },
-    'a message that unpacks to more than 4 MiB': {
+    'a message that decompresses to more than 4 MiB': {
       bytes: frame(gzipSync(zeros), true),
       headers: { 'grpc-encoding': 'gzip' },
       code: 8,
     },
-    'a message that cannot be unpacked': {
+    'a message that cannot be decompressed': {
       bytes: frame(Buffer.from('no gzip'), true),
       headers: { 'grpc-encoding': 'gzip' },
       code: 3,
     },
-    'an unknown packing': {
+    'an unknown compression': {
       bytes: frame(Buffer.from('x'), true),
       headers: { 'grpc-encoding': 'zip' },
       code: 12,
@@ -234,14 +234,14 @@ describe('what grpc-js answers by itself', () => {
     'half a frame': { bytes: Buffer.from([0, 0]), code: 12 },
     'two messages': { bytes: Buffer.concat([frame(Buffer.of()), frame(Buffer.of())]), code: 12 },
     'a message of garbage': { bytes: frame(Buffer.from([255, 255, 255])), code: 3 },
-    'an unreadable message to a service of gRPC': {
+    'an unreadable message to a standard service': {
       path: healthCheck,
       bytes: frame(Buffer.from([10, 255])),
       code: 3,
     },
   }
   for (const [what, { path = getGroup, bytes, headers, code }] of Object.entries(cases)) {
-    test(`has an id and details: ${what}`, async () => {
+    test(`have a request id and details: ${what}`, async () => {
       const session = connectTo(await openDoor())
       assertStatus(await call(session, path, bytes, { 'x-request-id': 'mine', ...headers }), code)
       const after = await call(session, getGroup)
@@ -249,16 +249,16 @@ describe('what grpc-js answers by itself', () => {
     })
   }
 
-  test('is told to whoever keeps the log', async () => {
+  test('are reported', async () => {
     const door = await openDoor()
-    await call(connectTo(door), `${service}/Nothing`, undefined, { 'x-request-id': 'lost' })
+    await call(connectTo(door), `${service}/Nothing`, undefined, { 'x-request-id': 'my-id' })
     assert.deepEqual(
-      door.strays.map(({ requestId, error }) => [requestId, error.code]),
-      [['lost', 12]],
+      door.rejected.map(({ requestId, error }) => [requestId, error.code]),
+      [['my-id', 12]],
     )
   })
 
-  test('what is not gRPC is told in JSON where to go', async () => {
+  test('requests that are not gRPC get a JSON error', async () => {
     const session = connectTo(await openDoor())
     const stream = session.request({ ':path': '/iam/v2beta1/groups' })
     const { status, headers, body } = await outcomeOf(stream)
@@ -271,7 +271,7 @@ describe('what grpc-js answers by itself', () => {
 })
 
 describe('floods', () => {
-  test('a connection carries 100 calls at once, and the others wait', async () => {
+  test('a connection runs 100 calls at once, and further calls wait', async () => {
     const release = Promise.withResolvers<void>()
     let running = 0
     let most = 0
@@ -291,7 +291,7 @@ describe('floods', () => {
     assert.ok(outcomes.every(({ headers }) => headers['grpc-status'] === '0'))
   })
 
-  test('a client that opens and resets without end is cut off, and others are served', async () => {
+  test('a client that opens and resets streams without end is disconnected, and others are served', async () => {
     const door = await openDoor()
     const flooder = connectSocket(door.port, '127.0.0.1')
     closers.push(() => flooder.destroy())
@@ -322,7 +322,7 @@ describe('floods', () => {
     ]),
   }
   for (const [what, bytes] of Object.entries(garbage)) {
-    test(`${what} after the preface ends that connection alone`, async () => {
+    test(`${what} after the preface closes only that connection`, async () => {
       const door = await openDoor()
       const client = await rawClient(door.port)
       closers.push(() => client.close())
@@ -334,7 +334,7 @@ describe('floods', () => {
     })
   }
 
-  test('headers over 16 KiB reset their call alone', async () => {
+  test('headers over 16 KiB reset only their call', async () => {
     const session = connectTo(await openDoor())
     await once(session, 'remoteSettings')
     assert.equal(session.remoteSettings.maxHeaderListSize, 16 * 1024)
@@ -363,8 +363,8 @@ const nameField = (name: string) => Buffer.concat([Buffer.of(10, name.length), B
 const [unknownService, serving, notServing, serviceUnknown] = [5, 1, 2, 3]
 const healthOf = (body: Buffer) => body.at(-1)
 
-describe('health', () => {
-  test('tells that the server and each service serve, until they no longer do', async () => {
+describe('the health service', () => {
+  test('reports the server and each service as serving until they stop', async () => {
     const door = await openDoor()
     const session = connectTo(door)
     const names = ['', 'platform.iam.v2beta1.GroupsService']
@@ -375,7 +375,7 @@ describe('health', () => {
     for (const name of names) assert.equal(healthOf((await ask(name)).body), notServing)
   })
 
-  test('knows no other service', async () => {
+  test('does not know other services', async () => {
     const session = connectTo(await openDoor())
     assertStatus(await call(session, healthCheck, frame(nameField('a.B'))), unknownService)
   })
@@ -394,10 +394,10 @@ describe('health', () => {
   })
 })
 
-describe('reflection', () => {
+describe('server reflection', () => {
   const listServices = Buffer.from([58, 0])
   for (const version of ['v1', 'v1alpha']) {
-    test(`${version} lists the services and gives their files, and those of what errors carry`, async () => {
+    test(`${version} lists the services and returns their files and those of error details`, async () => {
       const session = connectTo(await openDoor())
       const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
       const { body, headers } = await call(session, path, frame(listServices))
@@ -417,7 +417,7 @@ describe('reflection', () => {
 })
 
 describe('drain', () => {
-  test('lets a call under way end, takes no new ones and ends what only watches', async () => {
+  test('lets running calls finish, accepts no new ones and ends health watches', async () => {
     const held = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
     const act = () => {
@@ -439,7 +439,7 @@ describe('drain', () => {
     await drained
   })
 
-  test('tells a connection that was just made to go elsewhere', async () => {
+  test('asks a connection that was just opened to close', async () => {
     const door = await openDoor()
     const client = await rawClient(door.port)
     closers.push(() => client.close())
@@ -453,7 +453,7 @@ describe('drain', () => {
   })
 })
 
-test('a client of grpc-js sees id and details on errors too', async () => {
+test('a grpc-js client receives request id and details of errors', async () => {
   const { port } = await openDoor()
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   closers.push(() => client.close())

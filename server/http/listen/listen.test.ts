@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
-import { malformed } from '../aip/errors.ts'
-import type { RawClient, RawResponse } from '../testing/raw-http.ts'
-import { rawClient } from '../testing/raw-http.ts'
-import type { TestDoor, TestDoorOptions } from '../testing/test-door.ts'
-import { errorDomain, openTestDoor } from '../testing/test-door.ts'
+import { malformed } from '../../aip/errors.ts'
+import type { RawClient, RawResponse } from '../../testing/raw-http.ts'
+import { rawClient } from '../../testing/raw-http.ts'
+import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
+import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
 
 const get = (path: string, ...headers: string[]) =>
   [`GET ${path} HTTP/1.1`, 'Host: door.test', ...headers, '', ''].join('\r\n')
@@ -43,19 +43,19 @@ async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
   return client
 }
 
-/** Sent in pieces that arrive as such. */
-async function dribble({ socket }: RawClient, bytes: string): Promise<void> {
+/** Sends each byte in a packet of its own. */
+async function sendByteByByte({ socket }: RawClient, bytes: string): Promise<void> {
   for (const byte of Buffer.from(bytes)) {
     socket.write(Buffer.of(byte))
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-function assertError(answer: RawResponse, status: number, code: number): void {
-  assert.equal(answer.status, status, answer.body)
-  assert.match(answer.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,128}$/)
-  assert.equal(answer.headers.get('content-type'), 'application/json')
-  const { code: sent, message, details } = answer.json()
+function assertError(response: RawResponse, status: number, code: number): void {
+  assert.equal(response.status, status, response.body)
+  assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,128}$/)
+  assert.equal(response.headers.get('content-type'), 'application/json')
+  const { code: sent, message, details } = response.json()
   assert.equal(sent, code)
   assert.ok(message)
   assert.equal(details[0]?.['@type'], 'type.googleapis.com/google.rpc.ErrorInfo')
@@ -64,68 +64,68 @@ function assertError(answer: RawResponse, status: number, code: number): void {
 
 const closed = ({ socket }: RawClient) => new Promise((resolve) => socket.once('close', resolve))
 
-/** A promise and what settles it. */
-const gate = () => Promise.withResolvers<void>()
+/** A promise with its resolve function. */
+const deferred = () => Promise.withResolvers<void>()
 
 for (const isTls of [false, true]) {
   const where = isTls ? 'under TLS' : 'in the clear'
 
   describe(`first bytes ${where}`, () => {
-    test('a request that comes byte by byte is answered', async () => {
+    test('answers a request that arrives byte by byte', async () => {
       const client = await connect(await openDoor({ isTls }), isTls)
-      await dribble(client, get(`${groups}/${uid}`))
+      await sendByteByByte(client, get(`${groups}/${uid}`))
       assert.equal((await client.response()).status, 200)
     })
 
-    test('a client that says nothing is cut off', async () => {
+    test('disconnects a client that sends nothing', async () => {
       const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
       assert.equal((await client.rest()).length, 0)
     })
 
-    test('a client that says half of what HTTP/2 starts with is cut off', async () => {
+    test('disconnects a client that sends half of the HTTP/2 preface', async () => {
       const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
       client.send('PRI * HTT')
       assert.equal((await client.rest()).length, 0)
     })
 
-    test('a client that ends without a word leaves nothing behind', async () => {
+    test('keeps nothing of a client that disconnects without sending', async () => {
       const door = await openDoor({ isTls })
       const clients = await Promise.all(['', 'PR', get('/healthz')].map(() => connect(door, isTls)))
       clients.forEach((client, at) => {
         client.socket.end(['', 'PR', get('/healthz')][at] ?? '')
       })
       await Promise.all(clients.map((client) => client.rest()))
-      // Resolves only when no connection is left.
+      // Resolves when no connection is left.
       await door.drain()
     })
 
-    test('what starts like HTTP/2 but is not gets an answer of HTTP/1.1', async () => {
-      const limits = { headers: 100, checkEvery: 50 }
+    test('answers input that only starts like HTTP/2 as HTTP/1.1', async () => {
+      const limits = { headers: 100, checkInterval: 50 }
       const client = await connect(await openDoor({ isTls, limits }), isTls)
-      // The parser waits for more of what it takes for HTTP/2.
+      // The parser takes the bytes for HTTP/2 and waits for more.
       client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
       assertError(await client.response(), 408, 4)
     })
   })
 
   describe(`slow clients ${where}`, () => {
-    const limits = { headers: 200, request: 400, checkEvery: 50 }
+    const limits = { headers: 200, request: 400, checkInterval: 50 }
 
-    test('headers that take too long are answered with 408 and the end', async () => {
+    test('answers slow headers with 408 and closes the connection', async () => {
       const client = await connect(await openDoor({ isTls, limits }), isTls)
       client.send('GET /iam/v2beta1/groups HTTP/1.1\r\nHost: a\r\nX-Slow: ')
       assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
-    test('a body that takes too long is answered with 408 and the end', async () => {
+    test('answers a slow body with 408 and closes the connection', async () => {
       const client = await connect(await openDoor({ isTls, limits }), isTls)
       client.send(post(groups, '{"name":"a"}').slice(0, -5))
       assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
-    test('an idle connection is ended', async () => {
+    test('closes an idle connection', async () => {
       const client = await connect(await openDoor({ isTls, limits: { keepAlive: 50 } }), isTls)
       client.send(get('/healthz'))
       assert.equal((await client.response()).status, 200)
@@ -134,31 +134,31 @@ for (const isTls of [false, true]) {
   })
 }
 
-test('a client that ends its side after the request still gets the answer', async () => {
-  const held = gate()
-  const client = await connect(await openDoor({ act: () => held.promise }))
+test('a client that closes its side after the request still gets the response', async () => {
+  const release = deferred()
+  const client = await connect(await openDoor({ act: () => release.promise }))
   client.socket.end(get(`${groups}/${uid}`))
-  setTimeout(held.resolve, 50)
+  setTimeout(release.resolve, 50)
   assert.equal((await client.response()).status, 200)
   assert.equal((await client.rest()).length, 0)
 })
 
-test('HTTP/2 that comes byte by byte is answered with settings', async () => {
+test('an HTTP/2 preface that arrives byte by byte is answered with settings', async () => {
   const client = await connect(await openDoor())
-  await dribble(client, preface)
+  await sendByteByByte(client, preface)
   client.send(emptySettings)
   const [first] = (await once(client.socket, 'data')) as [Buffer]
   const settingsType = 4
   assert.equal(first[3], settingsType)
 })
 
-test('HTTP/2 under TLS must be agreed on', async () => {
+test('HTTP/2 under TLS requires ALPN', async () => {
   const client = await connect(await openDoor({ isTls: true }), true)
   client.send(preface)
   assertError(await client.response(), 400, 3)
 })
 
-test('a client that goes while it shakes hands leaves nothing behind', async () => {
+test('nothing is kept of a client that disconnects during the TLS handshake', async () => {
   const door = await openDoor({ isTls: true })
   for (const part of [0, 100]) {
     const client = await connect(door)
@@ -168,23 +168,23 @@ test('a client that goes while it shakes hands leaves nothing behind', async () 
   await door.drain()
 })
 
-test('a client that reads none of its answers is cut off', async () => {
-  const door = await openDoor({ limits: { stall: 200 } })
+test('a client that reads none of its responses is disconnected', async () => {
+  const door = await openDoor({ limits: { idle: 200 } })
   const client = await connect(door)
   client.socket.pause()
-  // More than the buffers on the way can hold.
+  // More than the socket buffers can contain.
   for (let sent = 0; sent < 40; sent++) client.send(get('/healthz').repeat(1000))
-  // Resolves only when no connection is left.
+  // Resolves when no connection is left.
   await door.drain()
 })
 
-test('a client that never shakes hands is cut off', async () => {
+test('a client that never starts the TLS handshake is disconnected', async () => {
   const door = await openDoor({ isTls: true, limits: { firstBytes: 100 } })
   const client = await connect(door)
   await client.rest()
 })
 
-test('what is no TLS at all ends that connection alone', async () => {
+test('input that is not TLS closes only its own connection', async () => {
   const door = await openDoor({ isTls: true })
   const stranger = await connect(door)
   stranger.send(get('/healthz'))
@@ -195,7 +195,7 @@ test('what is no TLS at all ends that connection alone', async () => {
 })
 
 describe('limits', () => {
-  test('headers over 16 KiB are refused, while the client is still sending', async () => {
+  test('rejects headers over 16 KiB while the client is still sending', async () => {
     const client = await connect(await openDoor())
     client.send(`${get(groups).slice(0, -2)}X-Long: `)
     const part = 'a'.repeat(64 * 1024)
@@ -204,7 +204,7 @@ describe('limits', () => {
     assert.equal((await client.rest()).length, 0)
   })
 
-  test('a client that never stops sending refused headers is cut off', async () => {
+  test('disconnects a client that never stops sending rejected headers', async () => {
     const client = await connect(await openDoor({ limits: { linger: 100 } }))
     const timer = setInterval(() => client.send('a'.repeat(64 * 1024)), 5)
     closers.push(() => clearInterval(timer))
@@ -213,14 +213,14 @@ describe('limits', () => {
   })
 
   for (const size of [8 * 1024 + 1, 20_000, 100_000]) {
-    test(`a URL of ${size} bytes is too long`, async () => {
+    test(`rejects a URL of ${size} bytes`, async () => {
       const client = await connect(await openDoor())
       client.send(get(`/${'a'.repeat(size - 1)}`))
       assertError(await client.response(), 414, 8)
     })
   }
 
-  test('a URL of 8 KiB is not', async () => {
+  test('accepts a URL of 8 KiB', async () => {
     const client = await connect(await openDoor())
     client.send(get(`${groups}?name=`.padEnd(8 * 1024, 'a')))
     assert.equal((await client.response()).status, 200)
@@ -230,10 +230,10 @@ describe('limits', () => {
     'with a length': { 'content-length': 10_000_000 },
     'in chunks': { 'transfer-encoding': 'chunked' },
   })) {
-    test(`a body of 10 MB ${how} is refused, and the client can read why`, async () => {
+    test(`rejects a body of 10 MB ${how}, and the client can read the error`, async () => {
       const { port } = await openDoor()
       const sent = httpRequest({ port, host: '127.0.0.1', method: 'POST', path: groups, headers })
-      // The server may hang up on what is left of the body.
+      // The server may close the connection before the whole body is sent.
       sent.on('error', () => {})
       sent.end(Buffer.alloc(10_000_000, ' '))
       const [response] = await once(sent, 'response')
@@ -244,7 +244,7 @@ describe('limits', () => {
     })
   }
 
-  test('a call that announces a body and has none keeps its connection', async () => {
+  test('keeps the connection of a call that announces a body for a method without one', async () => {
     const client = await connect(await openDoor())
     for (let times = 0; times < 2; times++) {
       client.send(`${get(groups, 'Transfer-Encoding: chunked')}0\r\n\r\n`)
@@ -254,8 +254,8 @@ describe('limits', () => {
     }
   })
 
-  test('a client that sends all of a refused body before it reads is not reset', async () => {
-    const client = await connect(await openDoor({ linger: 5000 }))
+  test('does not reset a client that sends a whole rejected body before it reads', async () => {
+    const client = await connect(await openDoor({ lingerMs: 5000 }))
     client.socket.pause()
     const size = 8_000_000
     client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n`)
@@ -270,7 +270,7 @@ describe('limits', () => {
     assert.equal((await client.rest()).length, 0)
   })
 
-  test('a request that announces no body is answered, and so is the next', async () => {
+  test('answers a request that announces no body, and the next one', async () => {
     const client = await connect(await openDoor())
     for (const more of ['', 'Content-Type: application/json\r\n', '', 'Expect: 100-continue\r\n']) {
       client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\n${more}\r\n`)
@@ -278,14 +278,14 @@ describe('limits', () => {
     }
   })
 
-  test('a body of 1 MiB is fine', async () => {
+  test('accepts a body of 1 MiB', async () => {
     const client = await connect(await openDoor())
     client.send(post(groups, '{}'.padEnd(1024 * 1024)))
     assert.equal((await client.response()).status, 200)
   })
 
-  test('a client that never stops sending a refused body is cut off', async () => {
-    const client = await connect(await openDoor({ linger: 100 }))
+  test('disconnects a client that never stops sending a rejected body', async () => {
+    const client = await connect(await openDoor({ lingerMs: 100 }))
     client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`)
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
     const timer = setInterval(() => client.send(chunk.repeat(5)), 5)
@@ -294,7 +294,7 @@ describe('limits', () => {
     await closed(client)
   })
 
-  test('chunk extensions have an end', async () => {
+  test('limits chunk extensions', async () => {
     const client = await connect(await openDoor())
     client.send(
       `POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;${'a'.repeat(40_000)}`,
@@ -303,25 +303,26 @@ describe('limits', () => {
   })
 })
 
-describe('a connection lives on', () => {
+describe('a connection can be used again', () => {
   let door: TestDoor
   after(() => door.close())
 
-  const refusals = {
+  const requests = {
     'a path that does not exist': post('/nowhere', '{"name":"a"}'),
-    'a method that is not taken': post(`${groups}/${uid}:nothing`, '', 'X-Http-Method-Override: GET').replace(
-      'POST',
-      'PUT',
-    ),
+    'a method that is not allowed': post(
+      `${groups}/${uid}:nothing`,
+      '',
+      'X-Http-Method-Override: GET',
+    ).replace('POST', 'PUT'),
     'a malformed escape': get(`${groups}/%zz`),
-    'a body that is no JSON': post(groups, 'no'),
-    'a body of a strange type': post(groups, 'no', 'Content-Type: text/html'),
+    'a body that is not JSON': post(groups, 'no'),
+    'a body of an unsupported type': post(groups, 'no', 'Content-Type: text/html'),
     'a preflight': get(groups).replace('GET', 'OPTIONS'),
-    'a head': get(`${groups}/${uid}`).replace('GET', 'HEAD'),
+    'a HEAD request': get(`${groups}/${uid}`).replace('GET', 'HEAD'),
     'a post to a plain path': post('/healthz', 'hello'),
-    'a fault behind a plain path': get('/broken'),
+    'an error in a plain path': get('/broken'),
   }
-  for (const [what, text] of Object.entries(refusals)) {
+  for (const [what, text] of Object.entries(requests)) {
     test(`after ${what}`, async () => {
       door ??= await openTestDoor()
       const client = await connect(door)
@@ -333,7 +334,7 @@ describe('a connection lives on', () => {
     })
   }
 
-  test('after a refusal that came before its body', async () => {
+  test('after a request that was rejected before its body arrived', async () => {
     door ??= await openTestDoor()
     const client = await connect(door)
     const [head = '', body = ''] = post('/nowhere', 'x'.repeat(1000)).split('\r\n\r\n')
@@ -348,7 +349,7 @@ describe('Expect: 100-continue', () => {
   const head = (length: number, path = groups) =>
     `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`
 
-  test('invites a body that will be read', async () => {
+  test('is answered with 100 for a body that will be read', async () => {
     const client = await connect(await openDoor())
     client.send(head(2))
     assert.equal((await client.response()).status, 100)
@@ -358,23 +359,23 @@ describe('Expect: 100-continue', () => {
     assert.equal((await client.response()).status, 200)
   })
 
-  test('does not invite one that is too large', async () => {
+  test('is answered with an error for a body that is too large', async () => {
     const client = await connect(await openDoor())
     client.send(head(10_000_000))
     assertError(await client.response(), 413, 8)
     assert.equal((await client.rest()).length, 0)
   })
 
-  test('does not invite one that nobody would read', async () => {
+  test('is answered without 100 if the body would not be read', async () => {
     const client = await connect(await openDoor())
     client.send(head(10, '/nowhere'))
-    const answer = await client.response()
-    assertError(answer, 404, 5)
-    assert.equal(answer.headers.get('connection'), 'close')
+    const response = await client.response()
+    assertError(response, 404, 5)
+    assert.equal(response.headers.get('connection'), 'close')
     assert.equal((await client.rest()).length, 0)
   })
 
-  test('other expectations are passed over', async () => {
+  test('other expectations are ignored', async () => {
     const client = await connect(await openDoor())
     client.send(get(groups, 'Expect: the-unexpected'))
     assert.equal((await client.response()).status, 200)
@@ -382,8 +383,8 @@ describe('Expect: 100-continue', () => {
 })
 
 describe('pipelined requests', () => {
-  test('are answered in their order, whichever is done first', async () => {
-    const first = gate()
+  test('are answered in their order, even if a later one is done first', async () => {
+    const first = deferred()
     const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && first.promise })
     const client = await connect(door)
     client.send(get(`${groups}/${uid}`) + get(groups) + get('/healthz'))
@@ -395,13 +396,13 @@ describe('pipelined requests', () => {
     )
   })
 
-  test('what follows a request and is no HTTP does not pass for its answer', async () => {
-    const held = gate()
-    const door = await openDoor({ act: () => held.promise })
+  test('malformed input after a request does not replace its response', async () => {
+    const release = deferred()
+    const door = await openDoor({ act: () => release.promise })
     const client = await connect(door)
     client.send(`${get(`${groups}/${uid}`)}\0\0 garbage\r\n\r\n`)
     client.send('more garbage')
-    setTimeout(held.resolve, 50)
+    setTimeout(release.resolve, 50)
     assert.equal((await client.response()).status, 200)
     assertError(await client.response(), 400, 3)
     assert.equal((await client.rest()).length, 0)
@@ -415,13 +416,13 @@ describe('unusual requests', () => {
     'an absolute target without a path': [get('http://door.test'), 404],
     'HTTP/1.0': [`GET ${groups} HTTP/1.0\r\n\r\n`, 200],
     'no Host': [`GET ${groups} HTTP/1.1\r\n\r\n`, 400],
-    'a wish for h2c': [get(groups, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 200],
-    'a wish for a websocket': [get(groups, 'Connection: Upgrade', 'Upgrade: websocket'), 200],
+    'an upgrade to h2c': [get(groups, 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c'), 200],
+    'an upgrade to a websocket': [get(groups, 'Connection: Upgrade', 'Upgrade: websocket'), 200],
     'OPTIONS *': ['OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n', 404],
     TRACE: [get(groups).replace('GET', 'TRACE'), 405],
     'a proxy request': ['CONNECT door.test:443 HTTP/1.1\r\nHost: a\r\n\r\n', 501],
     'two lengths': [get(groups, 'Content-Length: 1', 'Content-Length: 2'), 400],
-    'a length and chunks': [get(groups, 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400],
+    'a length together with chunks': [get(groups, 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400],
     'an unknown method': [get(groups).replace('GET', 'BREW'), 400],
     'a control character in a header': [get(groups, 'X-Bad: \x01'), 400],
     'TLS in the clear': ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', 400],
@@ -430,16 +431,16 @@ describe('unusual requests', () => {
     test(`${what} is answered with ${status}`, async () => {
       const client = await connect(await openDoor())
       client.send(Buffer.from(text, 'latin1'))
-      const answer = await client.response()
-      assert.equal(answer.status, status, answer.body)
-      assert.ok(answer.headers.get('x-request-id'))
-      if (status >= 400) assertError(answer, status, answer.json().code)
+      const response = await client.response()
+      assert.equal(response.status, status, response.body)
+      assert.ok(response.headers.get('x-request-id'))
+      if (status >= 400) assertError(response, status, response.json().code)
     })
   }
 })
 
-describe('every answer', () => {
-  const every: Record<string, string> = {
+describe('every response', () => {
+  const requests: Record<string, string> = {
     'a success': get(groups),
     'a missing path': get('/nowhere'),
     'a preflight': get(groups, 'Origin: https://console.test').replace('GET', 'OPTIONS'),
@@ -447,8 +448,8 @@ describe('every answer', () => {
     'a wrong method on a plain path': get('/healthz').replace('GET', 'DELETE'),
   }
   for (const isTls of [false, true]) {
-    for (const [what, text] of Object.entries(every)) {
-      test(`carries the request's id and safe headers: ${what}${isTls ? ' under TLS' : ''}`, async () => {
+    for (const [what, text] of Object.entries(requests)) {
+      test(`has the request id and security headers: ${what}${isTls ? ' under TLS' : ''}`, async () => {
         const client = await connect(await openDoor({ isTls }), isTls)
         client.send(text.replace('\r\n\r\n', '\r\nX-Request-Id: my-id.1\r\n\r\n'))
         const { headers } = await client.response()
@@ -463,7 +464,7 @@ describe('every answer', () => {
     }
   }
 
-  test('gets an id of its own where the sent one could do harm', async () => {
+  test('has a new request id if the one sent contains other characters', async () => {
     const client = await connect(await openDoor())
     for (const sent of ['', 'a b', 'x'.repeat(129), '"', 'ä']) {
       client.send(get(groups, `X-Request-Id: ${sent}`))
@@ -472,12 +473,12 @@ describe('every answer', () => {
     }
   })
 
-  test('names what a path takes when the method is wrong', async () => {
+  test('lists the methods of a path if the method is wrong', async () => {
     const client = await connect(await openDoor())
     client.send(get(`${groups}/${uid}`).replace('GET', 'PUT'))
-    const answer = await client.response()
-    assertError(answer, 405, 12)
-    assert.deepEqual(answer.headers.get('allow')?.split(', ').sort(), [
+    const response = await client.response()
+    assertError(response, 405, 12)
+    assert.deepEqual(response.headers.get('allow')?.split(', ').sort(), [
       'DELETE',
       'GET',
       'HEAD',
@@ -501,7 +502,7 @@ describe('every answer', () => {
     assert.equal((await client.response()).body, 'ok\n')
   })
 
-  test('tells a web page that may call so, and no other', async () => {
+  test('allows only listed origins', async () => {
     const client = await connect(await openDoor())
     client.send(get(groups, 'Origin: https://console.test').replace('GET', 'OPTIONS'))
     const ours = await client.response()
@@ -515,44 +516,44 @@ describe('every answer', () => {
     assert.equal(theirs.headers.get('vary'), 'Origin')
   })
 
-  test('to a bad Grpc-Timeout is a bad request, and is reported', async () => {
+  test('to a malformed Grpc-Timeout is 400, and is reported', async () => {
     const door = await openDoor()
     const client = await connect(door)
     client.send(get(groups, 'Grpc-Timeout: soon', 'X-Request-Id: hasty'))
     assertError(await client.response(), 400, 3)
     assert.deepEqual(
-      door.strays.map(({ requestId }) => requestId),
+      door.rejected.map(({ requestId }) => requestId),
       ['hasty'],
     )
   })
 })
 
-describe('faults behind the door', () => {
-  test('are masked', async () => {
+describe('errors behind the door', () => {
+  test('are hidden from callers if they are internal', async () => {
     const act = () => {
       throw new Error('the secret of the house')
     }
     const client = await connect(await openDoor({ act }))
     client.send(get(groups))
-    const answer = await client.response()
-    assertError(answer, 500, 13)
-    assert.doesNotMatch(answer.body, /secret/)
+    const response = await client.response()
+    assertError(response, 500, 13)
+    assert.doesNotMatch(response.body, /secret/)
   })
 
-  test('a client that is gone before its answer harms nobody', async () => {
-    const held = gate()
-    const door = await openDoor({ act: ({ method }) => method === 'ListGroups' && held.promise })
+  test('do not occur for a client that disconnects before its response', async () => {
+    const release = deferred()
+    const door = await openDoor({ act: ({ method }) => method === 'ListGroups' && release.promise })
     const gone = await connect(door)
     gone.send(get(groups))
     await new Promise((resolve) => setTimeout(resolve, 50))
     gone.socket.resetAndDestroy()
-    held.resolve()
+    release.resolve()
     const client = await connect(door)
     client.send(get(`${groups}/${uid}`))
     assert.equal((await client.response()).status, 200)
   })
 
-  test('a client that is gone amid its body is no fault', async () => {
+  test('do not occur for a client that disconnects while it sends its body', async () => {
     const calls: string[] = []
     const door = await openDoor({ act: ({ method }) => calls.push(method) })
     const gone = await connect(door)
@@ -563,7 +564,7 @@ describe('faults behind the door', () => {
     assert.deepEqual(calls, [])
   })
 
-  test('errors that the corridor foresaw keep their own status', async () => {
+  test('keep their status if they are StatusErrors', async () => {
     const act = () => {
       throw malformed('not like this')
     }
@@ -574,14 +575,14 @@ describe('faults behind the door', () => {
 })
 
 describe('drain', () => {
-  test('answers what is under way and ends the rest', async () => {
-    const held = gate()
-    const arrived = gate()
+  test('answers running requests and closes all other connections', async () => {
+    const release = deferred()
+    const arrived = deferred()
     const door = await openDoor({
-      limits: { lastWords: 50 },
+      limits: { firstBytesAtStop: 50 },
       act: () => {
         arrived.resolve()
-        return held.promise
+        return release.promise
       },
     })
     const [idle, silent, busy] = await Promise.all([connect(door), connect(door), connect(door)])
@@ -593,33 +594,33 @@ describe('drain', () => {
     assert.equal((await idle.rest()).length, 0)
     assert.equal((await silent.rest()).length, 0)
     await assert.rejects(rawClient(door.port), { code: 'ECONNREFUSED' })
-    held.resolve()
-    const answer = await busy.response()
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers.get('connection'), 'close')
+    release.resolve()
+    const response = await busy.response()
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('connection'), 'close')
     assert.equal((await busy.rest()).length, 0)
     await drained
   })
 
-  test('hears out a connection that was just made', async () => {
+  test('still answers a connection that was just opened', async () => {
     const door = await openDoor()
     const client = await connect(door)
     const drained = door.drain()
     client.send(get(groups))
-    const answer = await client.response()
-    assert.equal(answer.status, 200)
-    assert.equal(answer.headers.get('connection'), 'close')
+    const response = await client.response()
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('connection'), 'close')
     await drained
   })
 })
 
 describe('ports', () => {
-  test('a port that is taken is said to be', async () => {
+  test('reports a port that is in use', async () => {
     const { port } = await openDoor()
     await assert.rejects(openTestDoor({ port }), { code: 'EADDRINUSE' })
   })
 
-  test('where one address is taken the others are left alone as well', async (t) => {
+  test('binds no address if one of them is in use', async (t) => {
     const other = createServer()
     other.listen(0, '127.0.0.2')
     try {
@@ -634,7 +635,7 @@ describe('ports', () => {
     await openDoor({ port, hosts: ['127.0.0.1'] })
   })
 
-  test('an address that this machine lacks is passed over beside another', async () => {
+  test('skips a further address that this machine lacks', async () => {
     const door = await openDoor({ hosts: ['127.0.0.1', '203.0.113.1'] })
     const client = await connect(door)
     client.send(get('/healthz'))
@@ -642,7 +643,7 @@ describe('ports', () => {
   })
 })
 
-test('an agent that keeps its connections sends many requests over one', async () => {
+test('an agent with keep-alive sends many requests over one connection', async () => {
   let connections = 0
   const door = await openDoor()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

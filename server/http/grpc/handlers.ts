@@ -1,0 +1,100 @@
+// Handlers of grpc-js for the methods of the contract. Messages pass as bytes: a request is decoded after the caller is
+// authenticated, and a response may be the bytes of a stored row.
+import type { Message } from '@bufbuild/protobuf'
+import { fromBinary } from '@bufbuild/protobuf'
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  ServerUnaryCall,
+  ServerWritableStream,
+} from '@grpc/grpc-js'
+import { Metadata } from '@grpc/grpc-js'
+import type { Method } from '@stemma/api/method.ts'
+import { malformed } from '../../aip/errors.ts'
+import type { Corridor, Envelope } from '../../wire/envelope.ts'
+import { andThen, recover } from '../../wire/maybe-promise.ts'
+import type { Reply } from '../../wire/reply.ts'
+import type { DoorOptions, Endpoint } from '../door.ts'
+import type { StreamClient, Streams } from '../streams.ts'
+import { serviceError } from './status.ts'
+
+export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'errorDomain' | 'addressOf'> & {
+  corridor: Corridor<E>
+  streams: Streams<E>
+  /** How long a call may take, in milliseconds. */
+  maxDuration(method: Method | undefined): number
+  /** Must be the clock of grpc-js, which computes the deadlines of calls: Date.now. */
+  now(): number
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Uint8Array>
+type StreamCall = ServerWritableStream<Buffer, Uint8Array>
+
+export function unaryHandler<E extends Endpoint>(
+  endpoint: E,
+  options: HandlerOptions<E>,
+): handleUnaryCall<Buffer, Uint8Array> {
+  const { corridor, errorDomain } = options
+  return (call, callback) => {
+    const readRequest = () => decode(endpoint.method, call.request)
+    void recover(
+      () =>
+        andThen(corridor(endpoint, envelopeOf(call, endpoint, options), readRequest), (reply) =>
+          callback(null, reply.bytes(), etagTrailer(reply)),
+        ),
+      (thrown) => callback(serviceError(thrown, errorDomain)),
+    )
+  }
+}
+
+export function streamHandler<E extends Endpoint>(
+  endpoint: E,
+  options: HandlerOptions<E>,
+): handleServerStreamingCall<Buffer, Uint8Array> {
+  const { streams, errorDomain } = options
+  return (call) => {
+    const fail = (thrown: unknown) => void call.emit('error', serviceError(thrown, errorDomain))
+    const client: StreamClient = {
+      open: () => true,
+      write: (reply, onWritten) => void call.write(reply.bytes(), () => onWritten()),
+      end: () => void call.end(),
+      fail,
+      onDisconnect: (listener) => void call.once('cancelled', listener),
+    }
+    const readRequest = () => decode(endpoint.method, call.request)
+    streams.run(client, endpoint, envelopeOf(call, endpoint, options), readRequest).catch(fail)
+  }
+}
+
+function decode({ desc }: Method, bytes: Uint8Array): Message {
+  try {
+    // Unknown fields are dropped: they would be stored unchecked, and a later contract may give them a meaning.
+    return fromBinary(desc.input, bytes, { readUnknownFields: false })
+  } catch {
+    throw malformed(`the request is not a well-formed ${desc.input.typeName}`)
+  }
+}
+
+function etagTrailer({ etag }: Reply): Metadata | undefined {
+  if (etag === undefined) return undefined
+  const trailer = new Metadata()
+  trailer.set('etag', etag)
+  return trailer
+}
+
+/** The interceptor has set the request id, and limited the deadline if the client sent one. */
+function envelopeOf<E extends Endpoint>(
+  call: UnaryCall | StreamCall,
+  { method }: Endpoint,
+  { addressOf, maxDuration, now }: HandlerOptions<E>,
+): Envelope {
+  const { metadata } = call
+  return {
+    door: 'grpc',
+    address: addressOf(call.getPeer().replace(/:\d+$/, ''), metadata.get('x-forwarded-for').join(',')),
+    requestId: String(metadata.get('x-request-id')[0]),
+    authorization: metadata.get('authorization')[0]?.toString(),
+    timeout: Math.min(maxDuration(method), Math.max(0, Number(call.getDeadline()) - now())),
+    ifMatch: metadata.get('if-match')[0]?.toString(),
+  }
+}

@@ -1,0 +1,109 @@
+// A stream whose response passes through us before it is sent: every response gets the request id, and every error that
+// grpc-js creates itself gets the same details as ours.
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import { Code } from '../../aip/code.ts'
+import { deadlineExceeded, malformed, StatusError } from '../../aip/errors.ts'
+import type { DoorOptions } from '../door.ts'
+import { errorBody } from '../rest/error-body.ts'
+import { statusTrailers } from './status.ts'
+
+type Respond = ServerHttp2Stream['respond']
+
+type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'onRejected'> & {
+  onFinish(stream: InterceptedStream): void
+}
+
+export type InterceptedStream = ServerHttp2Stream & {
+  requestId: string
+  options: StreamOptions
+  /** The methods of the stream that are replaced. */
+  originalRespond: Respond
+  originalSendTrailers: ServerHttp2Stream['sendTrailers']
+}
+
+/** All streams share the same functions: a closure per stream would cost more, and most streams are short. */
+export function interceptStream(
+  original: ServerHttp2Stream,
+  requestId: string,
+  options: StreamOptions,
+): InterceptedStream {
+  const stream = Object.assign(original, {
+    originalRespond: original.respond,
+    originalSendTrailers: original.sendTrailers,
+    requestId,
+    options,
+  })
+  stream.respond = respond
+  stream.sendTrailers = sendTrailers
+  stream.on('finish', onFinish)
+  return stream
+}
+
+function respond(
+  this: InterceptedStream,
+  headers: Parameters<Respond>[0] = {},
+  options: Parameters<Respond>[1] = {},
+) {
+  // A call that was rejected in the meantime has its response already.
+  if (this.headersSent || this.destroyed) return
+  const detailed = withDetails(this, headers as OutgoingHttpHeaders)
+  this.originalRespond({ 'x-request-id': this.requestId, ...detailed }, options)
+}
+
+function sendTrailers(this: InterceptedStream, trailers: OutgoingHttpHeaders) {
+  this.originalSendTrailers(withDetails(this, trailers))
+}
+
+/** A complete response does not wait for the rest of its request (RFC 9113 section 8.1). */
+function onFinish(this: InterceptedStream) {
+  this.options.onFinish(this)
+  if (!this.readableEnded) this.close(constants.NGHTTP2_NO_ERROR)
+}
+
+function withDetails(
+  { requestId, options: { errorDomain, onRejected } }: InterceptedStream,
+  trailers: OutgoingHttpHeaders,
+): OutgoingHttpHeaders {
+  const code = Number(trailers['grpc-status'] ?? Code.OK) as Code // the numbers of grpc-js are those of google.rpc.Code
+  if (code === Code.OK || trailers['grpc-status-details-bin'] !== undefined) return trailers
+  const error = statusErrorOf(code, String(trailers['grpc-message'] ?? ''))
+  onRejected(requestId, error)
+  return { ...trailers, ...statusTrailers(error, errorDomain) }
+}
+
+/** Messages of grpc-js for requests that cannot be read; it gives them other codes. */
+const unreadable = ['Failed to decompress message', 'Error deserializing request']
+
+function statusErrorOf(code: Code, encodedMessage: string): StatusError {
+  if (code === Code.DEADLINE_EXCEEDED) return deadlineExceeded()
+  const message = decodeMessage(encodedMessage)
+  return unreadable.includes(message)
+    ? malformed('the request cannot be read')
+    : new StatusError(code, message)
+}
+
+function decodeMessage(encoded: string): string {
+  try {
+    return decodeURI(encoded)
+  } catch {
+    return encoded
+  }
+}
+
+/** Responds with an error in place of grpc-js: as a gRPC status, or as JSON to a client that does not use gRPC. */
+export function rejectStream(stream: InterceptedStream, error: StatusError, isGrpc: boolean): void {
+  const { errorDomain, onRejected } = stream.options
+  onRejected(stream.requestId, error)
+  stream.on('error', () => {})
+  stream.resume()
+  if (isGrpc) {
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc+proto', ...statusTrailers(error, errorDomain) },
+      { endStream: true },
+    )
+  } else {
+    stream.respond({ ':status': error.http, 'content-type': 'application/json' })
+    stream.end(errorBody(error, errorDomain, false))
+  }
+}

@@ -1,0 +1,123 @@
+// Handles HTTP/2 streams before grpc-js, which answers some calls itself and limits others not at all: every call gets a
+// deadline and a request id, and every error its details.
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import type { Server } from '@grpc/grpc-js'
+import type { Method } from '@stemma/api/method.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { deadlineExceeded, internal, malformed } from '../../aip/errors.ts'
+import type { DoorOptions } from '../door.ts'
+import { timeoutOf } from '../timeout.ts'
+import type { InterceptedStream } from './intercepted-stream.ts'
+import { interceptStream, rejectStream } from './intercepted-stream.ts'
+import type { RequestDeadlines } from './request-deadlines.ts'
+import { openRequestDeadlines } from './request-deadlines.ts'
+
+export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> & {
+  /** The method of the contract that a path calls; undefined for the standard services of gRPC. */
+  methodAt(path: string): Method | undefined
+  /** Resolves when the standard service of a path is loaded; undefined for other paths. */
+  loadStandardService(path: string): Promise<void> | undefined
+  /** How long a client may read nothing of a stream, in milliseconds. */
+  streamIdleMs: number
+  /** How long a call may take, in milliseconds. */
+  maxDuration(method: Method | undefined): number
+  now(): number
+}
+
+export type Interceptor = {
+  /** Lets calls of the contract finish, and ends streams of the standard services, which never end. */
+  drain(): void
+  stop(): void
+}
+
+type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
+
+/** The state of an interceptor. `standardStreams` are the open streams of the standard services. */
+type State = {
+  deadlines: RequestDeadlines<InterceptedStream>
+  standardStreams: Set<ServerHttp2Stream>
+  isDraining: boolean
+}
+
+const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
+
+export function openInterceptor(server: Server, options: InterceptorOptions): Interceptor {
+  const { errorDomain, onRejected, requestIds, loadStandardService } = options
+  const state: State = {
+    deadlines: openRequestDeadlines((stream) => rejectStream(stream, deadlineExceeded(), true), options.now),
+    standardStreams: new Set(),
+    isDraining: false,
+  }
+  const onFinish = state.deadlines.delete
+  const streamOptions = { errorDomain, onRejected, onFinish }
+  const http2 = http2ServerOf(server)
+  http2.updateSettings(http2Settings)
+  const passOn = replaceStreamListener(http2, (original, headers, flags) => {
+    const requestId = requestIds.of(headers)
+    headers['x-request-id'] = requestId
+    const stream = interceptStream(original, requestId, streamOptions)
+    const path = headers[':path'] ?? ''
+    const method = options.methodAt(path)
+    try {
+      limitDuration(stream, headers, method, state, options)
+    } catch (error) {
+      rejectStream(stream, error as StatusError, isGrpc(headers)) // limitDuration throws nothing else
+      return
+    }
+    const loading = method ? undefined : loadStandardService(path)
+    if (!loading) passOn(stream, headers, flags)
+    else
+      loading.then(
+        () => stream.destroyed || passOn(stream, headers, flags),
+        (error) => stream.destroyed || rejectStream(stream, internal(error), true),
+      )
+  })
+  http2.on('session', (session) => {
+    if (state.isDraining) session.close()
+  })
+  return {
+    stop: state.deadlines.stop,
+    drain() {
+      state.isDraining = true
+      for (const stream of state.standardStreams) stream.close(constants.NGHTTP2_CANCEL)
+    },
+  }
+}
+
+/** grpc-js does not expose its HTTP/2 server. There is exactly one, for the connection injector. */
+function http2ServerOf(server: Server): Http2Server {
+  const [http2] = (server as unknown as { http2Servers: Map<Http2Server, unknown> }).http2Servers.keys()
+  if (!http2) throw new Error('grpc-js has no HTTP/2 server')
+  return http2
+}
+
+/** Returns the listener of grpc-js. */
+function replaceStreamListener(http2: Http2Server, listener: OnStream): OnStream {
+  const [original] = http2.listeners('stream') as OnStream[]
+  if (!original) throw new Error('grpc-js has no listener for streams')
+  http2.removeAllListeners('stream')
+  http2.on('stream', listener)
+  return original
+}
+
+/** Throws a StatusError if the request is not gRPC or its timeout is malformed. */
+function limitDuration(
+  stream: InterceptedStream,
+  headers: IncomingHttpHeaders,
+  method: Method | undefined,
+  { deadlines, standardStreams }: State,
+  { maxDuration, streamIdleMs }: InterceptorOptions,
+): void {
+  if (!isGrpc(headers)) throw malformed('HTTP/2 is for gRPC only; use HTTP/1.1 for REST', 415)
+  const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method))
+  if (!method) {
+    standardStreams.add(stream)
+    stream.once('close', () => standardStreams.delete(stream))
+  } else if (headers['grpc-timeout'] === undefined) deadlines.add(stream, timeout)
+  else headers['grpc-timeout'] = `${Math.ceil(timeout)}m` // enforced by grpc-js
+  if (method?.isStream) stream.setTimeout(streamIdleMs, () => stream.close(constants.NGHTTP2_CANCEL))
+}
+
+const isGrpc = (headers: IncomingHttpHeaders) =>
+  headers['content-type']?.startsWith('application/grpc') ?? false

@@ -1,0 +1,62 @@
+// The gRPC door: grpc-js over the HTTP/2 connections that the listener passes to it.
+import type { Duplex } from 'node:stream'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { DoorOptions, Endpoint } from '../door.ts'
+import { defaultLimits } from '../listen/limits.ts'
+import { maxDurationOf } from '../timeout.ts'
+import type { HandlerOptions } from './handlers.ts'
+import { openInterceptor } from './interceptor.ts'
+import type { ServiceOptions } from './services.ts'
+import { addServices } from './services.ts'
+import { openStandardServices } from './standard-services.ts'
+
+export type GrpcOptions<E extends Endpoint> = DoorOptions &
+  Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
+  Partial<Pick<HandlerOptions<E>, 'maxDuration'>> & {
+    /** How long a client may read nothing of a stream, in milliseconds. */
+    streamIdleMs?: number
+  }
+
+export type GrpcDoor = {
+  acceptSocket(socket: Duplex): void
+  setServing(isServing: boolean): void
+  /** Asks clients to disconnect and waits for the running calls. */
+  drain(): Promise<void>
+  destroy(): void
+}
+
+const serverOptions = {
+  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.keepalive_time_ms': 60_000,
+  'grpc.keepalive_timeout_ms': 20_000,
+  'grpc.enable_channelz': 0,
+}
+
+export function openGrpc<E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor {
+  const { endpoints, maxDuration = maxDurationOf, streamIdleMs = defaultLimits.idle } = options
+  const server = new Server(serverOptions)
+  const methods = addServices(server, { ...options, maxDuration })
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const services = [...new Set(endpoints.map(({ method }) => method.desc.parent))]
+  const standardServices = openStandardServices(server, services)
+  const interceptor = openInterceptor(server, {
+    ...options,
+    maxDuration,
+    streamIdleMs,
+    methodAt: (path) => methods.get(path),
+    loadStandardService: standardServices.load,
+  })
+  return {
+    acceptSocket: (socket) => injector.injectConnection(socket),
+    setServing: standardServices.setServing,
+    async drain() {
+      interceptor.drain()
+      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()))
+    },
+    destroy() {
+      interceptor.stop()
+      injector.destroy()
+      server.forceShutdown()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+// Binds one port on every host.
+import type { Server } from 'node:net'
+
+/**
+ * Binds all hosts to the same port, or none. Only the first host must exist on this machine: `localhost` means an
+ * IPv4 and an IPv6 address, and a machine may lack one of them.
+ */
+export async function bindAll(
+  createServer: () => Server,
+  hosts: readonly string[],
+  port: number,
+): Promise<Server[]> {
+  const servers: Server[] = []
+  try {
+    for (const host of hosts) {
+      const server = createServer()
+      const isBound = await bind(server, portOf(servers[0]) ?? port, host, servers.length > 0)
+      if (isBound) servers.push(server)
+    }
+  } catch (error) {
+    for (const server of servers) server.close()
+    throw error
+  }
+  return servers
+}
+
+export function portOf(server: Server | undefined): number | undefined {
+  const address = server?.address()
+  return typeof address === 'object' && address ? address.port : undefined
+}
+
+/** False if the host is optional and this machine does not have it. */
+function bind(server: Server, port: number, host: string, isOptional: boolean): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    // Kept after the server listens, so that a connection that cannot be accepted does not end the process.
+    server.on('error', (error: NodeJS.ErrnoException) => {
+      const isMissing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'
+      if (isOptional && isMissing) resolve(false)
+      else reject(error)
+    })
+    server.listen({ port, host, backlog: 1024 }, () => resolve(true))
+  })
+}

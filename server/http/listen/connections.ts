@@ -1,0 +1,77 @@
+// Accepts connections and passes each to the server of its protocol.
+import type { Server as HttpServer } from 'node:http'
+import type { Server, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { createServer as createTlsServer } from 'node:tls'
+import { peek } from './peek.ts'
+
+export type Tls = { cert: string; key: string }
+
+export type Connections = {
+  http1: HttpServer
+  onHttp2(socket: Duplex): void
+  firstBytesMs: number
+  /** Every open connection. */
+  open: Set<Socket>
+  /** Connections whose protocol is not known yet. */
+  undetected: Set<Socket>
+}
+
+/** A client may close its side and still wait for the response, so half-open connections are allowed. */
+export function createPlainServer(connections: Connections): Server {
+  return createServer({ allowHalfOpen: true }, (socket) => {
+    track(connections, socket)
+    detectProtocol(connections, socket, passToHttp2)
+  })
+}
+
+export function createSecureServer(connections: Connections, tls: Tls): Server {
+  const server = createTlsServer({
+    ...tls,
+    // A client that offers both gets HTTP/1.1: HTTP/2 serves only gRPC.
+    ALPNProtocols: ['http/1.1', 'h2'],
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: connections.firstBytesMs,
+  })
+  server.on('connection', (socket) => track(connections, socket))
+  server.on('tlsClientError', (_, socket) => socket.destroy())
+  server.on('secureConnection', (socket) => {
+    socket.on('error', () => socket.destroy())
+    if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
+    // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
+    else detectProtocol(connections, socket, passToHttp1)
+  })
+  return server
+}
+
+function track({ open }: Connections, socket: Socket): void {
+  open.add(socket)
+  socket.on('close', () => open.delete(socket))
+  socket.on('error', () => socket.destroy())
+  socket.setNoDelay(true)
+}
+
+type Pass = (connections: Connections, socket: Socket) => void
+
+function detectProtocol(connections: Connections, socket: Socket, onHttp2: Pass): void {
+  const { undetected, firstBytesMs } = connections
+  undetected.add(socket)
+  socket.on('close', () => undetected.delete(socket))
+  peek(socket, firstBytesMs, (isHttp2) => {
+    undetected.delete(socket)
+    if (isHttp2) onHttp2(connections, socket)
+    else passToHttp1(connections, socket)
+  })
+}
+
+function passToHttp1({ http1 }: Connections, socket: Socket): void {
+  http1.emit('connection', socket)
+  socket.resume()
+}
+
+function passToHttp2({ onHttp2 }: Connections, socket: Socket): void {
+  // HTTP/2 has no half-open connections.
+  socket.allowHalfOpen = false
+  onHttp2(socket)
+}

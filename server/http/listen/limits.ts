@@ -1,0 +1,29 @@
+/** How long a client may take, in milliseconds. */
+export type Limits = {
+  /** To send the bytes that show its protocol, and to complete the TLS handshake. */
+  firstBytes: number
+  headers: number
+  /** To send a complete request. */
+  request: number
+  /** To send the next request on an open connection. */
+  keepAlive: number
+  /** To neither send nor read a single byte. Longer than any call may take. */
+  idle: number
+  /** To go on sending after its request was rejected, so that it can read the error. */
+  linger: number
+  /** The interval at which slow requests are looked for. */
+  checkInterval: number
+  /** To send its first bytes when the server is stopping. */
+  firstBytesAtStop: number
+}
+
+export const defaultLimits: Limits = {
+  firstBytes: 10_000,
+  headers: 10_000,
+  request: 60_000,
+  keepAlive: 65_000,
+  idle: 120_000,
+  linger: 5_000,
+  checkInterval: 2_000,
+  firstBytesAtStop: 1_000,
+}

@@ -1,0 +1,97 @@
+// Answers input that node:http cannot parse as a request, with an error in the same form as every other.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Code } from '../../aip/code.ts'
+import { malformed, StatusError, tooLarge } from '../../aip/errors.ts'
+import type { DoorOptions } from '../door.ts'
+import { isTls, securityHeaders } from '../headers.ts'
+import { errorBody } from '../rest/error-body.ts'
+
+export type ParseErrorOptions = Omit<DoorOptions, 'addressOf'> & {
+  /** How long a client may go on sending before it is disconnected, so that it can read the error. */
+  lingerMs: number
+}
+
+export type ParseErrors = {
+  /** Must be called for every request, so that no error is taken for the response to an earlier one. */
+  onRequest(request: IncomingMessage, response: ServerResponse): void
+  onClientError(error: ParseError, socket: Duplex): void
+  onConnect(request: IncomingMessage, socket: Duplex): void
+}
+
+type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer }
+
+export function openParseErrors(options: ParseErrorOptions): ParseErrors {
+  const latestResponse = new WeakMap<Duplex, ServerResponse>()
+  const failed = new WeakSet<Duplex>()
+  return {
+    onRequest(request, response) {
+      latestResponse.set(request.socket, response)
+    },
+    onClientError(error, socket) {
+      // A failed parser reports every byte that follows.
+      if (failed.has(socket)) return
+      failed.add(socket)
+      if (error.code === 'ECONNRESET') {
+        socket.destroy()
+        return
+      }
+      const pending = latestResponse.get(socket)
+      const answer = () => sendError(socket, statusErrorOf(error), options)
+      if (!pending || pending.writableFinished) answer()
+      else if (pending.req.complete) pending.once('close', answer)
+      else if (pending.headersSent) socket.destroy()
+      else answer()
+    },
+    onConnect: (_, socket) =>
+      sendError(
+        socket,
+        new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 }),
+        options,
+      ),
+  }
+}
+
+function sendError(
+  socket: Duplex,
+  error: StatusError,
+  { errorDomain, requestIds, onRejected, lingerMs }: ParseErrorOptions,
+): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const requestId = requestIds.next()
+  onRejected(requestId, error)
+  const body = errorBody(error, errorDomain, false)
+  const headers = [
+    ...securityHeaders(isTls(socket)),
+    ...['content-type', 'application/json', 'x-request-id', requestId],
+    ...['connection', 'close', 'content-length', String(Buffer.byteLength(body))],
+  ]
+  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+  socket.end(`HTTP/1.1 ${error.http} ${STATUS_CODES[error.http]}\r\n${lines.join('')}\r\n${body}`)
+  // If the socket were closed now, data that is still arriving would reset the connection before the error is read.
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+function statusErrorOf({ code, rawPacket }: ParseError): StatusError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return isLongUrl(rawPacket)
+        ? tooLarge('the URL is too long', 414)
+        : tooLarge('the headers are too large', 431)
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return tooLarge('the chunk extensions are too large', 413)
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new StatusError(Code.DEADLINE_EXCEEDED, 'the request took too long to arrive', { http: 408 })
+    default:
+      return malformed('this is not well-formed HTTP')
+  }
+}
+
+const isLongUrl = (packet: Buffer | undefined) =>
+  packet !== undefined && /^[A-Z]+ \S{8192}/.test(packet.toString('latin1', 0, 9000))

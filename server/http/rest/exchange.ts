@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Corridor } from '../../wire/envelope.ts'
+import type { DoorOptions, Endpoint } from '../door.ts'
+import type { Streams } from '../streams.ts'
+import type { Match, Routes } from './routes.ts'
+
+/** Everything that the functions of the REST door share. */
+export type RestContext<E extends Endpoint> = DoorOptions & {
+  corridor: Corridor<E>
+  streams: Streams<E>
+  routes: Routes
+  /** The realm of challenges is the base URL. */
+  baseUrl: string
+  corsOrigins: readonly string[]
+  securityHeaders: readonly string[]
+  isDraining(): boolean
+  /** How long a client may go on sending a body after it was rejected, in milliseconds. */
+  lingerMs: number
+}
+
+/** The part that writes responses. */
+export type ResponseContext = Omit<RestContext<Endpoint>, 'corridor' | 'streams' | 'routes'>
+
+/** A request and its response. `match` is set when the route is found. */
+export type Exchange = {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
+  match: Match | undefined
+}

@@ -1,0 +1,82 @@
+// Reads what a request asks for: its target, its route, its message.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Message } from '@bufbuild/protobuf'
+import { malformed, methodNotAllowed, noSuchPath, tooLarge } from '../../aip/errors.ts'
+import type { Envelope } from '../../wire/envelope.ts'
+import type { MaybePromise } from '../../wire/maybe-promise.ts'
+import type { ClientAddress } from '../client-address.ts'
+import { forwardedFor } from '../door.ts'
+import { splitTarget } from '../target.ts'
+import { timeoutOf } from '../timeout.ts'
+import { bindRequest } from './bind.ts'
+import { isForm, isJson, readJsonText, readText } from './body.ts'
+import type { Match, Routes } from './routes.ts'
+
+const maxUrlBytes = 8 * 1024
+
+export function targetOf({ url = '', httpVersion, headers }: IncomingMessage): {
+  path: string
+  query: string
+} {
+  if (url.length > maxUrlBytes) throw tooLarge(`the URL must be at most ${maxUrlBytes} bytes`, 414)
+  // RFC 9112 section 3.2.
+  if (headers.host === undefined && httpVersion === '1.1') throw malformed('the header Host is required')
+  return splitTarget(url)
+}
+
+export function findRoute(routes: Routes, request: IncomingMessage, segments: string[]): Match {
+  const match = routes.match(verbOf(request), segments)
+  if (match) return match
+  const matches = routes.find(segments)
+  const get = matches.get('GET')
+  if (get && request.method === 'POST' && isForm(request)) return get
+  if (matches.size === 0) throw noSuchPath()
+  throw methodNotAllowed(allowHeader(matches))
+}
+
+/** A filter that is too long for a URL may be sent as a form: POST with X-HTTP-Method-Override: GET. */
+function verbOf(request: IncomingMessage): string {
+  if (request.method === 'HEAD') return 'GET'
+  const override = request.headers['x-http-method-override']
+  if (request.method === 'POST' && override === 'GET' && isForm(request)) return 'GET'
+  return request.method ?? ''
+}
+
+export function allowHeader(matches: Map<string, Match>): string {
+  const verbs = [...matches.keys()]
+  return [...verbs, ...(verbs.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
+}
+
+/** Returns a promise only if there is a body to wait for. */
+export function readRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  match: Match,
+  query: string,
+): MaybePromise<Message> {
+  if (match.route.binding.body !== '')
+    return readJsonText(request, response).then((body) => bindRequest(match, query, body))
+  if (request.method !== 'POST') return bindRequest(match, query, '')
+  if (isJson(request)) return readText(request, response).then((body) => bindRequest(match, query, body))
+  if (!isForm(request)) return bindRequest(match, query, '')
+  return readText(request, response).then((form) =>
+    bindRequest(match, [query, form].filter(Boolean).join('&'), ''),
+  )
+}
+
+export function envelopeOf(
+  request: IncomingMessage,
+  requestId: string,
+  addressOf: ClientAddress,
+  maxMs: number,
+): Envelope {
+  const { headers } = request
+  return {
+    door: 'rest',
+    requestId,
+    address: addressOf(request.socket.remoteAddress, forwardedFor(headers)),
+    authorization: headers.authorization,
+    timeout: timeoutOf(headers['grpc-timeout'], maxMs),
+    ifMatch: headers['if-match'],
+  }
+}

@@ -1,0 +1,98 @@
+// Writes responses: JSON, errors and streams.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { asStatusError } from '../../aip/errors.ts'
+import type { Json } from '../../wire/reply.ts'
+import { asJson } from '../../wire/reply.ts'
+import type { StreamClient } from '../streams.ts'
+import { isHeldBack, isLongUnread } from './body.ts'
+import { corsHeaders } from './cors.ts'
+import { errorBody } from './error-body.ts'
+import type { Exchange, ResponseContext } from './exchange.ts'
+import { linesType, lineWriter } from './lines.ts'
+
+export function sendJson(
+  context: ResponseContext,
+  { request, response, requestId }: Exchange,
+  status: number,
+  { text, size }: Json,
+  extraHeaders: readonly string[],
+): void {
+  if (response.headersSent || response.destroyed) return
+  const headers = [...context.securityHeaders, 'x-request-id', requestId, ...extraHeaders]
+  if (size > 0) headers.push('content-type', 'application/json')
+  if (status !== 204) headers.push('content-length', String(size))
+  const isUnread = isLongUnread(request)
+  writeHead(context, request, response, status, headers, isUnread)
+  const body = request.method === 'HEAD' ? '' : text
+  if (isUnread) endAfterRequest(request, response, body, context.lingerMs)
+  // ASCII has the same bytes in latin1, which is written without an encoding step.
+  else response.end(body, size === text.length ? 'latin1' : 'utf8')
+}
+
+export function sendError(context: ResponseContext, exchange: Exchange, thrown: unknown): void {
+  const error = asStatusError(thrown)
+  if (!exchange.match) context.onRejected(exchange.requestId, error)
+  const hasBody = exchange.match !== undefined && exchange.match.route.binding.body !== ''
+  const body = errorBody(error, context.errorDomain, hasBody)
+  const headers = Object.entries(withRealm(error.headers, context.baseUrl)).flat()
+  sendJson(context, exchange, error.http, asJson(body), headers)
+}
+
+/** Completes the challenge of an unauthenticated call (RFC 6750 section 3). */
+function withRealm(headers: Record<string, string>, baseUrl: string): Record<string, string> {
+  const challenge = headers['www-authenticate']
+  if (challenge === undefined) return headers
+  const realm = `Bearer realm="${baseUrl}"`
+  return { ...headers, 'www-authenticate': challenge === '' ? realm : `${realm}, ${challenge}` }
+}
+
+export function streamClient(
+  context: ResponseContext,
+  { request, response, requestId }: Exchange,
+): StreamClient {
+  const end = () => {
+    if (isLongUnread(request)) endAfterRequest(request, response, '', context.lingerMs)
+    else response.end()
+  }
+  return lineWriter(response, {
+    end,
+    open() {
+      if (response.destroyed) return true
+      const headers = [...context.securityHeaders, 'x-request-id', requestId, 'content-type', linesType]
+      writeHead(context, request, response, 200, headers, isLongUnread(request))
+      if (request.method === 'HEAD') end()
+      return request.method !== 'HEAD'
+    },
+  })
+}
+
+function writeHead(
+  { corsOrigins, isDraining }: ResponseContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  headers: string[],
+  isUnread: boolean,
+): void {
+  const { origin } = request.headers
+  if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
+  if (isUnread || isHeldBack(request) || isDraining()) headers.push('connection', 'close')
+  response.writeHead(status, headers)
+}
+
+/** If the response ended at once, data that is still arriving would reset the connection before it is read. */
+function endAfterRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: string,
+  lingerMs: number,
+): void {
+  if (body === '') response.flushHeaders()
+  else response.write(body)
+  const timer = setTimeout(() => response.end(), lingerMs)
+  request.once('close', () => {
+    clearTimeout(timer)
+    response.end()
+  })
+  request.resume()
+}

@@ -1,0 +1,41 @@
+// Reads from the contract what a request demands of its caller, and what is wrong with its values. Nothing is decided
+// here: grants are read in the transaction of the handler.
+import type { DescField, Message } from '@bufbuild/protobuf'
+import { reflect } from '@bufbuild/protobuf/reflect'
+import type { Method } from '@stemma/api/method.ts'
+import { scopeOf } from '@stemma/api/method.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { invalidArgument } from '../aip/errors.ts'
+import { violationsOf } from '../aip/validate.ts'
+import type { Demand } from '../policy/admit.ts'
+import type { Caller } from '../wire/caller.ts'
+
+export function demandOf(method: Method, request: Message, caller: Caller): Demand {
+  const { access, desc } = method
+  const scopeField = method.scope.at(-1)
+  return {
+    caller,
+    capabilities: access?.capabilities ?? [],
+    scope: scopeOf(method, request),
+    scopeField: scopeField?.name ?? '',
+    unscoped: access?.unscoped ?? false,
+    fault: faultOf(method, request),
+    resourceType: (method.resource?.message ?? desc.output).typeName,
+  }
+}
+
+/** Paths are relative to the resource if the request contains one. The resource of an update is checked when merged. */
+function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
+  const violations = violationsOf(desc.input, request, resource)
+  if (resource?.fieldKind === 'message') {
+    const fields = reflect(desc.input, request)
+    if (!fields.isSet(resource)) violations.push({ field: resource.name, description: 'is required' })
+    else if (!desc.input.fields.some(isUpdateMask)) {
+      violations.push(...violationsOf(resource.message, fields.get(resource).message))
+    }
+  }
+  const [first, ...others] = violations
+  return first && invalidArgument(first, ...others)
+}
+
+const isUpdateMask = (field: DescField) => field.name === 'update_mask'
