@@ -11,7 +11,7 @@ import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import { reach } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
-import { readPage } from '../store/list.ts'
+import { readPage } from '../store/list/read-page.ts'
 import type { Sql } from '../store/sql.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
@@ -72,7 +72,7 @@ function* readList(
   const page = yield* readPage(kind.table, {
     ...{ regions, filters, order, after, size, form },
     skip: request.skip,
-    isScanned: listing.find !== undefined,
+    scansInOrder: listing.find !== undefined,
   })
   const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
   const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }

@@ -4,7 +4,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { notFound } from '../aip/errors.ts'
 import { etagOf } from '../aip/etag.ts'
-import type { Joined } from '../store/page.ts'
+import type { JoinedRows } from '../store/list/listing.ts'
 import type { Rendered } from '../store/table.ts'
 import { readBytes, selectRendered } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
@@ -40,7 +40,7 @@ export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
-  rows: Rendered[] | Joined,
+  rows: Rendered[] | JoinedRows,
   rest: MessageInitShape<D>,
 ): Reply {
   const message = create(response, rest)
@@ -65,5 +65,5 @@ export function listReply<D extends DescMessage>(
   }
 }
 
-const joined = (kind: Kind<DescMessage>, rows: Rendered[] | Joined): Joined =>
+const joined = (kind: Kind<DescMessage>, rows: Rendered[] | JoinedRows): JoinedRows =>
   Array.isArray(rows) ? asJson(rows.map((row) => jsonOf(kind, row)).join(',')) : rows

@@ -6,7 +6,7 @@ import { invalidArgument } from '../aip/errors.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
 import { admit } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
-import { readRun } from '../store/list.ts'
+import { readUncountedPage } from '../store/list/read-page.ts'
 import type { Value } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import type { Dependencies } from './dependencies.ts'
@@ -36,7 +36,7 @@ export async function* streamResources<T>(
       requireNoPages(call.request)
       const order = parseOrderBy(call.request.orderBy, kind.sortable, kind.defaultOrder)
       const { regions, filters } = yield* select(call, grants, once)
-      const { rows, next } = yield* readRun(kind.table, {
+      const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: { kind: 'bytes' },
       })

@@ -21,7 +21,7 @@ import { all } from './work.ts'
 export const kinds = ['SQLite', 'PostgreSQL', 'PostgreSQL in English order'] as const
 export type Kind = (typeof kinds)[number]
 
-export type Place = {
+export type TestStore = {
   /** The file, or the URL. */
   address: string
   /** The store, opened once more as another process would. */
@@ -34,12 +34,12 @@ export type Place = {
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
 
 /** The same tests on each kind of store; says so where PostgreSQL is not there. */
-export function onEach(some: readonly Kind[], name: string, tests: (place: () => Place) => void): void {
+export function onEach(some: readonly Kind[], name: string, tests: (place: () => TestStore) => void): void {
   for (const kind of some) {
     const isMissing = kind !== 'SQLite' && clusterUrl === ''
     const skip = isMissing && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
     describe(`${name} (${kind})`, { skip }, () => {
-      let place: Place
+      let place: TestStore
       before(async () => {
         place = await makePlace(kind)
       })
@@ -50,13 +50,13 @@ export function onEach(some: readonly Kind[], name: string, tests: (place: () =>
 }
 
 /** An opening with all tables. */
-export async function openMigrated(place: Place): Promise<Store> {
+export async function openMigrated(place: TestStore): Promise<Store> {
   const store = place.open()
   await store.migrate(await loadMigrations())
   return store
 }
 
-async function makePlace(kind: Kind): Promise<Place> {
+async function makePlace(kind: Kind): Promise<TestStore> {
   if (kind === 'SQLite') return makeFile()
   const database = kind === 'PostgreSQL' ? await createDatabase(clusterUrl) : await createEnglishDatabase()
   const { opened, open } = openings(() => openPostgres({ url: database.url }))
@@ -89,7 +89,7 @@ async function makePlace(kind: Kind): Promise<Place> {
   }
 }
 
-async function makeFile(): Promise<Place> {
+async function makeFile(): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-store-'))
   const address = join(folder, 'stemma.db')
   const { opened, open } = openings(() => openSqlite(address))

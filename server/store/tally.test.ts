@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { checkTally } from './check.ts'
-import type { Place } from './conformance.ts'
+import type { TestStore } from './conformance.ts'
 import { isStoreError, onEach, openMigrated } from './conformance.ts'
 import type { Store } from './db.ts'
 import { sql } from './sql.ts'
@@ -243,7 +243,7 @@ async function countsOf(store: Store, root: string): Promise<number[]> {
 }
 
 /** Writers on several openings that make and delete in one organization, some of them failing halfway. */
-async function race(place: Place, store: Store): Promise<void> {
+async function race(place: TestStore, store: Store): Promise<void> {
   const root = newRoot()
   const teams = Array.from({ length: 3 }, () => newChild(root))
   await store.write(function* () {

@@ -1,5 +1,5 @@
-// Templates that were composed before. A server composes the same few hundred statements all the time, and looking a
-// composition up costs a tenth of composing it: about 2 µs less for each Get and 5 µs less for each List.
+// Templates that were composed before. A server composes the same statements all the time: in process, a Get takes 4 µs
+// of CPU with this cache and 16 µs without it, a List of 50 takes 40 µs and 62 µs.
 //
 // This is the only cache of this room at module level. The first key is a tagged template literal or a function, both
 // of which belong to the program rather than to a store.
@@ -16,7 +16,7 @@ export type CacheNode = {
   next?: Map<unknown, CacheNode>
 }
 
-/** At this number of nodes the cache is emptied. The tests need about a thousand. */
+/** At this number of nodes the cache is emptied, so that texts which depend on requests cannot fill the memory. */
 const nodeLimit = 20_000
 /** Larger compositions are not cached: they are rare, and nearly every one has a length of its own. */
 const cachedPlaceholders = 200

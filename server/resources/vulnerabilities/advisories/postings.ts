@@ -2,7 +2,7 @@
 // there are dozens of terms for each advisory. No pack is larger than fits beside its key: the embedded engine
 // reads all of what it passes on its way.
 import { endianness } from 'node:os'
-import { chunks } from '../../../store/region-sql.ts'
+import { chunks } from '../../../store/list/scan-region.ts'
 import type { Value } from '../../../store/sql.ts'
 import { among, bulkInsert, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'

@@ -1,19 +1,18 @@
-// Lists against a naive answer: random trees, random regions and orders, every page of them.
+// Compares lists with a naive implementation: random trees, regions and orders, every page.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import type { Place } from './conformance.ts'
-import { onEach, openMigrated } from './conformance.ts'
-import type { Store } from './db.ts'
-import { readPage, readRun } from './list.ts'
-import type { Listing, Page, Run } from './page.ts'
-import type { Region, Term } from './region-sql.ts'
-import type { Sql, Value } from './sql.ts'
-import { sql } from './sql.ts'
-import { contentOf } from './statement/statement.ts'
-import type { Table } from './table.ts'
-import { insertEntry, storedForm } from './table.ts'
-import type { Work } from './work.ts'
+import type { TestStore } from '../conformance.ts'
+import { onEach, openMigrated } from '../conformance.ts'
+import type { Store } from '../db.ts'
+import type { Sql, Value } from '../sql.ts'
+import { sql } from '../sql.ts'
+import { contentOf } from '../statement/statement.ts'
+import type { Table } from '../table.ts'
+import { insertEntry, storedForm } from '../table.ts'
+import type { Work } from '../work.ts'
+import type { Listing, Page, Region, Term, UncountedPage } from './listing.ts'
+import { readPage, readUncountedPage } from './read-page.ts'
 
 const groups: Table = {
   ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
@@ -23,10 +22,10 @@ const groups: Table = {
 type Node = { uid: string; name: string; create_time: number; update_time: number }
 type Column = keyof Node
 
-const deepest = 6
-/** Few, so that many are equal, and such that bytes, UTF-16 and people sort them differently. */
+const maxDepth = 6
+/** Few, so that many rows have equal names; bytes, UTF-16 units and locales order them differently. */
 const names = ['a', 'B', 'a b', 'a-b', 'aa', 'é', 'z', 'ß', '\u{ffff}', '\u{10000}', '']
-const seedOfNode = fc.record({
+const nodeSeed = fc.record({
   parent: fc.nat(),
   segment: fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
   name: fc.constantFrom(...names),
@@ -37,14 +36,14 @@ const seedOfNode = fc.record({
 const tree = fc
   .tuple(
     fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }),
-    fc.array(seedOfNode, { minLength: 10, maxLength: 120, size: 'max' }),
+    fc.array(nodeSeed, { minLength: 10, maxLength: 120, size: 'max' }),
   )
   .map(([root, seeds]) => {
     const top = root.toString(16).padStart(40, '0')
     const nodes: Node[] = [{ uid: top, name: 'a', create_time: 3, update_time: 3 }]
     for (const { parent, segment, ...rest } of seeds) {
-      const places = nodes.filter(({ uid }) => uid.split('/').length < deepest)
-      const { uid } = places[parent % places.length] as Node // the root is always one
+      const parents = nodes.filter(({ uid }) => uid.split('/').length < maxDepth)
+      const { uid } = parents[parent % parents.length] as Node // the root is always one
       const own = `${uid}/${segment.toString(16).padStart(16, '0')}`
       if (!nodes.some((node) => node.uid === own)) nodes.push({ uid: own, ...rest })
     }
@@ -59,48 +58,52 @@ const order = fc
   .tuple(fc.uniqueArray(term, { maxLength: 3, selector: ({ column }) => column }), fc.boolean())
   .map(([terms, descending]): Term[] => [...terms, { column: 'uid', descending }])
 
-const seedOfRegion = fc.record({
+const regionSeed = fc.record({
   kind: fc.constantFrom<Region['kind']>('tree', 'below', 'children', 'point'),
-  /** The first nodes have the most below them. */
+  /** The first nodes have the most descendants. */
   at: fc.oneof(fc.nat({ max: 8 }), fc.nat()),
-  isThere: fc.integer({ max: 9, min: 0 }).map((number) => number > 0),
+  exists: fc.integer({ max: 9, min: 0 }).map((number) => number > 0),
 })
 
-type RegionSeed = typeof seedOfRegion extends fc.Arbitrary<infer T> ? T : never
+type RegionSeed = typeof regionSeed extends fc.Arbitrary<infer T> ? T : never
 
-const asked = fc.record({
+const randomQuery = fc.record({
   regions: fc.oneof(
-    { weight: 3, arbitrary: fc.array(seedOfRegion, { minLength: 1, maxLength: 3 }) },
-    { weight: 1, arbitrary: fc.array(seedOfRegion, { minLength: 100, maxLength: 200, size: 'max' }) },
+    { weight: 3, arbitrary: fc.array(regionSeed, { minLength: 1, maxLength: 3 }) },
+    { weight: 1, arbitrary: fc.array(regionSeed, { minLength: 100, maxLength: 200, size: 'max' }) },
   ),
   name: fc.option(fc.constantFrom(...names), { nil: undefined, freq: 3 }),
   order,
-  /** Of ten the engine joins the rows. */
+  /** Only pages of 10 can be joined. */
   size: fc.oneof(fc.integer({ min: 1, max: 7 }), fc.constant(10)),
   skip: fc.oneof(fc.constant(0), fc.nat({ max: 12 })),
   skipLater: fc.nat({ max: 3 }),
 })
 
-onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (place) => {
+onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testStore) => {
   let store: Store
   const texts = new Set<string>()
   before(async () => {
-    store = await openMigrated(place())
+    store = await openMigrated(testStore())
   })
 
-  test('every page of every list is that of the naive answer', async () => {
+  test('returns the same pages as the naive implementation', async () => {
     await fc.assert(
-      fc.asyncProperty(tree, fc.array(asked, { minLength: 12, maxLength: 12 }), async (nodes, questions) => {
-        await plant(store, nodes)
-        for (const question of questions) {
-          await compare(store, nodes, { ...question, regions: disjoint(nodes, question.regions) }, texts)
-        }
-      }),
-      { numRuns: runsOn(place()) },
+      fc.asyncProperty(
+        tree,
+        fc.array(randomQuery, { minLength: 12, maxLength: 12 }),
+        async (nodes, queries) => {
+          await plant(store, nodes)
+          for (const query of queries) {
+            await compare(store, nodes, { ...query, regions: disjoint(nodes, query.regions) }, texts)
+          }
+        },
+      ),
+      { numRuns: runsOn(testStore()) },
     )
   })
 
-  test('below a group both ways lead to the same pages: along the order, and by sorting', async () => {
+  test('returns the same pages below a group by every kind of plan', async () => {
     const nodes = twoGroups()
     await plant(store, nodes)
     const [{ uid: root }, large, small] = nodes as [Node, Node, Node]
@@ -114,15 +117,15 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (place)
     const [byName = []] = ordersOfTwo
     await compare(store, nodes, { regions: leaves, order: byName, size: 7 }, texts)
     await compare(store, nodes, { regions: [{ kind: 'tree', uid: root }], order: byName, size: 10 }, texts)
-    for (const [way, pattern] of Object.entries(ways)) {
+    for (const [kind, pattern] of Object.entries(statementKinds)) {
       assert.ok(
         [...texts].some((text) => pattern.test(text)),
-        `no list was ${way}`,
+        `no statement was ${kind}`,
       )
     }
   })
 
-  test('a list of more regions than a statement can name is still whole', async () => {
+  test('returns all rows of more regions than one statement can name', async () => {
     const root = '7'.repeat(40)
     const uids = Array.from({ length: 1500 }, (_, at) => `${root}/${at.toString(16).padStart(16, '0')}`)
     const nodes = [root, ...uids].map((uid) => ({ uid, name: 'a', create_time: 1, update_time: 1 }))
@@ -137,19 +140,20 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (place)
   })
 })
 
-/** The forms of SQL that must have been tried. */
-const ways = {
+/** The kinds of statements that the tests above must have run. */
+const statementKinds = {
   joined: /^select string_agg\(.* union all select null/,
-  walked: /^select case.* where root = \? and uid >= \? and uid < \? order by (name|\w+_time)/,
-  'walked from a cursor': /where root = \? and uid >= \? and uid < \? and \((name|\w+_time), /,
+  'an index scan that skips rows':
+    /^select case.* where root = \? and uid >= \? and uid < \? order by (name|\w+_time)/,
+  'an index scan from a cursor': /where root = \? and uid >= \? and uid < \? and \((name|\w+_time), /,
   sorted: /from \(select (name|\w+_time), uid from groups where uid >= \? and uid < \? order by/,
   'sorted from a cursor': /where uid >= \? and uid < \? and \((name|\w+_time), .* join groups/,
   'in mixed directions': / or /,
   merged: / from \(.* union all .*\) k join groups on /,
-  'merged in parts': /^\/\*pg \( \*\/ select (name|\w+_time)/,
+  'merged in batches': /^\/\*pg \( \*\/ select (name|\w+_time)/,
 }
 
-/** An organization with a group of many and a group of few. */
+/** An organization with a large group and a small one. */
 function twoGroups(): Node[] {
   const root = '8'.repeat(40)
   const made = (uid: string, at: number): Node => ({
@@ -177,22 +181,22 @@ const ordersOfTwo = (['name', 'create_time', 'update_time'] as const).flatMap((c
   ]),
 )
 
-const runsOn = ({ address }: Place) => (address.startsWith('postgres') ? 12 : 30)
+const runsOn = ({ address }: TestStore) => (address.startsWith('postgres') ? 12 : 30)
 
-type Question = Pick<Listing, 'regions' | 'order' | 'size'> & {
+type Query = Pick<Listing, 'regions' | 'order' | 'size'> & {
   name?: string | undefined
   skip?: number
   skipLater?: number
 }
 
-async function compare(store: Store, nodes: Node[], question: Question, texts: Set<string>): Promise<void> {
-  const { regions, order, name, size, skipLater = 0 } = question
+async function compare(store: Store, nodes: Node[], query: Query, texts: Set<string>): Promise<void> {
+  const { regions, order, name, size, skipLater = 0 } = query
   const matching = nodes
     .filter((node) => regions.some((region) => contains(region, node.uid)))
     .filter((node) => name === undefined || node.name === name)
     .sort((a, b) => compareNodes(order, a, b))
   const filters = name === undefined ? [] : [sql`name = ${name}`]
-  let { skip = 0 } = question
+  let { skip = 0 } = query
   let after: Value[] | undefined
   let seen = 0
   do {
@@ -211,11 +215,11 @@ async function compare(store: Store, nodes: Node[], question: Question, texts: S
   } while (after)
 }
 
-/** Naively: whichever region comes first keeps what both hold. Of many the small ones come first. */
+/** Drops regions that overlap an earlier one. Of many regions the deepest come first, so that many are kept. */
 function disjoint(nodes: Node[], seeds: readonly RegionSeed[]): Region[] {
-  const candidates = seeds.map(({ kind, at, isThere }): Region => {
+  const candidates = seeds.map(({ kind, at, exists }): Region => {
     const { uid } = nodes[at % nodes.length] as Node // never empty
-    return { kind, uid: isThere ? uid : `${uid}/${'f'.repeat(16)}` }
+    return { kind, uid: exists ? uid : `${uid}/${'f'.repeat(16)}` }
   })
   if (seeds.length > 3) candidates.sort((a, b) => b.uid.length - a.uid.length)
   const kept: Region[] = []
@@ -229,11 +233,11 @@ function disjoint(nodes: Node[], seeds: readonly RegionSeed[]): Region[] {
   return kept.sort((a, b) => (a.uid < b.uid ? -1 : 1))
 }
 
-function contains({ kind, uid: place }: Region, uid: string): boolean {
-  const isBelow = uid.startsWith(`${place}/`)
-  if (kind === 'point') return uid === place
-  if (kind === 'children') return isBelow && !uid.slice(place.length + 1).includes('/')
-  return isBelow || (kind === 'tree' && uid === place)
+function contains({ kind, uid: top }: Region, uid: string): boolean {
+  const isBelow = uid.startsWith(`${top}/`)
+  if (kind === 'point') return uid === top
+  if (kind === 'children') return isBelow && !uid.slice(top.length + 1).includes('/')
+  return isBelow || (kind === 'tree' && uid === top)
 }
 
 function compareNodes(order: readonly Term[], a: Node, b: Node): number {
@@ -247,29 +251,29 @@ function compareNodes(order: readonly Term[], a: Node, b: Node): number {
 }
 
 /** Characters of two, three and four bytes. */
-const wide = 'é€😀'
+const multibyte = 'é€😀'
 
-/** The rows of these tests keep their uid and these as JSON, under an empty shape; a few under another, as bytes. */
+/** The JSON of a row is its uid and these characters, with an empty shape; a few rows have a stale shape. */
 const form = { kind: 'json', shape: '' } as const
 
-function uidsOf({ rows }: Run): string[] {
+function uidsOf({ rows }: UncountedPage): string[] {
   const text = Array.isArray(rows) ? rows.map((row) => Buffer.from(row).toString()).join() : rows.text
   if (!Array.isArray(rows)) assert.equal(rows.size, Buffer.byteLength(text))
-  return text === '' ? [] : text.replaceAll(wide, '').split(',')
+  return text === '' ? [] : text.replaceAll(multibyte, '').split(',')
 }
 
-/** With and without its total and the indexes of places, which must make no difference to its rows. */
+/** Also reads the page without its total and without the indexes of groups, which must not change its rows. */
 async function read(store: Store, listing: Listing, texts: Set<string>): Promise<Page> {
-  const page = await store.read(() => recorded(readPage(groups, listing), texts))
-  const run = await store.read(() => readRun(groups, listing))
-  assert.deepEqual([uidsOf(run), run.next], [uidsOf(page), page.next])
+  const page = await store.read(() => recordTexts(readPage(groups, listing), texts))
+  const uncounted = await store.read(() => readUncountedPage(groups, listing))
+  assert.deepEqual([uidsOf(uncounted), uncounted.next], [uidsOf(page), page.next])
   const table = { ...groups, isOrderedInPlace: false }
   const other = await store.read(() => readPage(table, listing))
   assert.deepEqual([uidsOf(other), other.next, other.total], [uidsOf(page), page.next, page.total])
   return page
 }
 
-function* recorded<T>(work: Work<T>, texts: Set<string>): Work<T> {
+function* recordTexts<T>(work: Work<T>, texts: Set<string>): Work<T> {
   let step = work.next()
   while (!step.done) {
     const statement: Sql = step.value
@@ -279,7 +283,7 @@ function* recorded<T>(work: Work<T>, texts: Set<string>): Work<T> {
   return step.value
 }
 
-/** A tree that is tried again, as fast-check does to find a smaller one, replaces the last. */
+/** Replaces a tree with the same root: fast-check repeats a failing tree with fewer nodes. */
 function plant(store: Store, nodes: readonly Node[]): Promise<void> {
   const root = (nodes[0] as Node).uid
   return store.write(function* () {
@@ -291,7 +295,7 @@ function plant(store: Store, nodes: readonly Node[]): Promise<void> {
       above.pop()
       const entry = { uid, root, name, parent: above.at(-1) ?? null, columns: {} }
       const shape = update_time % 37 === 0 ? 'old' : ''
-      const stored = { proto: Buffer.from(uid), json: shape || uid + wide, shape }
+      const stored = { proto: Buffer.from(uid), json: shape || uid + multibyte, shape }
       const times = { createTime: create_time, updateTime: update_time }
       yield* insertEntry(groups, { ...entry, ...stored, ...times }, above)
     }

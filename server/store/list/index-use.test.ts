@@ -1,17 +1,16 @@
-// Every form of list is served by the index made for it, so that a page costs the same in any organization.
+// Every kind of list uses the index made for it, so that a page costs the same in an organization of any size.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { onEach, openMigrated } from './conformance.ts'
-import type { Store } from './db.ts'
-import { readPage, readRun } from './list.ts'
-import type { Listing } from './page.ts'
-import type { Region, Term } from './region-sql.ts'
-import type { Sql, Value } from './sql.ts'
-import { raw, sql } from './sql.ts'
-import type { Table } from './table.ts'
-import { insertEntry, storedForm } from './table.ts'
-import type { Work } from './work.ts'
-import { all } from './work.ts'
+import { onEach, openMigrated } from '../conformance.ts'
+import type { Store } from '../db.ts'
+import type { Sql, Value } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
+import type { Table } from '../table.ts'
+import { insertEntry, storedForm } from '../table.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
+import type { Listing, Region, Term } from './listing.ts'
+import { readPage, readUncountedPage } from './read-page.ts'
 
 const groups: Table = {
   ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
@@ -26,94 +25,90 @@ const tree = (uid: string): Region => ({ kind: 'tree', uid })
 const below = (uid: string): Region => ({ kind: 'below', uid })
 const children = (uid: string): Region => ({ kind: 'children', uid })
 
-onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
+onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
   let store: Store
   before(async () => {
-    store = await openMigrated(place())
-    // Statistics of so small a table would tell PostgreSQL that any index will do.
+    store = await openMigrated(testStore())
+    // With statistics of so small a table, PostgreSQL would consider all indexes equally good.
     await store.write(() => all(raw('/*pg alter table groups set (autovacuum_enabled = off) -- */ select 1')))
     await store.write(plant)
   })
 
-  /** How the engine runs the statement that fetches a page's rows. */
-  async function plan(
+  /** The query plan of the statement that reads the rows of a page. */
+  async function explain(
     regions: Region[],
     order: Term[],
-    more: Partial<Listing> = {},
+    changes: Partial<Listing> = {},
     read: (table: Table, listing: Listing) => Work<unknown> = readPage,
   ): Promise<string> {
     const statements: Sql[] = []
     const form = { kind: 'json', shape: '' } as const
-    const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...more }
-    await store.read(() => recorded(read(groups, listing), statements))
-    const last = statements.at(-1) as Sql // a page with rows takes a statement
-    const explain = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
-    const rows = await store.query(sql`${raw(explain)} ${last}`)
+    const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...changes }
+    await store.read(() => recordStatements(read(groups, listing), statements))
+    const last = statements.at(-1) as Sql // reading a page takes at least one
+    const command = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
+    const rows = await store.query(sql`${raw(command)} ${last}`)
     return rows.map((row) => String(row.at(-1)).trim()).join('\n')
   }
 
   const primary = () => (store.engine === 'sqlite' ? 'sqlite_autoindex_groups_1' : 'groups_pkey')
-  const usesOnly = (found: string, ...indexes: string[]) => {
-    const used = found.matchAll(
+  const usesOnly = (plan: string, ...indexes: string[]) => {
+    const used = plan.matchAll(
       /using (?:covering )?index (\w+)|index (?:only )?scan (?:backward )?using (\w+)/gi,
     )
-    assert.deepEqual(
-      new Set([...used].map(([, lite, postgres]) => lite ?? postgres)),
-      new Set(indexes),
-      found,
-    )
-    assert.doesNotMatch(found, /SCAN groups|Seq Scan/)
+    assert.deepEqual(new Set([...used].map(([, lite, postgres]) => lite ?? postgres)), new Set(indexes), plan)
+    assert.doesNotMatch(plan, /SCAN groups|Seq Scan/)
   }
-  const isOrdered = (found: string) => assert.doesNotMatch(found, /TEMP B-TREE|Sort/)
+  const isOrdered = (plan: string) => assert.doesNotMatch(plan, /TEMP B-TREE|Sort/)
 
   for (const descending of [false, true]) {
     for (const column of ['name', 'create_time', 'update_time']) {
-      const order = [column, 'uid'].map((some) => ({ column: some, descending }))
+      const order = [column, 'uid'].map((name) => ({ column: name, descending }))
       const after = [column === 'name' ? 'group-5' : 5, `${large}/0`] as Value[]
-      test(`by ${column}${descending ? ' backwards' : ''} is the index of that order`, async () => {
-        for (const some of [{}, { after }]) {
+      test(`a list by ${column}${descending ? ' descending' : ''} uses the index of that order`, async () => {
+        for (const cursor of [{}, { after }]) {
           for (const region of [tree(root), below(root), below(large)]) {
-            const found = await plan([region], order, some)
+            const found = await explain([region], order, cursor)
             usesOnly(found, `groups_by_root_${column}`)
             isOrdered(found)
           }
-          const found = await plan([children(large)], order, some)
+          const found = await explain([children(large)], order, cursor)
           usesOnly(found, `groups_by_parent_${column}`)
           isOrdered(found)
-          const inOrganization: typeof readPage = (table, listing) =>
+          const withoutGroupIndexes: typeof readPage = (table, listing) =>
             readPage({ ...table, isOrderedInPlace: false }, listing)
-          const walked = await plan([children(large)], order, some, inOrganization)
-          usesOnly(walked, `groups_by_root_${column}`)
-          isOrdered(walked)
+          const skipping = await explain([children(large)], order, cursor, withoutGroupIndexes)
+          usesOnly(skipping, `groups_by_root_${column}`)
+          isOrdered(skipping)
         }
       })
     }
   }
 
-  test('by uid is the primary key, or the index of children', async () => {
+  test('a list by uid uses the primary key or the index of children', async () => {
     for (const descending of [false, true]) {
-      for (const some of [{}, { after: [`${large}/0000000000000010`] }]) {
+      for (const cursor of [{}, { after: [`${large}/0000000000000010`] }]) {
         const order = [{ column: 'uid', descending }]
         for (const region of [tree(root), below(root), below(large)]) {
-          const found = await plan([region], order, some)
+          const found = await explain([region], order, cursor)
           usesOnly(found, primary())
           isOrdered(found)
         }
-        const found = await plan([children(large)], order, some)
+        const found = await explain([children(large)], order, cursor)
         usesOnly(found, 'groups_by_parent')
         isOrdered(found)
       }
     }
   })
 
-  test('with its total is the index of the order, and those of the total', async () => {
+  test('a joined page uses the index of the order and those of the total', async () => {
     const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
     for (const descending of [false, true]) {
       for (const column of ['name', 'create_time', 'update_time']) {
-        const order = [column, 'uid'].map((some) => ({ column: some, descending }))
+        const order = [column, 'uid'].map((name) => ({ column: name, descending }))
         for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
           const joined = async (region: Region) => {
-            const found = await plan([region], order, { after, size: 10 })
+            const found = await explain([region], order, { after, size: 10 })
             isOrdered(found)
             return found
           }
@@ -123,58 +118,63 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
         }
       }
       for (const after of [undefined, [`${large}/0000000000000010`]]) {
-        const found = await plan([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
+        const found = await explain([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
         usesOnly(found, primary(), tally)
         isOrdered(found)
       }
     }
   })
 
-  test('by several columns starts with the index of the first, and sorts what is equal in it', async () => {
+  test('a list by several columns uses the index of the first and sorts rows that are equal in it', async () => {
     for (const isMixed of [false, true]) {
       const order = [
         { column: 'name', descending: false },
         { column: 'create_time', descending: isMixed },
         { column: 'uid', descending: false },
       ]
-      for (const some of [{}, { after: ['group-5', 5, large] }]) {
-        const found = await plan([tree(root)], order, some)
+      for (const cursor of [{}, { after: ['group-5', 5, large] }]) {
+        const found = await explain([tree(root)], order, cursor)
         assert.match(found, /groups_by_root_name/)
         assert.match(found, /LAST 2 TERMS|Presorted Key: groups_1.name/)
       }
     }
   })
 
-  test('of several regions is a merge of their indexes', async () => {
+  test('a list of several regions merges their indexes', async () => {
     const order = ['name', 'uid'].map((column) => ({ column, descending: false }))
-    const found = await plan([tree(root), tree(other)], order)
+    const found = await explain([tree(root), tree(other)], order)
     assert.match(found, /MERGE \(UNION ALL\)|Merge Append/)
     assert.match(found, /groups_by_root_name/)
     assert.doesNotMatch(found, /SCAN groups|Seq Scan|groups_by_root_\w+_time/)
   })
 
-  test('of a small group in a large organization is the primary key, sorted', async () => {
+  test('a small group in a large organization is read by primary key and sorted', async () => {
     const order = ['name', 'uid'].map((column) => ({ column, descending: false }))
-    usesOnly(await plan([below(small)], order), primary())
+    usesOnly(await explain([below(small)], order), primary())
   })
 
-  test('by name alone is the index of names, whatever the place', async () => {
+  test('a list filtered by name uses the index of names in every region', async () => {
     const order = [{ column: 'uid', descending: false }]
     const filters = [sql`name = ${'group-5'}`]
     for (const region of [tree(root), below(root), below(large)]) {
-      const found = await plan([region], order, { filters })
+      const found = await explain([region], order, { filters })
       usesOnly(found, 'groups_by_root_name')
       isOrdered(found)
     }
-    usesOnly(await plan([children(large)], order, { filters }), 'groups_by_parent_name')
+    usesOnly(await explain([children(large)], order, { filters }), 'groups_by_parent_name')
   })
 
-  test('that is read to its end goes on where the page before has ended, whatever it is filtered by', async () => {
+  test('an uncounted page continues at the cursor of the previous page, whatever the filter', async () => {
     for (const descending of [false, true]) {
-      for (const some of [{}, { after: [`${large}/0000000000000010`] }]) {
+      for (const cursor of [{}, { after: [`${large}/0000000000000010`] }]) {
         const filters = [sql`length(name) > ${3}`]
         for (const region of [tree(root), below(root), below(large)]) {
-          const found = await plan([region], [{ column: 'uid', descending }], { filters, ...some }, readRun)
+          const found = await explain(
+            [region],
+            [{ column: 'uid', descending }],
+            { filters, ...cursor },
+            readUncountedPage,
+          )
           usesOnly(found, primary())
           isOrdered(found)
         }
@@ -183,7 +183,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the plan of a list', (place) => {
   })
 })
 
-function* recorded<T>(work: Work<T>, statements: Sql[]): Work<T> {
+function* recordStatements<T>(work: Work<T>, statements: Sql[]): Work<T> {
   let step = work.next()
   while (!step.done) {
     statements.push(step.value)
@@ -192,11 +192,11 @@ function* recorded<T>(work: Work<T>, statements: Sql[]): Work<T> {
   return step.value
 }
 
-/** Two organizations; one has a group of many and a group of few. */
+/** Two organizations; one of them has a large group and a small one. */
 function* plant(): Work<void> {
   const segment = (at: number) => at.toString(16).padStart(16, '0')
-  const many = Array.from({ length: 400 }, (_, at) => `${at % 20 === 0 ? small : large}/${segment(at)}`)
-  for (const [at, uid] of [root, other, large, small, `${other}/${segment(1)}`, ...many].entries()) {
+  const leaves = Array.from({ length: 400 }, (_, at) => `${at % 20 === 0 ? small : large}/${segment(at)}`)
+  for (const [at, uid] of [root, other, large, small, `${other}/${segment(1)}`, ...leaves].entries()) {
     const above = uid.split('/').map((_, depth, path) => path.slice(0, depth + 1).join('/'))
     above.pop()
     const entry = {

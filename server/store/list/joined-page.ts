@@ -1,0 +1,64 @@
+// Pages that one statement reads: rows, total and next cursor. The rows arrive as one text, because reading one value
+// is cheaper than reading fifty.
+import type { Row, Sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
+import { preparedByKeys } from '../statement/prepared.ts'
+import { contentOf, fill } from '../statement/statement.ts'
+import type { Table } from '../table.ts'
+import { tallied } from '../tally.ts'
+import type { Listing, Page } from './listing.ts'
+import { columnsOf, orderBy } from './order-sql.ts'
+import type { JoinedPlan } from './plan.ts'
+import { rowsOfScan } from './region-sql.ts'
+import type { GroupRegion } from './scan-region.ts'
+
+/**
+ * Returns a row with the text, its length in bytes and the total; then the keys of the last row of the page and of the
+ * row after it.
+ */
+export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): Sql {
+  const { form, order, size } = listing
+  const where = contentOf(rowsOfScan(plan, listing))
+  const total = contentOf(totalOf(table, plan.region))
+  const keys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
+  for (const { column, descending } of order) keys.push(column, descending)
+  return preparedByKeys(keys, [...total.values, ...where.values], (placeholders) => {
+    const totalCount = total.values.length
+    return joinedStatement(
+      table,
+      listing,
+      fill(where.template, placeholders.slice(totalCount)),
+      fill(total.template, placeholders.slice(0, totalCount)),
+    )
+  })
+}
+
+function joinedStatement(table: Table, { form, order, size }: Listing, where: Sql, total: Sql): Sql {
+  const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
+  const nulls = raw(order.map(() => 'null').join(', '))
+  const rendered = sql`coalesce(${table.rendered(form)}, ${raw(`'${staleMark}'`)})`
+  const text = raw("string_agg(rendered, ',')")
+  return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
+      from (select ${rendered} as rendered ${rows} ${raw(`limit ${size}`)}) page
+    union all select null, null, null, ${columnsOf(order)}
+      from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
+}
+
+/** Stands for a row whose JSON has another shape. No JSON contains this character. */
+const staleMark = '\u0001'
+
+/** The page, or undefined if some of its JSON is stale. */
+export function joinedPage([first, last, beyond]: readonly Row[]): Page | undefined {
+  const [text, bytes, total] = first as [string | null, number, number] // as selected
+  if (text?.includes(staleMark)) return undefined
+  const rows = text === null ? [] : { text, size: bytes }
+  return { rows, next: beyond && last?.slice(3), total }
+}
+
+/** The number of rows in a region, as an expression. */
+function totalOf(table: Table, { kind, uid }: GroupRegion): Sql {
+  if (kind === 'children') return tallied('children', table.name, uid)
+  const below = tallied('subtree', table.name, uid)
+  if (kind === 'below' || !table.isAtPlaces) return below
+  return sql`${below} + (select count(*) from ${raw(table.name)} where uid = ${uid})`
+}

@@ -1,0 +1,38 @@
+// What a list is asked for, and the page that is the answer.
+import type { Sql, Value } from '../sql.ts'
+import type { Form, Rendered } from '../table.ts'
+
+export type Region = { kind: 'tree' | 'below' | 'children' | 'point'; uid: string }
+
+/** A column to order by. */
+export type Term = { column: string; descending: boolean }
+
+export type Listing = {
+  /** Disjoint, in order of their uids. */
+  regions: readonly Region[]
+  /** Further conditions. With any, the total is counted rather than read from the tally. */
+  filters: readonly Sql[]
+  /** Ends with the uid. */
+  order: readonly Term[]
+  /** The cursor: the values of the order's columns in the last row of the previous page. */
+  after: readonly Value[] | undefined
+  skip: number
+  size: number
+  form: Form
+  /**
+   * Scan in the order of the list and test the filters row by row. Otherwise an index on the filtered column may be
+   * used, whose matches are sorted for every page.
+   */
+  scansInOrder?: boolean
+}
+
+/** The JSON of all rows, separated by commas, and its length in bytes. */
+export type JoinedRows = { text: string; size: number }
+
+export type UncountedPage = {
+  rows: Rendered[] | JoinedRows
+  /** The cursor for the next page, if there is one. */
+  next: Value[] | undefined
+}
+
+export type Page = UncountedPage & { total: number }

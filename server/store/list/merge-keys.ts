@@ -1,0 +1,46 @@
+// Merges the keys of more scans than one statement can contain.
+import type { Row, Value } from '../sql.ts'
+import { sql } from '../sql.ts'
+import type { Table } from '../table.ts'
+import type { Work } from '../work.ts'
+import type { Listing, Term } from './listing.ts'
+import type { RowsPlan } from './plan.ts'
+import { rowsOfScan } from './region-sql.ts'
+import { selectKeys } from './rows-sql.ts'
+
+type BatchedPlan = Extract<RowsPlan, { kind: 'batched' }>
+
+/** The first `count` keys. Batches that follow each other in the order are read only as far as needed. */
+export function* mergeKeys(
+  table: Table,
+  listing: Listing,
+  { batches, isSequence }: BatchedPlan,
+  count: number,
+): Work<Row[]> {
+  const { order } = listing
+  let keys: Row[] = []
+  for (const batch of batches) {
+    const scans = batch.map((scan) => rowsOfScan(scan, listing))
+    const batchKeys: Row[] = yield selectKeys(table, order, scans, sql`limit ${count}`, count)
+    keys = keys.concat(batchKeys)
+    if (!isSequence) keys = keys.sort(compareBy(order)).slice(0, count)
+    else if (keys.length >= count) break
+  }
+  return keys.slice(0, count)
+}
+
+function compareBy(order: readonly Term[]) {
+  return (a: Row, b: Row) => {
+    for (const [at, { descending }] of order.entries()) {
+      const difference = compareValues(a[at] ?? null, b[at] ?? null)
+      if (difference !== 0) return descending ? -difference : difference
+    }
+    return 0
+  }
+}
+
+/** As both engines compare: numbers by size, text by its bytes. */
+function compareValues(a: Value, b: Value): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return a === b ? 0 : Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))
+}

@@ -1,0 +1,145 @@
+// Decides how a list is read; read-page.ts runs the plan.
+import type { Table } from '../table.ts'
+import type { Count } from '../tally.ts'
+import { readTally } from '../tally.ts'
+import type { Work } from '../work.ts'
+import type { Listing } from './listing.ts'
+import { isByUid } from './order-sql.ts'
+import type { Access, Scan } from './region-sql.ts'
+import { isBeforeCursor } from './region-sql.ts'
+import type { GroupRegion, ScanRegion } from './scan-region.ts'
+import { chunks, isRoot, isSubtree, rootOf, toScanRegions, usesOrganizationIndex } from './scan-region.ts'
+
+export type Plan = JoinedPlan | RowsPlan
+
+/**
+ * One region, in an order that one index has, as JSON: one statement returns the page as one text, its total and the
+ * next cursor. Most lists are of this kind.
+ */
+export type JoinedPlan = { kind: 'joined'; region: GroupRegion; access: Access }
+
+/** Rows are read one by one, and the total by a statement of its own. */
+export type RowsPlan = { total: Total } & (
+  | { kind: 'empty' }
+  /** One index has the rows in order. */
+  | { kind: 'indexed'; scan: Scan }
+  /** The rows are named by uid. They are looked up and sorted. */
+  | { kind: 'points'; scan: Scan }
+  /** One statement merges, sorts and skips the keys of the scans, then reads only the rows of the page. */
+  | { kind: 'merged'; scans: readonly Scan[] }
+  /** More scans than one statement can contain: each batch is a statement, and this process merges their keys. */
+  | { kind: 'batched'; batches: readonly (readonly Scan[])[]; isSequence: boolean }
+)
+
+/** The tally has the total of groups; filtered rows and points are counted. */
+export type Total =
+  | { kind: 'tallied'; sum: number; points: readonly string[] }
+  | { kind: 'counted'; regions: readonly ScanRegion[] }
+
+type Counts = ReadonlyMap<string, Count>
+
+/** Limits are part of the text, because both engines plan badly for a bound one. These sizes keep the texts few. */
+export const pageSizes = [10, 50, 100, 200]
+
+export const scansPerStatement = 40
+
+/** Reads the tally if the plan depends on it. */
+export function* planList(table: Table, listing: Listing): Work<Plan> {
+  const regions = toScanRegions(listing.regions)
+  return planJoined(table, listing, regions) ?? (yield* planRowsOf(table, listing, regions))
+}
+
+/** A plan that reads rows one by one, whatever the list. */
+export const planRows = (table: Table, listing: Listing): Work<RowsPlan> =>
+  planRowsOf(table, listing, toScanRegions(listing.regions))
+
+function planJoined(table: Table, listing: Listing, regions: readonly ScanRegion[]): JoinedPlan | undefined {
+  const { order, filters, skip, size, form } = listing
+  const [region, ...others] = regions
+  if (!region || region.kind === 'points' || others.length > 0 || filters.length > 0) return undefined
+  if (skip > 0 || order.length > 2 || isBeforeCursor(region, listing)) return undefined
+  if (form.kind !== 'json' || !pageSizes.includes(size)) return undefined
+  const access = fixedAccess(table, region, listing)
+  return access && { kind: 'joined', region, access }
+}
+
+function* planRowsOf(table: Table, listing: Listing, regions: readonly ScanRegion[]): Work<RowsPlan> {
+  const isTallied = listing.filters.length === 0
+  const counts = isTallied ? yield* readTally(table.name, talliedGroups(table, regions)) : new Map()
+  return chooseRowsPlan(table, listing, regions, counts)
+}
+
+/** The groups whose counts the total and the choice of access depend on. */
+function talliedGroups(table: Table, regions: readonly ScanRegion[]): string[] {
+  const groups = new Set<string>()
+  for (const region of regions) {
+    if (region.kind === 'points') continue
+    groups.add(region.uid)
+    if (usesOrganizationIndex(region, table)) groups.add(rootOf(region.uid))
+  }
+  return [...groups]
+}
+
+export function chooseRowsPlan(
+  table: Table,
+  listing: Listing,
+  regions: readonly ScanRegion[],
+  counts: Counts,
+): RowsPlan {
+  const { order, skip } = listing
+  const total = totalOf(table, listing, regions, counts)
+  const scans = regions
+    .filter((region) => !isBeforeCursor(region, listing))
+    .map((region): Scan => ({ region, access: accessOf(table, region, listing, counts) }))
+  const [scan, ...others] = scans
+  if (!scan) return { kind: 'empty', total }
+  const isInOrder = others.length === 0 && skip === 0 && order.length <= 2 && scan.access !== 'sort'
+  if (isInOrder) return { kind: scan.region.kind === 'points' ? 'points' : 'indexed', scan, total }
+  if (scans.length <= scansPerStatement) return { kind: 'merged', scans, total }
+  const isSequence = isByUid(order) && scans.every(({ region }) => isSubtree(region))
+  const isBackward = isSequence && order[0]?.descending
+  const batches = chunks(isBackward ? scans.toReversed() : scans, scansPerStatement)
+  return { kind: 'batched', batches, isSequence, total }
+}
+
+function totalOf(table: Table, { filters }: Listing, regions: readonly ScanRegion[], counts: Counts): Total {
+  if (filters.length > 0) return { kind: 'counted', regions }
+  const points: string[] = []
+  let sum = 0
+  for (const region of regions) {
+    if (region.kind === 'points') points.push(...region.uids)
+    else if (region.kind === 'children') sum += counts.get(region.uid)?.children ?? 0
+    else sum += counts.get(region.uid)?.subtree ?? 0
+    if (region.kind === 'tree' && table.isAtPlaces) points.push(region.uid)
+  }
+  return { kind: 'tallied', sum, points }
+}
+
+/** The access that needs no counts to decide, if there is one. */
+function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listing): Access | undefined {
+  if (!usesOrganizationIndex(region, table) || isByUid(order)) return 'own-index'
+  const isWhole = isSubtree(region) && isRoot(region.uid)
+  return filters.length > 0 || isWhole ? 'organization-index' : undefined
+}
+
+/**
+ * In a group, in an order other than by uid, either the organization's index is scanned and rows outside the group are
+ * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper, so that the cost grows with
+ * the square root of the organization.
+ */
+function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Counts): Access {
+  const fixed = fixedAccess(table, region, listing)
+  if (fixed) return fixed
+  const { uid } = region as GroupRegion // the access of points is fixed
+  const { children = 0, subtree = 0 } = counts.get(uid) ?? {}
+  const inside = isSubtree(region) ? subtree : children
+  const inOrganization = counts.get(rootOf(uid))?.subtree ?? 0
+  const wanted = limitOf(listing.size) + listing.skip
+  return sortCost * inside * inside <= wanted * inOrganization ? 'sort' : 'organization-index'
+}
+
+/** The cost of a row that is read and sorted, in index entries that are skipped. Measured on both engines. */
+const sortCost = 8
+
+/** At least one row more than the page, which shows whether there is a next page. */
+export const limitOf = (size: number): number => (pageSizes.find((usual) => usual >= size) ?? size) + 1

@@ -1,0 +1,93 @@
+// Pages of rows in any documented order, with exact totals: asks for a plan (plan.ts) and runs it.
+import type { Row, Sql } from '../sql.ts'
+import { among, join, raw, sql } from '../sql.ts'
+import type { Rendered, Table } from '../table.ts'
+import { readBytes } from '../table.ts'
+import type { Work } from '../work.ts'
+import { joinedPage, selectJoined } from './joined-page.ts'
+import type { Listing, Page, UncountedPage } from './listing.ts'
+import { mergeKeys } from './merge-keys.ts'
+import type { RowsPlan, Total } from './plan.ts'
+import { limitOf, planList, planRows, scansPerStatement } from './plan.ts'
+import { rowsOfRegion, rowsOfScan } from './region-sql.ts'
+import { limitTo, selectKeys, selectRows, selectRowsOfKeys } from './rows-sql.ts'
+import { chunks, pointsPerScan } from './scan-region.ts'
+
+export function* readPage(table: Table, listing: Listing): Work<Page> {
+  const plan = yield* planList(table, listing)
+  if (plan.kind !== 'joined') return yield* readRowsPage(table, listing, plan)
+  const page = joinedPage(yield selectJoined(table, listing, plan))
+  // Stale JSON is rendered row by row.
+  return page ?? (yield* readRowsPage(table, listing, yield* planRows(table, listing)))
+}
+
+/** A page without its total, which with filters would be counted for every page. */
+export function* readUncountedPage(table: Table, listing: Listing): Work<UncountedPage> {
+  const inOrder = { ...listing, scansInOrder: true }
+  return yield* readRows(table, inOrder, yield* planRows(table, inOrder))
+}
+
+function* readRowsPage(table: Table, listing: Listing, plan: RowsPlan): Work<Page> {
+  const total = yield* readTotal(table, listing.filters, plan.total)
+  if (listing.skip >= total || listing.size === 0) return { rows: [], next: undefined, total }
+  const { rows, next } = yield* readRows(table, listing, plan)
+  return { rows, next, total }
+}
+
+function* readRows(table: Table, listing: Listing, plan: RowsPlan): Work<UncountedPage> {
+  const rows = yield* runPlan(table, listing, plan)
+  const page = rows.slice(0, listing.size)
+  const last = rows.length > listing.size ? page.at(-1) : undefined
+  return { rows: yield* renderAll(table, page), next: last?.slice(1) }
+}
+
+/** More rows than the page has, if there are more. */
+function* runPlan(table: Table, listing: Listing, plan: RowsPlan): Work<Row[]> {
+  const { order, size, skip } = listing
+  const limit = limitOf(size)
+  switch (plan.kind) {
+    case 'empty':
+      return []
+    case 'indexed':
+    case 'points':
+      return yield selectRows(table, listing, rowsOfScan(plan.scan, listing), limit)
+    case 'merged': {
+      const scans = plan.scans.map((scan) => rowsOfScan(scan, listing))
+      const keys = selectKeys(table, order, scans, limitTo(limit, skip), limit + skip)
+      return yield selectRowsOfKeys(table, listing, keys)
+    }
+    case 'batched': {
+      const keys = yield* mergeKeys(table, listing, plan, limit + skip)
+      const uids = keys.slice(skip).map((key) => key.at(-1) ?? null)
+      return uids.length === 0 ? [] : yield selectRows(table, listing, sql`uid in ${among(uids)}`, limit)
+    }
+  }
+}
+
+/** Rows start with the rendered form, or null if it is stale, and end with the uid. */
+function* renderAll(table: Table, rows: readonly Row[]): Work<Rendered[]> {
+  const stale = rows.filter((row) => row[0] === null).map((row) => row.at(-1) as string)
+  if (stale.length === 0) return rows.map((row) => row[0] as Rendered)
+  const bytes = yield* readBytes(table, stale)
+  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Rendered) // of the same snapshot
+}
+
+function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<number> {
+  if (total.kind === 'counted') {
+    const wheres = total.regions.map((region) => rowsOfRegion(region, filters))
+    return yield* countRows(table, chunks(wheres, scansPerStatement))
+  }
+  const points = chunks(total.points, pointsPerScan).map((uids) => [sql`uid in ${among(uids)}`])
+  return total.sum + (yield* countRows(table, points))
+}
+
+/** Rows that match any of the conditions, which are disjoint, with one statement for each batch. */
+function* countRows(table: Table, batches: readonly (readonly Sql[])[]): Work<number> {
+  let count = 0
+  for (const wheres of batches) {
+    const counts = wheres.map((where) => sql`(select count(*) from ${raw(table.name)} where ${where})`)
+    const [row] = yield sql`select ${join(counts, ' + ')}`
+    count += row?.[0] as number
+  }
+  return count
+}

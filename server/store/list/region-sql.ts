@@ -1,0 +1,75 @@
+// The conditions that select the rows of a region. Each is written so that the engine has one index that yields the
+// rows in order, with one bound at either end.
+import type { Sql, Value } from '../sql.ts'
+import { among, join, sql } from '../sql.ts'
+import type { Listing, Term } from './listing.ts'
+import { afterCursor, isByUid } from './order-sql.ts'
+import type { ScanRegion, SubtreeRegion } from './scan-region.ts'
+import { isRoot, isSubtree, rootOf } from './scan-region.ts'
+
+/**
+ * The index that a scan uses, for orders other than by uid:
+ * - `own-index`: the region's own index, which has the order
+ * - `organization-index`: that of the organization, which has the order, skipping rows outside the region
+ * - `sort`: the index of uids, sorting the rows afterwards
+ */
+export type Access = 'own-index' | 'organization-index' | 'sort'
+
+export type Scan = { region: ScanRegion; access: Access }
+
+type Selection = Pick<Listing, 'filters' | 'order' | 'after' | 'scansInOrder'>
+
+/** The rows of a scan that match the filters and follow the cursor. */
+export function rowsOfScan({ region, access }: Scan, selection: Selection): Sql {
+  const { filters, order, after, scansInOrder = false } = selection
+  if (isByUid(order) && isSubtree(region)) {
+    const root = filters.length > 0 && !scansInOrder ? [sql`root = ${rootOf(region.uid)}`] : []
+    return join([...root, uidRange(region, order, after), ...filters], ' and ')
+  }
+  const inRegion = access === 'organization-index' ? inOrganization(region) : inRegionOf(region)
+  return join([inRegion, ...filters, ...afterCursor(order, after)], ' and ')
+}
+
+/** All rows of a region that match the filters. */
+export const rowsOfRegion = (region: ScanRegion, filters: readonly Sql[]): Sql =>
+  join([isSubtree(region) ? inOrganization(region) : inRegionOf(region), ...filters], ' and ')
+
+function inRegionOf(region: ScanRegion): Sql {
+  switch (region.kind) {
+    case 'tree':
+      return sql`uid >= ${region.uid} and uid < ${`${region.uid}0`}`
+    case 'below':
+      return sql`uid >= ${`${region.uid}/`} and uid < ${`${region.uid}0`}`
+    case 'children':
+      return sql`parent = ${region.uid}`
+    case 'points':
+      return sql`uid in ${among(region.uids)}`
+  }
+}
+
+/** Written so that only an index of the organization can be used. */
+function inOrganization(region: ScanRegion): Sql {
+  if (region.kind === 'points') return inRegionOf(region)
+  const { kind, uid } = region
+  if (kind === 'children') return sql`root = ${rootOf(uid)} and parent || '' = ${uid}`
+  if (!isRoot(uid)) return sql`root = ${rootOf(uid)} and ${inRegionOf(region)}`
+  return kind === 'tree' ? sql`root = ${uid}` : sql`root = ${uid} and uid <> ${uid}`
+}
+
+/** One lower and one upper bound, of which one is the cursor: with two lower bounds SQLite would scan from the lower. */
+function uidRange(region: SubtreeRegion, order: readonly Term[], after: readonly Value[] | undefined): Sql {
+  const low = region.kind === 'tree' ? region.uid : `${region.uid}/`
+  const high = `${region.uid}0`
+  const cursor = after?.[0] as string | undefined // the order starts with the uid
+  if (cursor === undefined) return sql`uid >= ${low} and uid < ${high}`
+  if (order[0]?.descending) return sql`uid >= ${low} and uid < ${cursor < high ? cursor : high}`
+  return cursor >= low ? sql`uid > ${cursor} and uid < ${high}` : sql`uid >= ${low} and uid < ${high}`
+}
+
+/** Whether the whole region precedes the cursor, in an order by uid. */
+export function isBeforeCursor(region: ScanRegion, { order, after }: Selection): boolean {
+  const [first] = order
+  if (!after || first?.column !== 'uid' || !isSubtree(region)) return false
+  const cursor = after[0] as string // the order starts with the uid
+  return first.descending ? cursor <= region.uid : cursor >= `${region.uid}0`
+}

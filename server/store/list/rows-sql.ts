@@ -1,0 +1,42 @@
+// The statements that read the rows of a page: the rendered form of each, then the columns of the order.
+import type { Sql } from '../sql.ts'
+import { join, raw, sql } from '../sql.ts'
+import type { Table } from '../table.ts'
+import type { Listing, Term } from './listing.ts'
+import { columnsOf, orderBy } from './order-sql.ts'
+
+type Output = Pick<Listing, 'form' | 'order'>
+
+/** Rows that one index has in order, or few that the engine sorts. */
+export const selectRows = (table: Table, { form, order }: Output, where: Sql, limit: number): Sql =>
+  sql`select ${table.rendered(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
+    order by ${orderBy(order)} ${limitTo(limit)}`
+
+/** Rows of the selected keys. Sorting, merging and skipping read only keys; the rows of the page are read last. */
+export const selectRowsOfKeys = (table: Table, { form, order }: Output, keys: Sql): Sql =>
+  sql`select ${table.rendered(form)}, ${columnsOf(order, `${table.name}.`)} from (${keys}) k
+    join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(order, 'k.')}`
+
+/**
+ * The first keys of several scans, in order. SQLite merges the scans of a `union all` as they are. PostgreSQL merges
+ * them only if each has an order and a limit; a power of two is precise enough and makes few texts.
+ */
+export function selectKeys(
+  table: Table,
+  order: readonly Term[],
+  scans: readonly Sql[],
+  page: Sql,
+  keyCount: number,
+): Sql {
+  const selects = scans.map((where) => sql`select ${columnsOf(order)} from ${raw(table.name)} where ${where}`)
+  const end = sql`order by ${orderBy(order)} ${page}`
+  if (selects.length === 1) return sql`${join(selects, '')} ${end}`
+  const limit = raw(String(2 ** Math.ceil(Math.log2(keyCount))))
+  const merged = selects.map(
+    (select) => sql`/*pg ( */ ${select} /*pg order by ${orderBy(order)} limit ${limit} ) */`,
+  )
+  return sql`${join(merged, ' union all ')} ${end}`
+}
+
+export const limitTo = (limit: number, skip = 0): Sql =>
+  skip > 0 ? sql`limit ${raw(String(limit))} offset ${skip}` : raw(`limit ${limit}`)

@@ -1,0 +1,41 @@
+// The regions of a list as index scans read them.
+import type { Table } from '../table.ts'
+import type { Region } from './listing.ts'
+
+/** One scan reads a region around a group, or many points at once. */
+export type ScanRegion = GroupRegion | { kind: 'points'; uids: readonly string[] }
+
+export type GroupRegion = { kind: 'tree' | 'below' | 'children'; uid: string }
+
+/** Its rows are a range of uids. */
+export type SubtreeRegion = { kind: 'tree' | 'below'; uid: string }
+
+/** How many uids one condition names. */
+export const pointsPerScan = 1024
+
+/** In the order of the regions, points last. */
+export function toScanRegions(regions: readonly Region[]): ScanRegion[] {
+  const [only, ...others] = regions
+  if (only && others.length === 0 && isGroupRegion(only)) return [only]
+  const points = regions.filter(({ kind }) => kind === 'point').map(({ uid }) => uid)
+  const pointSets = chunks(points, pointsPerScan).map((uids): ScanRegion => ({ kind: 'points', uids }))
+  return [...regions.filter(isGroupRegion), ...pointSets]
+}
+
+const isGroupRegion = (region: Region): region is GroupRegion => region.kind !== 'point'
+
+export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
+  region.kind === 'tree' || region.kind === 'below'
+
+/** Whether the region has no index of its own for orders other than by uid, only that of its organization. */
+export const usesOrganizationIndex = (region: ScanRegion, table: Table): region is GroupRegion =>
+  isSubtree(region) || (region.kind === 'children' && !table.isOrderedInPlace)
+
+export const rootOf = (uid: string) => uid.split('/', 1)[0] as string // a split has at least one part
+export const isRoot = (uid: string) => !uid.includes('/')
+
+export function chunks<T>(list: readonly T[], size: number): T[][] {
+  const parts: T[][] = []
+  for (let at = 0; at < list.length; at += size) parts.push(list.slice(at, at + size))
+  return parts
+}
