@@ -9,7 +9,8 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { callers, matrix } from './access-matrix.ts'
+import { matrix } from './access-matrix.ts'
+import { callers } from './matrix-row.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
 

@@ -12,6 +12,7 @@ import type {
 import { fromJson, ScalarType, toJson } from '@bufbuild/protobuf'
 import type { ConnectionOptions } from '@stemma/api'
 import { createClient } from '@stemma/api'
+import { services } from '@stemma/api/gen/services.ts'
 import { bindingsOf } from '@stemma/api/http-binding.ts'
 import { createClient as createJsonClient } from '@stemma/api/json'
 import { describeMethods } from '@stemma/api/method.ts'
@@ -19,9 +20,7 @@ import fc from 'fast-check'
 import { bindRequest } from '../../server/http/rest/bind.ts'
 import { makeRoutes, splitPath } from '../../server/http/rest/routes.ts'
 import { anyUid } from '../../server/testing/arbitraries.ts'
-import { allServices } from '../contract/contract.ts'
 
-const services = await allServices()
 const routes = makeRoutes(services.flatMap(describeMethods).map((method) => ({ method })))
 
 type Call = (request: unknown) => Promise<unknown> | AsyncGenerator

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { services } from '@stemma/api/gen/services.ts'
 import { build } from 'esbuild'
-import { allServices } from '../contract/contract.ts'
 import type { Bootstrapped, Program, Served } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
 import { newVisitor, noChromium, openChromium } from '../sign-in/chromium.ts'
@@ -203,7 +203,6 @@ describe('the packages', { timeout: 240_000 }, () => {
       ].join('\n')
 
     test('the SDK is small, and services that are not used stay out', async (context) => {
-      const services = await allServices()
       const files = new Set(services.map(({ file }) => file.name))
       const calls = services.flatMap(({ methods }) => methods).length
       const measure = async (entry: string) => {

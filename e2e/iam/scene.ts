@@ -1,0 +1,121 @@
+// The group that a call of the access matrix is about, and resources in it, created from the examples of the reference.
+import { randomBytes } from 'node:crypto'
+import type { DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
+import { create, hasOption } from '@bufbuild/protobuf'
+import { resource } from '@stemma/api/gen/platform/common/resource_pb.ts'
+import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import type { Operation } from '@stemma/api/reference/operations.ts'
+import { describeServices } from '@stemma/api/reference/operations.ts'
+import { bodySample } from '@stemma/api/reference/sample.ts'
+import { resourceOptions } from '@stemma/api/resource.ts'
+import { toCamel } from '../../server/aip/field-path.ts'
+import { newChildUid } from '../../server/aip/uid.ts'
+import { createEntry } from '../../server/resources/create.ts'
+import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+
+/** `here` is a group of the organization, created anew for each call. */
+export type Scene = {
+  platform: Platform
+  door: Door
+  owner: TestIdentity
+  organization: string
+  here: string
+}
+
+/** Every call of the contract by the name of its method, with its first HTTP binding. */
+export const operations: ReadonlyMap<string, Operation> = new Map(
+  describeServices()
+    .flatMap((service) => service.operations)
+    .map((operation): [string, Operation] => [operation.method.name, operation])
+    .reverse(),
+)
+
+/** The messages of all resources by their short name, such as `RoleBinding`. */
+export const resourceMessages: ReadonlyMap<string, DescMessage> = new Map(
+  [...operations.values()]
+    .map(({ method }) => method.desc.output)
+    .filter((message) => hasOption(message, resource))
+    .map((message) => [message.name, message]),
+)
+
+/** Resources that no call of v2beta1 creates from its example. */
+const creators: Record<string, (scene: Scene) => Promise<string>> = {
+  Group: async ({ here }) => here,
+  GroupAccessRequest: createAccessRequest,
+  Advisory: async (scene) => (await createAdvisory(scene)).id,
+}
+
+/** Creates a resource in the group, or in a new parent there, and returns its uid. */
+export async function createIn(scene: Scene, name: string): Promise<string> {
+  const creator = creators[name]
+  if (creator) return creator(scene)
+  const operation = [...operations.values()].find(
+    ({ method: { desc } }) => desc.name === `Create${name}` && resourceMessages.get(name) === desc.output,
+  )
+  if (!operation) throw new Error(`no method creates a ${name}`)
+  const request = await requestAt(scene, operation, await parentFor(scene, name))
+  const { body, error } = await scene.door.call(operation.method.desc, request, scene.owner.token)
+  if (!body) throw new Error(`${operation.method.name} failed: ${error?.message}`)
+  return body.uid as string
+}
+
+/** Something to create such a resource in: the group itself, or a repo for a tag. */
+export function parentFor(scene: Scene, name: string): Promise<string> {
+  const message = resourceMessages.get(name)
+  return createIn(scene, message ? (resourceOptions(message).parent.split('.').at(-1) ?? '') : 'Group')
+}
+
+/** The request of a call at a uid, with the body of the reference. */
+export async function requestAt(scene: Scene, { method, body, variables }: Operation, uid: string) {
+  const sample = body ? await withIdentity(scene, bodySample(body)) : {}
+  const request = (body?.isWhole ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
+  const path =
+    method.scope.length > 0
+      ? method.scope.map(({ jsonName }) => jsonName)
+      : (variables[0]?.name.split('.').map(toCamel) ?? [])
+  return withValue(request, path, uid)
+}
+
+function withValue(object: JsonObject, [first = '', ...rest]: string[], value: string): JsonObject {
+  const inner = (object[first] ?? {}) as JsonObject
+  return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
+}
+
+/** The reference names an identity that does not exist; this one does. */
+async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue> {
+  const isIdentity = (key: string, value: unknown) =>
+    /^identity(?:Uid)?$/.test(key) && typeof value === 'string'
+  let hasIdentity = false
+  JSON.stringify(sample, (key, value) => {
+    hasIdentity ||= isIdentity(key, value)
+    return value
+  })
+  if (!hasIdentity) return sample
+  const uid = await createIn(scene, 'Identity')
+  return JSON.parse(JSON.stringify(sample, (key, value) => (isIdentity(key, value) ? uid : value)))
+}
+
+/** Written into the store, since only a verified organization can be asked for access. */
+async function createAccessRequest({ platform, here }: Scene): Promise<string> {
+  const user = await platform.addIdentity('')
+  const uid = newChildUid(here, Date.now(), randomBytes)
+  const facts = { uid, now: Date.now(), columns: { identity: user.identity } }
+  await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
+  return uid
+}
+
+export const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
+export const advisoryEvent = { pendingUpstreamFix: { note: 'reported' } }
+
+/** An advisory with its uid and that of its event. Only v1 creates advisories. */
+export async function createAdvisory({ door, owner, here }: Scene): Promise<{ id: string; event: string }> {
+  const request = { parentId: here, advisory: { ...advisory, events: [advisoryEvent] } }
+  const { body, error } = await door.call(Advisories.method.create, request, owner.token)
+  if (!body) throw new Error(`Create failed: ${error?.message}`)
+  const [event] = body.events as { id: string }[]
+  return { id: body.id as string, event: event?.id ?? '' }
+}

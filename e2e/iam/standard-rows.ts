@@ -1,0 +1,52 @@
+// Rows of the access matrix for the standard methods of every resource (AIP-131 to 135), derived from their options.
+import type { Method } from '@stemma/api/method.ts'
+import type { Operation } from '@stemma/api/reference/operations.ts'
+import type { MatrixRow } from './matrix-row.ts'
+import { anyToken, codesFor, visibleFor } from './matrix-row.ts'
+import { createIn, operations, parentFor, requestAt, resourceMessages } from './scene.ts'
+
+export type StandardMethod = { verb: 'Get' | 'List' | 'Create' | 'Update' | 'Delete'; resource: string }
+
+/** The verb and the resource of a standard method: `Create` and `Group` of CreateGroup, or of Groups.Create in v1. */
+export function standardMethod({ desc }: Method): StandardMethod | undefined {
+  const [, verb, rest = ''] = /^(Get|List|Create|Update|Delete)(.*)$/.exec(desc.name) ?? []
+  const noun = rest || desc.parent.name.replace(/Service$/, '')
+  const resource = [...resourceMessages.keys()].find((name) => noun === name || noun === pluralOf(name))
+  return verb && resource ? { verb: verb as StandardMethod['verb'], resource } : undefined // one of those in the pattern
+}
+
+const pluralOf = (name: string) => `${name.replace(/y$/, 'ie')}s`
+
+export const standardRows: Record<string, MatrixRow> = Object.fromEntries(
+  [...operations].flatMap(([name, operation]) => {
+    const standard = standardMethod(operation.method)
+    return standard ? [[name, rowOf(operation, standard)]] : []
+  }),
+)
+
+function rowOf(operation: Operation, { verb, resource }: StandardMethod): MatrixRow {
+  const { desc, access } = operation.method
+  const capabilities = access?.capabilities ?? []
+  const codes = codesFor(capabilities)
+  switch (verb) {
+    case 'List': {
+      // v1 filters by `id`.
+      const hasId = desc.input.fields.some(({ name }) => name === 'id')
+      return {
+        async request(scene) {
+          const uid = await createIn(scene, resource)
+          return hasId ? { id: uid } : { uidp: { ids: [uid] } }
+        },
+        codes: anyToken,
+        visible: visibleFor(capabilities),
+      }
+    }
+    case 'Create':
+      return {
+        request: async (scene) => requestAt(scene, operation, await parentFor(scene, resource)),
+        codes,
+      }
+    default:
+      return { request: async (scene) => requestAt(scene, operation, await createIn(scene, resource)), codes }
+  }
+}
