@@ -1,4 +1,4 @@
-// Where the events of a group are to be sent.
+// Subscriptions: where the events of a group are sent.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Subscriptions } from '@stemma/api/gen/platform/events/subscription_pb.ts'
@@ -13,7 +13,7 @@ const v1 = Subscriptions.method
 const sink = 'https://hooks.test/stemma?key=1'
 
 examples('subscriptions', {
-  async 'are made, read, listed and deleted'(stage) {
+  async 'are created, read, listed and deleted'(stage) {
     const { succeed, fail, owner } = stage
     const made = await succeed(createSubscription, { parent: owner.organization, subscription: { sink } })
     const uid = made.uid as string
@@ -28,7 +28,7 @@ examples('subscriptions', {
     assert.equal((await fail(deleteSubscription, { uid })).code, 5)
   },
 
-  async 'are listed in order, a page at a time'(stage) {
+  async 'are listed in order, page by page'(stage) {
     const parent = stage.owner.organization
     const uids = []
     for (const _ of [1, 2, 3])
@@ -44,7 +44,7 @@ examples('subscriptions', {
     assert.equal(page.totalCount, '3')
   },
 
-  async 'go to https URLs'({ fail, owner }) {
+  async 'accept only https URLs'({ fail, owner }) {
     const sinks = [
       '',
       'hooks.test',
@@ -62,7 +62,7 @@ examples('subscriptions', {
 })
 
 examples('subscriptions of v1', {
-  async 'are those of v2'({ succeed, fail, owner, platform }) {
+  async 'are the same resources as in v2'({ succeed, fail, owner, platform }) {
     const parentId = owner.organization
     const made = await succeed(v1.create, { parentId, subscription: { sink } })
     assert.deepEqual(Object.keys(made).sort(), ['id', 'sink'])
@@ -77,7 +77,7 @@ examples('subscriptions of v1', {
     assert.equal((await fail(v1.delete, { id })).code, 5)
   },
 
-  async 'obey the rules of v2'({ fail, owner }) {
+  async 'follow the rules of v2'({ fail, owner }) {
     const asked = { parentId: owner.organization, subscription: { sink: 'http://hooks.test' } }
     assert.deepEqual(violations(await fail(v1.create, asked)), ['sink'])
     assert.deepEqual(violations(await fail(v1.create, { subscription: { sink } })), ['parentId'])

@@ -30,7 +30,7 @@ const nothingIsMiscounted = async ({ platform }: Stage) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
 examples('repos', {
-  async 'a new repo shows its name and times, and nothing that it has not'({ succeed, owner }) {
+  async 'a new repo has a name and times, and no empty fields'({ succeed, owner }) {
     const repo = await succeed(createRepo, { parent: owner.organization, repo: { name: 'tools/static' } })
     const { uid, createTime, updateTime } = repo
     assert.deepEqual(repo, { uid, name: 'tools/static', createTime, updateTime })
@@ -39,7 +39,7 @@ examples('repos', {
     assert.deepEqual(await succeed(getRepo, { uid: uid as string }), repo)
   },
 
-  async 'a repo keeps all that is said of it'({ succeed, owner }) {
+  async 'a repo keeps every field'({ succeed, owner }) {
     const said = {
       name: 'nginx',
       description: 'serves',
@@ -68,7 +68,7 @@ examples('repos', {
     ])
   },
 
-  async 'names are those of OCI'({ fail, succeed, owner }) {
+  async 'repo names follow the OCI specification'({ fail, succeed, owner }) {
     const parent = owner.organization
     for (const name of ['Nginx', 'a b', '-a', 'a-', 'a..b', 'a/', '/a', 'a___b', 'ä', '', 'x'.repeat(256)])
       assert.deepEqual(violations(await fail(createRepo, { parent, repo: { name } })), ['name'], name)
@@ -85,7 +85,7 @@ examples('repos', {
     }
   },
 
-  async 'no two repos of a group share a name'(stage) {
+  async 'two repos of a group cannot have the same name'(stage) {
     const { fail, succeed, owner } = stage
     const parent = owner.organization
     const group = await succeed(createGroup, { parent, group: { name: 'team' } })
@@ -118,7 +118,7 @@ examples('repos', {
     assert.deepEqual(names(created, 'repos'), ['d'])
   },
 
-  async 'a group that holds a repo is not deleted'(stage) {
+  async 'a group that contains a repo cannot be deleted'(stage) {
     const { succeed, fail, owner } = stage
     const group = await succeed(createGroup, { parent: owner.organization, group: { name: 'team' } })
     const uid = group.uid as string
@@ -132,7 +132,7 @@ examples('repos', {
     await succeed(deleteGroup, { uid })
   },
 
-  async 'a repo is deleted with its tags'(stage) {
+  async 'deleting a repo deletes its tags'(stage) {
     const { succeed, fail } = stage
     const [repo, other] = [await makeRepo(stage), await makeRepo(stage, 'other')]
     const tag = await makeTag(stage, repo, 'latest')
@@ -146,7 +146,7 @@ examples('repos', {
     await nothingIsMiscounted(stage)
   },
 
-  async 'a readme is kept as it is, if it is harmless'(stage) {
+  async 'a readme is stored unchanged if it contains no unsafe HTML'(stage) {
     const { succeed, fail } = stage
     const uid = await makeRepo(stage)
     assert.deepEqual(await succeed(getRepoReadme, { uid }), { uid, content: '' })
@@ -185,7 +185,7 @@ examples('repos', {
     assert.deepEqual(await succeed(getRepoReadme, { uid }), { uid, content: '' })
   },
 
-  async 'changing the repo leaves its readme, and the other way round'(stage) {
+  async 'an update of the repo keeps its readme, and an update of the readme keeps the repo'(stage) {
     const { succeed } = stage
     const uid = await makeRepo(stage)
     await succeed(updateRepoReadme, { repoReadme: { uid, content: '# read me' } })
@@ -199,7 +199,7 @@ examples('repos', {
 })
 
 examples('tags', {
-  async 'a tag names an image, and is moved by being created again'(stage) {
+  async 'a tag names an image, and creating it again moves it'(stage) {
     const { succeed } = stage
     const repo = await makeRepo(stage)
     const tag = await makeTag(stage, repo, 'latest', 'a')
@@ -224,7 +224,7 @@ examples('tags', {
     await nothingIsMiscounted(stage)
   },
 
-  async 'a tag is changed in part, and a move is remembered'(stage) {
+  async 'a tag can be updated in part, and a move is recorded in its history'(stage) {
     const { succeed, fail } = stage
     const repo = await makeRepo(stage)
     const tag = await makeTag(stage, repo, '1.2', 'a')
@@ -242,7 +242,7 @@ examples('tags', {
     assert.deepEqual(violations(await fail(updateTag, { tag: { uid, digest: 'x' } })), ['digest'])
   },
 
-  async 'lists show what people give, unless more is asked for'(stage) {
+  async 'lists leave out referrer, date and epoch tags unless asked for'(stage) {
     const { succeed } = stage
     const repo = await makeRepo(stage)
     const given = ['latest', '1.2', '1.2-rc1', 'v1-r', '1-20261301', 'sha256x']
@@ -267,7 +267,7 @@ examples('tags', {
     assert.deepEqual(await shown({ name: '1.2-r3' }), ['1.2-r3'], 'whoever names it wants it')
   },
 
-  async 'lists find tags by repo, group, image and time'(stage) {
+  async 'lists filter tags by repo, group, digest and time'(stage) {
     const { succeed, owner } = stage
     const [one, two] = [await makeRepo(stage, 'one'), await makeRepo(stage, 'two')]
     await makeTag(stage, one, 'a', 'a')
@@ -283,7 +283,7 @@ examples('tags', {
     assert.deepEqual(await found({ name: 'a', digest: digest('a') }), ['a'])
   },
 
-  async 'names and images are those of OCI'(stage) {
+  async 'tag names and digests follow the OCI specification'(stage) {
     const { fail } = stage
     const repo = await makeRepo(stage)
     for (const name of ['', '-a', '.a', 'a/b', 'a b', 'x'.repeat(129), 'ä'])
@@ -298,7 +298,7 @@ examples('tags', {
       )
   },
 
-  async 'a tag lies in a repo, and goes alone'(stage) {
+  async 'a tag is created in a repo and deleted without it'(stage) {
     const { succeed, fail, owner } = stage
     const repo = await makeRepo(stage)
     const { uid } = await makeTag(stage, repo, 'latest')

@@ -1,4 +1,4 @@
-// Account associations through v1, where they are known by their group.
+// Account associations through v1, where the id of the group identifies them.
 import assert from 'node:assert/strict'
 import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
@@ -16,7 +16,7 @@ const accounts = {
 }
 
 examples('account associations of v1', {
-  async 'an association that v1 creates is there in v2'({ succeed, fail, owner }) {
+  async 'an association created by v1 is visible in v2'({ succeed, fail, owner }) {
     const group = owner.organization
     const chainguard = { serviceBindings: { agent: owner.identity } }
     const told = await succeed(v1.create, { group, ...accounts, chainguard })
@@ -30,7 +30,7 @@ examples('account associations of v1', {
     assert.equal((await fail(v1.create, { group, ...accounts })).code, 6)
   },
 
-  async 'an update replaces all of it'({ succeed, fail, owner }) {
+  async 'an update replaces all fields'({ succeed, fail, owner }) {
     const group = owner.organization
     await succeed(v1.create, { group, ...accounts })
     const changed = await succeed(v1.update, { group, name: 'less', amazon: { account: '210987654321' } })
@@ -43,7 +43,7 @@ examples('account associations of v1', {
     assert.deepEqual(violations(await fail(v1.list, { group: 'acme' })), ['group'])
   },
 
-  async 'an association that is gone can be deleted again'({ succeed, owner }) {
+  async 'deleting a deleted association succeeds'({ succeed, owner }) {
     const group = owner.organization
     await succeed(v1.create, { group, ...accounts })
     await succeed(v1.delete, { group })

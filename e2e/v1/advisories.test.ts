@@ -12,7 +12,7 @@ const { listAdvisories } = AdvisoriesService.method
 const said = { artifactName: 'nginx', artifactType: 'apk' }
 
 let given = 0
-/** Ids are never given twice, and the service makes the same one of counted bytes. */
+/** A counter as randomness, so that advisory ids are predictable and unique. */
 function newId(): string {
   const letters = '23456789cfghjmpqrvwx'
   const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
@@ -31,7 +31,7 @@ async function found({ succeed, owner }: Stage, filter: JsonObject): Promise<unk
 }
 
 examples('lists of advisories of v1', {
-  async 'show advisories as they were written, and none that was withdrawn'(stage) {
+  async 'contain advisories as they were written, without withdrawn ones'(stage) {
     const { succeed, platform } = stage
     const made = await makeAdvisory(stage, {
       aliases: ['CVE-2026-1'],
@@ -46,7 +46,7 @@ examples('lists of advisories of v1', {
     assert.deepEqual(await succeed(list, { id }), none)
   },
 
-  async 'are found by every filter'(stage) {
+  async 'support every filter'(stage) {
     const one = await makeAdvisory(stage, {
       ...{
         artifactName: 'one',
@@ -88,7 +88,7 @@ examples('lists of advisories of v1', {
     assert.deepEqual(await found(stage, { artifactName: ['one'], eventAuthor: ['bob'] }), [])
   },
 
-  async 'come page by page, in order, with tokens that v2 takes as well'(stage) {
+  async 'are paged in order, with page tokens that v2 accepts as well'(stage) {
     const { succeed, owner } = stage
     const ids: unknown[] = []
     for (const _ of [1, 2, 3]) ids.push((await makeAdvisory(stage)).id)
@@ -115,13 +115,13 @@ examples('lists of advisories of v1', {
     assert.equal((await found(stage, { pageSize: '9007199254740993' })).length, 3)
   },
 
-  async 'tell what is wrong in the names of v1'({ fail, door, owner }) {
+  async 'name the fields of v1 in errors'({ fail, door, owner }) {
     const wrong = async (filter: JsonObject) => violations(await fail(list, filter))
     assert.deepEqual(await wrong({ orderBy: 'ALIASES_ASC' }), ['orderBy'])
     assert.deepEqual(await wrong({ pageSize: '-1' }), ['pageSize'])
     assert.deepEqual(await wrong({ id: 'nginx' }), ['id'])
     assert.deepEqual(await wrong({ eventAuthor: Array.from({ length: 101 }, () => 'x') }), ['eventAuthor'])
-    // The doors say it in their own words.
+    // The two doors word this error differently.
     for (const [field, value] of Object.entries({ orderBy: 99, eventStatuses: [77], eventTypes: [9] })) {
       const { error } = await door.call(list, { [field]: value }, owner.token)
       assert.ok(error && violations(error)[0]?.startsWith(field), error?.message)

@@ -1,4 +1,4 @@
-// Invites through v1, which asks for them flat.
+// Invites through v1, whose create request has the fields of the invite itself.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
@@ -19,7 +19,7 @@ const invite = ({ succeed, owner }: Stage, more: JsonObject = {}) =>
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 
 examples('invites of v1', {
-  async 'an invite that v1 creates is there in v2, and only now is its code told'(stage) {
+  async 'an invite created by v1 is visible in v2, and only the create response has the code'(stage) {
     const { id, code, keyId, expiration, role } = await invite(stage)
     const decoded = Buffer.from(code as string, 'base64').toString()
     assert.ok(decoded.startsWith(`{"grp":"${stage.owner.organization}"`))
@@ -37,7 +37,7 @@ examples('invites of v1', {
     assert.deepEqual(rest, { id, keyId, expiration, role, email: terms.email, singleUse: true })
   },
 
-  async 'invites are found by their group, their id and the short name of their code'(stage) {
+  async 'invites are listed by group, id and key id'(stage) {
     const { succeed, fail, owner } = stage
     const { id, keyId } = await invite(stage)
     await invite(stage, { email: '' })
@@ -50,7 +50,7 @@ examples('invites of v1', {
     assert.deepEqual(violations(await fail(v1.list, { id: 'acme' })), ['id'])
   },
 
-  async 'a role that is gone is told by its id alone'(stage) {
+  async 'a deleted role is shown by its id only'(stage) {
     const { succeed, owner } = stage
     const role = await make(stage, RolesService.method.createRole, {
       parent: owner.organization,
@@ -62,7 +62,7 @@ examples('invites of v1', {
     assert.deepEqual(item?.role, { id: role, name: '', description: '', capabilities: [] })
   },
 
-  async 'complaints name the fields of v1'({ fail, owner }) {
+  async 'errors name the fields of v1'({ fail, owner }) {
     const refuse = async (more: JsonObject) =>
       violations(await fail(v1.create, { group: owner.organization, ...terms, ...more }))
     assert.deepEqual(await refuse({}), ['ttl'])
@@ -71,7 +71,7 @@ examples('invites of v1', {
     assert.deepEqual(await refuse({ ttl: '3600s', email: 'ada' }), ['email'])
   },
 
-  async 'an invite that is gone can be withdrawn again'(stage) {
+  async 'deleting a deleted invite succeeds'(stage) {
     const { id } = await invite(stage)
     await stage.succeed(v1.delete, { id: id as string })
     assert.deepEqual(await stage.succeed(v1.list, { id: id as string }), { items: [] })

@@ -1,4 +1,4 @@
-// Groups through v1, and what v2 then tells of them.
+// Groups through v1, compared with v2.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
@@ -13,7 +13,7 @@ const v2 = GroupsService.method
 const namesIn = (list: JsonObject) => (list.items as { name: string }[]).map(({ name }) => name)
 
 examples('groups of v1', {
-  async 'a group that v1 creates is there in v2'({ succeed, owner }) {
+  async 'a group created by v1 is visible in v2'({ succeed, owner }) {
     const group = { name: 'team', description: 'of v1' }
     const { id, ...rest } = await succeed(v1.create, { parent: owner.organization, group })
     assert.deepEqual(rest, {
@@ -27,7 +27,7 @@ examples('groups of v1', {
     assert.deepEqual({ uid, name, description }, { uid: id, ...group })
   },
 
-  async 'the list has one shape: items, every match of them'(stage) {
+  async 'a list has the key items and contains every match'(stage) {
     const { succeed, owner } = stage
     const parent = owner.organization
     assert.deepEqual(Object.keys(await succeed(v1.list, {})), ['items'])
@@ -37,7 +37,7 @@ examples('groups of v1', {
     assert.equal(namesIn(await succeed(v1.list, { uidp: { descendantsOf: parent }, name: 'g3' })).length, 41)
   },
 
-  async 'an id stands in for Get, and nothing that fits is an empty list'({
+  async 'a list with an id filter replaces Get, and is empty without a match'({
     succeed,
     fail,
     platform,
@@ -59,7 +59,7 @@ examples('groups of v1', {
     assert.deepEqual(violations(await fail(v1.list, { uidp: { ids: ['acme'] } })), ['uidp.ids[0]'])
   },
 
-  async 'an update replaces all of it'(stage) {
+  async 'an update replaces all fields'(stage) {
     const { succeed, fail, owner } = stage
     const group = { name: 'team', description: 'a word' }
     const id = await make(stage, v2.createGroup, { parent: owner.organization, group })
@@ -72,7 +72,7 @@ examples('groups of v1', {
     assert.equal((await fail(v1.update, { id: `${id}/${'0'.repeat(16)}`, name: 'crew' })).code, 5)
   },
 
-  async 'what only the operator changes can be said again, and not left out'({
+  async 'an update may repeat operator-only fields and must not omit them'({
     succeed,
     fail,
     platform,
@@ -89,7 +89,7 @@ examples('groups of v1', {
     assert.equal((await fail(v1.update, { id, name, verified: true })).code, 7)
   },
 
-  async 'a parent may be named, where the caller sees one of that name'({ succeed, fail, platform, owner }) {
+  async 'a parent can be given by name if the caller may see that group'({ succeed, fail, platform, owner }) {
     const make = (parent: string, name: string) => succeed(v1.create, { parent, group: { name } })
     const team = await make(owner.organization, 'only team')
     const inner = await make(team.name as string, 'inner')
@@ -109,7 +109,7 @@ examples('groups of v1', {
     assert.equal((await told(team.name as string, viewer.token))[0], 7)
   },
 
-  async 'what keeps a group from being deleted is told in words alone'(stage) {
+  async 'the error for a group that is not empty has a message and no details'(stage) {
     const { succeed, fail, owner } = stage
     const { id } = await succeed(v1.create, { parent: owner.organization, group: { name: 'team' } })
     const role = { name: 'reader', capabilities: ['CAP_IAM_GROUPS_LIST'] }

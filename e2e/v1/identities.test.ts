@@ -1,4 +1,4 @@
-// Identities through v1, and how one is found by the issuer and subject of its tokens.
+// Identities through v1, and the lookup by issuer and subject of a token.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Identities } from '@stemma/api/gen/platform/iam/identity_pb.ts'
@@ -21,7 +21,7 @@ const create = (stage: Stage, identity: JsonObject = robot, parentId = stage.own
 const read = ({ succeed }: Stage, id: unknown) => succeed(v2.getIdentity, { uid: id as string })
 
 examples('identities of v1', {
-  async 'an identity that v1 creates is there in v2'(stage) {
+  async 'an identity created by v1 is visible in v2'(stage) {
     const { id, createdAt, updatedAt, lastSeen, ...rest } = await create(stage)
     assert.deepEqual(rest, { ...robot, claimMatch: { ...token, claims: {}, claimPatterns: {} } })
     const kept = await read(stage, id)
@@ -30,7 +30,7 @@ examples('identities of v1', {
     assert.deepEqual(kept.claimMatch, token)
   },
 
-  async 'each way of being recognised goes over and comes back'(stage) {
+  async 'every kind of relationship converts to v2 and back'(stage) {
     const ways: [JsonObject, JsonObject][] = [
       [{ claimMatch: { issuerPattern: 'https://.+\\.test', subjectPattern: 'a.*', audience: 'b' } }, {}],
       [{ static: { issuer: token.issuer, subject: 'x', issuerKeys: jwks, audiences: ['me'] } }, {}],
@@ -55,7 +55,7 @@ examples('identities of v1', {
     }
   },
 
-  async 'complaints name the fields of v1'({ fail, owner }) {
+  async 'errors name the fields of v1'({ fail, owner }) {
     const refuse = async (identity: JsonObject) =>
       violations(await fail(v1.create, { parentId: owner.organization, identity }))
     const keys = { issuer: token.issuer, subject: 'x' }
@@ -68,7 +68,7 @@ examples('identities of v1', {
     assert.deepEqual(await refuse({ claimMatch: token }), ['name'])
   },
 
-  async 'an update replaces what v1 knows of, and leaves the rest'(stage) {
+  async 'an update replaces the fields of v1 and keeps the others'(stage) {
     const { succeed, fail } = stage
     const { id } = await create(stage)
     await succeed(v2.updateIdentity, { identity: { uid: id as string, company: 'acme' } })
@@ -80,7 +80,7 @@ examples('identities of v1', {
     assert.equal((await fail(v1.update, { id: id as string, name: 'cloud' })).code, 3)
   },
 
-  async 'an identity is listed by its id, and not after it is deleted'(stage) {
+  async 'an identity is listed by id until it is deleted'(stage) {
     const { succeed, fail, owner } = stage
     const { id, ...rest } = await create(stage)
     assert.deepEqual(await succeed(v1.list, { id: id as string }), { items: [{ id, ...rest }] })
@@ -94,7 +94,7 @@ examples('identities of v1', {
     assert.deepEqual(await succeed(v1.list, { id: id as string }), { items: [] })
   },
 
-  async 'a token leads to the identity that the caller may see'(stage) {
+  async 'the lookup finds an identity that the caller may see'(stage) {
     const { succeed, fail, platform } = stage
     assert.equal((await fail(v1.lookup, token)).code, 5)
     const { id } = await create(stage)
@@ -107,7 +107,7 @@ examples('identities of v1', {
     const missing = await fail(v1.lookup, { ...token, subject: 'nobody' }, stranger.token)
     assert.deepEqual(hidden, missing)
     assert.equal(hidden.code, 5)
-    // Others may know somebody by the same token.
+    // Another organization may have an identity with the same issuer and subject.
     const { id: theirs } = await succeed(
       v1.create,
       { parentId: stranger.organization, identity: robot },
@@ -115,14 +115,14 @@ examples('identities of v1', {
     )
     assert.equal((await succeed(v1.lookup, token, stranger.token)).id, theirs)
     assert.equal((await succeed(v1.lookup, token)).id, id)
-    // Whoever is bound to nothing sees themselves.
+    // An identity without bindings sees itself.
     assert.equal((await succeed(v1.lookup, token, await platform.tokenOf(id as string))).id, id)
     await succeed(v1.update, { id: id as string, ...robot, claimMatch: { ...token, subject: 'moved' } })
     assert.equal((await fail(v1.lookup, token)).code, 5)
     assert.equal((await succeed(v1.lookup, { ...token, subject: 'moved' })).id, id)
   },
 
-  async 'people find themselves by their own token, and nobody else does'({ succeed, fail, platform }) {
+  async 'the lookup finds a person only for that person'({ succeed, fail, platform }) {
     const setting = { now: Date.now, random: () => Buffer.alloc(0) }
     const person = { issuer: 'https://people.test', subject: 'ada', name: 'ada' }
     const uid = await platform.store.write(() => ensurePerson(setting, person))
@@ -131,7 +131,7 @@ examples('identities of v1', {
     assert.equal((await fail(v1.lookup, { issuer, subject })).code, 5)
   },
 
-  async 'keys and patterns: what is exact is found'(stage) {
+  async 'the lookup finds exact matches and static keys, not patterns'(stage) {
     const { succeed, fail } = stage
     const keys = { issuer: token.issuer, subject: 'signed', issuerKeys: jwks }
     const { id } = await create(stage, { name: 'keys', static: keys })

@@ -1,4 +1,4 @@
-// Identity providers through v1: the secret goes in, stays, and never comes out.
+// Identity providers through v1: the client secret is stored and never returned.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentityProviders } from '@stemma/api/gen/platform/iam/identity_provider_pb.ts'
@@ -29,7 +29,7 @@ async function secretOf({ platform }: Stage, id: unknown): Promise<string> {
 }
 
 examples('identity providers of v1', {
-  async 'a provider that v1 creates is there in v2, and nobody is told its secret'(stage) {
+  async 'a provider created by v1 is visible in v2, and its secret is never returned'(stage) {
     const { id, ...rest } = await create(stage)
     const shown = {
       ...oidc,
@@ -43,7 +43,7 @@ examples('identity providers of v1', {
     assert.deepEqual(await stage.succeed(v1.list, { id: id as string }), { items: [{ id, ...rest }] })
   },
 
-  async 'an update replaces all but a secret that is left out'(stage) {
+  async 'an update replaces all fields, but keeps an omitted secret'(stage) {
     const { succeed, fail } = stage
     const { id } = await create(stage)
     const { description, oidc: told } = await succeed(v1.update, {
@@ -64,7 +64,7 @@ examples('identity providers of v1', {
     ])
   },
 
-  async 'providers are listed by name, and not after they are deleted'(stage) {
+  async 'providers are listed by name until they are deleted'(stage) {
     const { succeed } = stage
     const { id } = await create(stage)
     await create(stage, { ...withSecret, name: 'second' })
@@ -76,7 +76,7 @@ examples('identity providers of v1', {
     assert.deepEqual(await namesOf({ id: id as string }), [])
   },
 
-  async 'nobody gives by a provider what they do not hold'({ fail, platform, owner }) {
+  async 'the default role must not exceed what the caller holds'({ fail, platform, owner }) {
     const capabilities = ['CAP_IAM_IDENTITY_PROVIDERS_CREATE', 'CAP_IAM_ROLE_BINDINGS_CREATE'] as const
     const maker = await platform.addIdentityWith(owner.organization, [...capabilities])
     const request = { parentId: owner.organization, identityProvider: withSecret }

@@ -1,4 +1,4 @@
-// Repos and tags through v1, and what v2 then tells of them.
+// Repos and tags through v1, compared with v2.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
@@ -38,7 +38,7 @@ const makeRepo = ({ succeed, owner }: Stage, repo: JsonObject = full) =>
   succeed(v1.createRepo, { parentId: owner.organization, repo })
 
 examples('repos of v1', {
-  async 'are those of v2, with their readmes'(stage) {
+  async 'are the same resources as in v2, with their readmes'(stage) {
     const { succeed, owner } = stage
     const { id, createTime, ...rest } = await makeRepo(stage)
     const uid = id as string
@@ -53,7 +53,7 @@ examples('repos of v1', {
     assert.deepEqual(await checkTally(stage.platform.store, talliedKinds, false), [])
   },
 
-  async 'every tier of v1 is the tier of that name in v2'(stage) {
+  async 'every catalog tier of v1 converts to the tier of that name in v2'(stage) {
     for (const tier of ['APPLICATION', 'BASE', 'FIPS', 'AI', 'DEVTOOLS', 'COMMERCIAL']) {
       const name = tier.toLowerCase()
       const { id, catalogTier } = await makeRepo(stage, { name, catalogTier: tier })
@@ -64,13 +64,13 @@ examples('repos of v1', {
     for (const catalogTier of [1, 3, 10]) {
       const repo = { name: 'odd', catalogTier }
       const request = { parentId: stage.owner.organization, repo }
-      // The doors say it in their own words.
+      // The two doors word this error differently.
       const { error } = await stage.door.call(v1.createRepo, request, stage.owner.token)
       assert.match(error?.message ?? '', /^Invalid argument: catalog_?[tT]ier: must be one of/)
     }
   },
 
-  async 'an update replaces all of it'(stage) {
+  async 'an update replaces all fields'(stage) {
     const { succeed, fail } = stage
     const { id, createTime } = await makeRepo(stage)
     const update = { id: id as string, name: 'renamed' }
@@ -82,7 +82,7 @@ examples('repos of v1', {
     assert.equal((await fail(v1.updateRepo, { ...update, id: `${id}/${'0'.repeat(16)}` })).code, 5)
   },
 
-  async 'a repo that is there changes in what is given, unless that is prevented'(stage) {
+  async 'creating an existing repo updates the given fields, unless that is prevented'(stage) {
     const { succeed, fail, owner } = stage
     const parentId = owner.organization
     const made = await makeRepo(stage)
@@ -96,7 +96,7 @@ examples('repos of v1', {
     assert.deepEqual(violations(await fail(v1.createRepo, { parentId, repo: harmful })), ['readme'])
   },
 
-  async 'whoever may only create changes nothing that is there'(stage) {
+  async 'a caller who may only create cannot change an existing repo'(stage) {
     const { owner, platform, fail, succeed } = stage
     const made = await makeRepo(stage)
     const request = { parentId: owner.organization, repo: { name: 'nginx', description: 'mine' } }
@@ -107,14 +107,14 @@ examples('repos of v1', {
     assert.deepEqual(await succeed(v1.listRepos, { name: 'nginx' }), { items: [made] })
   },
 
-  async 'a harmful readme leaves nothing behind'({ succeed, fail, owner }) {
+  async 'an unsafe readme is refused and nothing is created'({ succeed, fail, owner }) {
     const repo = { name: 'bad', readme: '<script>alert(1)</script>' }
     const error = await fail(v1.createRepo, { parentId: owner.organization, repo })
     assert.deepEqual(violations(error), ['readme'])
     assert.deepEqual(await succeed(v1.listRepos, { name: 'bad' }), { items: [] })
   },
 
-  async 'lists hold every match, and none for who sees none'(stage) {
+  async 'lists contain every match that the caller may see'(stage) {
     const { succeed, owner, platform } = stage
     for (let count = 0; count < 203; count++)
       await make(stage, v2.createRepo, { parent: owner.organization, repo: { name: `r${count}` } })
@@ -127,7 +127,7 @@ examples('repos of v1', {
 })
 
 examples('tags of v1', {
-  async 'are those of v2'(stage) {
+  async 'are the same resources as in v2'(stage) {
     const { succeed, fail } = stage
     const repoId = (await makeRepo(stage)).id as string
     const tag = { name: 'latest', digest: digest('a'), deprecated: false, bundles: ['base'] }
@@ -144,7 +144,7 @@ examples('tags of v1', {
     assert.deepEqual(violations(await fail(v1.createTag, { tag })), ['repoId'])
   },
 
-  async 'an update replaces all of it, and is remembered'(stage) {
+  async 'an update replaces all fields and is recorded in the history'(stage) {
     const { succeed, fail } = stage
     const repoId = (await makeRepo(stage)).id as string
     const tag = { name: 'latest', digest: digest('a'), deprecated: true, bundles: ['base'] }
@@ -165,7 +165,7 @@ examples('tags of v1', {
     assert.equal((await fail(v1.updateTag, { ...update, name: 'latest' })).code, 6)
   },
 
-  async 'name no image where clients know of none, if they are there'(stage) {
+  async 'keep their digest if a create of an existing tag omits it'(stage) {
     const { succeed, fail, owner, platform } = stage
     const repoId = (await makeRepo(stage)).id as string
     const request = { repoId, tag: { name: 'latest', bundles: ['base'] } }
@@ -180,7 +180,7 @@ examples('tags of v1', {
     assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
   },
 
-  async 'are all listed, unless a sort is excluded'(stage) {
+  async 'are all listed, unless a sort of tags is excluded'(stage) {
     const { succeed } = stage
     const repoId = (await makeRepo(stage)).id as string
     const names = ['1.2', '1.2-20260131', '1.2-r3', 'sha256-abc']

@@ -1,4 +1,4 @@
-// Role bindings through v1: uids go in and out, and only the list tells more.
+// Role bindings through v1: requests and responses have uids; only the list is hydrated.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
@@ -31,7 +31,7 @@ async function bind(stage: Stage): Promise<{ id: string; identity: string }> {
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 
 examples('role bindings of v1', {
-  async 'a binding is answered in uids and is there in v2'(stage) {
+  async 'a binding is returned with uids and is visible in v2'(stage) {
     const parent = stage.owner.organization
     const identity = await makeRobot(stage)
     const { id, ...rest } = await stage.succeed(v1.create, {
@@ -44,7 +44,7 @@ examples('role bindings of v1', {
     assert.equal((kept.role as JsonObject).name, 'viewer')
   },
 
-  async 'the list tells what is bound'(stage) {
+  async 'the list shows identity, role and group'(stage) {
     const { id, identity } = await bind(stage)
     const [item, ...others] = itemsOf(await stage.succeed(v1.list, { id }))
     assert.deepEqual(others, [])
@@ -61,7 +61,7 @@ examples('role bindings of v1', {
     assert.equal(all.length, 2)
   },
 
-  async 'an address that somebody vouches for is told'(stage) {
+  async 'the list shows a verified e-mail address'(stage) {
     const { platform, owner, succeed } = stage
     const person = await platform.addUser('ada@example.test')
     const roleBinding = { identity: person.identity, role: viewer.uid }
@@ -70,7 +70,7 @@ examples('role bindings of v1', {
     assert.equal(item?.email, 'ada@example.test')
   },
 
-  async 'an update replaces whom it is for and what it gives'(stage) {
+  async 'an update replaces identity and role'(stage) {
     const { succeed, fail } = stage
     const { id, identity } = await bind(stage)
     const other = await makeRobot(stage)
@@ -83,7 +83,7 @@ examples('role bindings of v1', {
     assert.deepEqual(violations(await fail(v1.update, { id, identity, role: 'viewer' })), ['role'])
   },
 
-  async 'a batch is made whole or not at all'(stage) {
+  async 'a batch creates all bindings or none'(stage) {
     const { succeed, fail, owner } = stage
     const parent = owner.organization
     const identity = await makeRobot(stage)
@@ -109,7 +109,7 @@ examples('role bindings of v1', {
     assert.equal(await count(), before)
   },
 
-  async 'a binding that is gone can be deleted again'(stage) {
+  async 'deleting a deleted binding succeeds'(stage) {
     const { id } = await bind(stage)
     await stage.succeed(v1.delete, { id })
     assert.deepEqual(await stage.succeed(v1.list, { id }), { items: [] })

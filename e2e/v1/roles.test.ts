@@ -1,4 +1,4 @@
-// Roles through v1, which calls capabilities by name.
+// Roles through v1, where capabilities are dotted names.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Roles } from '@stemma/api/gen/platform/iam/role_pb.ts'
@@ -14,7 +14,7 @@ const role = { name: 'auditor', description: 'reads', capabilities: ['roles.list
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 
 examples('roles of v1', {
-  async 'a role that v1 creates is there in v2'({ succeed, owner }) {
+  async 'a role created by v1 is visible in v2'({ succeed, owner }) {
     const { id, ...rest } = await succeed(v1.create, { parentId: owner.organization, role })
     assert.deepEqual(rest, { ...role, capabilities: ['groups.list', 'roles.list'] })
     const { uid, name, description, capabilities } = await succeed(v2.getRole, { uid: id as string })
@@ -23,7 +23,7 @@ examples('roles of v1', {
     assert.deepEqual(itemsOf(await succeed(v1.list, { id: id as string })), [{ id, ...rest }])
   },
 
-  async 'a capability that is none is refused by its name, to those who may ask'({ fail, platform, owner }) {
+  async 'an unknown capability is refused by name, after the access check'({ fail, platform, owner }) {
     const wrong = { name: 'a', capabilities: ['groups.list', 'groups.fly'] }
     const request = { parentId: owner.organization, role: wrong }
     const error = await fail(v1.create, request)
@@ -37,7 +37,7 @@ examples('roles of v1', {
     assert.equal((await fail(v1.create, request, viewer.token)).code, 7)
   },
 
-  async 'an update replaces all of it'({ succeed, fail, owner }) {
+  async 'an update replaces all fields'({ succeed, fail, owner }) {
     const { id } = await succeed(v1.create, { parentId: owner.organization, role })
     const changed = { id: id as string, name: 'reader', capabilities: ['groups.list'] }
     assert.deepEqual(await succeed(v1.update, changed), { ...changed, description: '' })
@@ -49,7 +49,7 @@ examples('roles of v1', {
     assert.match(unknown.message, /groups\.fly/)
   },
 
-  async 'nobody makes a role of what they do not hold'({ fail, platform, owner }) {
+  async 'a role must not exceed what the caller holds'({ fail, platform, owner }) {
     const maker = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_CREATE'])
     assert.equal((await fail(v1.create, { parentId: owner.organization, role }, maker.token)).code, 7)
   },
@@ -63,7 +63,7 @@ examples('roles of v1', {
     const builtIns = builtInRoles.map(({ name }) => name)
     assert.deepEqual((await namesOf({ parent: '/' })).sort(), [...builtIns].sort())
     assert.deepEqual(await namesOf({ parent: '/', name: 'viewer' }), ['viewer'])
-    // In the order of uids, of which that of the group is another each time.
+    // Sorted by uid; the uid of the group differs in each run.
     const { body } = await door.call(v1.list, {}, owner.token)
     assert.equal(itemsOf(body ?? {}).length, builtIns.length + 1)
     assert.deepEqual(await namesOf({ parent: '/', id: id as string }), [])
@@ -73,7 +73,11 @@ examples('roles of v1', {
     assert.deepEqual(violations(await fail(v1.list, { parent: 'acme' })), ['parent'])
   },
 
-  async 'a role that is bound is not deleted, and v1 says so in words'({ succeed, fail, owner }) {
+  async 'a bound role cannot be deleted, and the error has a message and no details'({
+    succeed,
+    fail,
+    owner,
+  }) {
     const parent = owner.organization
     const { id } = await succeed(v1.create, { parentId: parent, role })
     const roleBinding = { identityUid: owner.identity, roleUid: id as string }

@@ -1,5 +1,5 @@
-// What infrastructure tools ask of v1: that a new organization is listed to its founder once the token is a new
-// one, and that nothing is listed any more once it was destroyed.
+// The v1 calls of infrastructure tools: a new organization is listed to its founder with a new token, and after a
+// destroy every list is empty.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
@@ -31,7 +31,7 @@ type Step = {
   filter?: string
 }
 
-/** In the order in which they are made; they are destroyed in the other. */
+/** In order of creation; they are destroyed in reverse order. */
 const steps: Step[] = [
   {
     create: createGroup,
@@ -71,8 +71,8 @@ const steps: Step[] = [
   },
 ]
 
-examples('an organization that a tool applies and destroys', {
-  async 'is listed to its founder by a new token, and nothing is left of it'({ succeed, owner }) {
+examples('an organization that a tool creates and destroys', {
+  async 'is listed to its founder with a new token, and leaves nothing behind'({ succeed, owner }) {
     const { uid: organization } = await succeed(createGroup, { group: { name: 'applied' } })
     const parent = organization as string
     const { token } = await succeed(SecurityTokenService.method.exchange, {}, owner.token)
