@@ -1,4 +1,4 @@
-// Advisories as they are read.
+// Reading advisories.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject, MessageInitShape } from '@bufbuild/protobuf'
@@ -32,7 +32,7 @@ const fixed = (author: string, time: number, reviewState: ReviewState = ReviewSt
   type: { case: 'fixed', value: { fixedVersion: '1.2.3-r0' } } as const,
 })
 
-/** In the store, as writers leave it. */
+/** Writes an advisory directly into the store. */
 function write({ platform, owner }: Stage, draft: Draft, group = owner.organization): Promise<string> {
   const usual = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
   const advisory = create(AdvisorySchema, { ...usual, ...draft } as MessageInitShape<typeof AdvisorySchema>)
@@ -43,7 +43,7 @@ const namesIn = (list: JsonObject) =>
   (list.advisories as { artifactName: string }[]).map(({ artifactName }) => artifactName)
 
 examples('advisories', {
-  async 'an advisory shows what is known, and its events in order of time'(stage) {
+  async 'an advisory shows its fields, and its events in order of time'(stage) {
     const uid = await write(stage, {
       artifactArchitecture: 'x86_64',
       componentName: 'libpcre',
@@ -67,7 +67,7 @@ examples('advisories', {
     assert.ok(!('deleteTime' in advisory) && !('legacyAdvisoryId' in advisory))
   },
 
-  async 'lists are found by every filter, and by all of them together'(stage) {
+  async 'lists support every filter, and all filters together'(stage) {
     const { succeed } = stage
     await write(stage, { artifactName: 'one', aliases: ['CVE-2026-1'], events: [detection('ada', day)] })
     await write(stage, {
@@ -124,7 +124,7 @@ examples('advisories', {
     assert.deepEqual([namesIn(page), page.totalCount], [['e', 'd'], '5'])
     const next = await succeed(listAdvisories, { ...request, pageToken: page.nextPageToken as string })
     assert.deepEqual(namesIn(next), ['c', 'b'])
-    // What differs from run to run is asked of the store, beside the transcript.
+    // Values that differ from run to run are read from the store, not from the recorded calls.
     const asked = await stage.door.call(listAdvisories, { orderBy: 'advisory_id' }, stage.owner.token)
     const ids = asked.body?.advisories as { advisoryId: string }[]
     assert.deepEqual(
@@ -139,7 +139,7 @@ examples('advisories', {
     assert.equal((await stage.fail(listAdvisories, { orderBy: 'severity' })).code, 3)
   },
 
-  async 'nobody finds what lies in another organization, by whatever filter'(stage) {
+  async 'no filter finds advisories of another organization'(stage) {
     const { succeed, fail, platform } = stage
     const uid = await write(stage, { artifactName: 'secret-thing', aliases: ['CVE-2026-42'] })
     const { advisoryId } = await succeed(getAdvisory, { uid })
@@ -160,7 +160,7 @@ examples('advisories', {
     assert.equal((await fail(getAdvisory, { uid }, other.token)).code, 7)
   },
 
-  async 'a grant in a group shows what lies below it'(stage) {
+  async 'a grant in a group shows the advisories below it'(stage) {
     const { succeed, owner, platform } = stage
     const team = (await succeed(createGroup, { parent: owner.organization, group: { name: 'team' } }))
       .uid as string
@@ -173,7 +173,7 @@ examples('advisories', {
     assert.match(JSON.stringify(detail(error, 'PreconditionFailure')), /advisories/)
   },
 
-  async 'one that was withdrawn is read by who knows it, and found by nobody'(stage) {
+  async 'a withdrawn advisory can be read by uid and is in no list'(stage) {
     const { succeed, fail, platform } = stage
     const uid = await write(stage, { aliases: ['CVE-2026-9'] })
     const before = await succeed(getAdvisory, { uid })

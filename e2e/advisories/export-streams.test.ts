@@ -1,4 +1,4 @@
-// Exports of many advisories to clients that are slow, leave, lose their access, or are still reading when the
+// Exports of many advisories to clients that are slow, disconnect, lose their access, or are still reading when the
 // server stops.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ const { exportAdvisoriesOsv } = AdvisoriesService.method
 const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
 
-/** More than lies between a server and a client that does not read. */
+/** More than the buffers between a server and a client that does not read can hold. */
 const count = 3000
 const details = 'It can be made to say too much. '.repeat(250)
 
@@ -44,7 +44,7 @@ async function dump(folder: string): Promise<string> {
   return file
 }
 
-/** What came, in documents, and how it ended. */
+/** The number of documents that arrived, and how the stream ended. */
 type Ended = { documents: number; isWhole: boolean; status?: string }
 
 type Export = { body: Readable; ended(): Promise<Ended>; leave(): void }
@@ -100,7 +100,7 @@ async function overGrpc(port: number, token: string): Promise<Export> {
 
 const ways = { rest: overRest, grpc: overGrpc }
 
-/** A client that reads on, but never much at a time. */
+/** A client that reads with pauses. */
 function readSlowly({ body }: Export): void {
   body.on('data', () => {
     body.pause()
@@ -150,7 +150,7 @@ onEachStore('an export of many advisories', (engine) => {
       return codes(door).at(-1)
     }
 
-    test(`comes whole over ${door}, with pauses too`, async () => {
+    test(`arrives completely over ${door}, also at a client that pauses`, async () => {
       const export_ = await open(owner.token)
       await pause(200)
       export_.body.resume()
@@ -158,21 +158,21 @@ onEachStore('an export of many advisories', (engine) => {
       assert.ok((await export_.ended()).isWhole)
     })
 
-    test(`is not read ahead of a client over ${door}, and ends with the access to it`, async () => {
+    test(`over ${door} reads no more rows than the client takes, and ends when the access ends`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const before = codes(door).length
       const export_ = await open(viewer.token)
       await platform.unbind(viewer.identity)
       export_.body.resume()
       const { documents, isWhole } = await export_.ended()
-      // The window of gRPC is smaller than a page; over REST more lies between.
+      // The flow-control window of gRPC is smaller than a page; the buffers of REST are larger.
       const most = door === 'grpc' ? 100 : count - 1
       assert.ok(documents > 0 && documents <= most, `${documents} came`)
       assert.ok(isWhole, 'what may be seen is all of it')
       assert.equal(await lastCode(before), 'OK')
     })
 
-    test(`breaks off over ${door} when its caller is no more`, async () => {
+    test(`is aborted over ${door} when the caller is deleted`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const before = codes(door).length
       const export_ = await open(viewer.token)
@@ -184,7 +184,7 @@ onEachStore('an export of many advisories', (engine) => {
       assert.equal(await lastCode(before), 'UNAUTHENTICATED')
     })
 
-    test(`is refused over ${door} to whoever has many under way`, async () => {
+    test(`is refused over ${door} to a caller with too many streams`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
       const before = codes(door).length
@@ -200,7 +200,7 @@ onEachStore('an export of many advisories', (engine) => {
       asking.close()
     })
 
-    test(`is given up over ${door} when its client leaves`, async () => {
+    test(`stops over ${door} when the client disconnects`, async () => {
       const before = codes(door).length
       const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
       export_.leave()
@@ -211,7 +211,7 @@ onEachStore('an export of many advisories', (engine) => {
 
 onEachStore('a server that stops while it exports', (engine) => {
   for (const [door, start] of Object.entries(ways)) {
-    test(`breaks off over ${door} what takes too long, and nobody takes it for whole`, async () => {
+    test(`over ${door} is aborted when it takes too long, and does not look complete`, async () => {
       const folder = await temporaryFolder()
       const { log, codes } = openLogged()
       const platform = await startPlatform(engine, [], { drainTimeout: 300 }, log)
@@ -229,7 +229,7 @@ onEachStore('a server that stops while it exports', (engine) => {
   }
 })
 
-describe('a server that is told to stop while it exports', { timeout: 60_000 }, () => {
+describe('a server that is stopped during an export', { timeout: 60_000 }, () => {
   let folder: string
   let owner: Bootstrapped
   before(async () => {
@@ -248,7 +248,7 @@ describe('a server that is told to stop while it exports', { timeout: 60_000 }, 
   after(() => remove(folder))
 
   for (const [door, start] of Object.entries(ways)) {
-    test(`brings it to its end over ${door}`, async () => {
+    test(`completes the export over ${door}`, async () => {
       const server = await serve(folder, ['--drain-delay', '0'])
       const export_ = await start(server.port, owner.token)
       server.signal('SIGTERM')

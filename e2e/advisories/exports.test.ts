@@ -1,4 +1,4 @@
-// All advisories of a list in the formats of others, as a stream.
+// Exports of a list of advisories as OSV and OpenVEX, as a stream.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -49,7 +49,7 @@ const record = (id: string, affected: object[], more: object = {}) => ({
   ...{ affected, ...more },
 })
 
-/** One package, several, two releases of a distribution, and several under a name of ours. */
+/** Records with one package, several packages, two releases of a distribution, and several with an id of ours. */
 const records = [
   record('GHSA-2222-3333-4444', [
     { package: { ecosystem: 'npm', name: 'left-pad' }, ranges: upTo('1.2.3') },
@@ -75,7 +75,7 @@ const records = [
   record('CGA-5555-6666-7777', [{ package: { ecosystem: 'Wolfi', name: 'curl' }, ranges: upTo('8.1-r0') }]),
 ]
 
-/** What a copy of an advisory has in common with it. */
+/** The fields that a copy of an advisory must share with the original. */
 function essence(advisory: JsonObject): JsonObject {
   const { artifactName, artifactType, aliases, severities } = advisory
   const events = (advisory.events as JsonObject[]).map(({ uid: _, createTime: __, ...event }) => event)
@@ -173,7 +173,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     return body?.advisories as JsonObject[]
   }
 
-  test('is what the export of each advisory is, in the order of the list, and valid', async () => {
+  test('equals the exports of the single advisories in list order, and is valid', async () => {
     for (const door of doors) {
       for (const { stream, one, isValid } of formats) {
         for (const filter of [
@@ -199,7 +199,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('holds only what its caller may see', async () => {
+  test('contains only what the caller may see', async () => {
     const here = await platform.addIdentity(owner.organization, 'viewer', group)
     const nobody = await platform.addIdentity(owner.organization)
     for (const door of doors) {
@@ -210,7 +210,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('that is asked for wrongly is refused before it begins', async () => {
+  test('refuses an invalid request before the first document', async () => {
     for (const door of doors) {
       for (const { stream } of formats) {
         assert.equal((await door.call(stream, {})).error?.code, 16)
@@ -228,7 +228,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('can be imported by another server, and makes the same advisories there', async () => {
+  test('can be imported by another server with the same result', async () => {
     const other = await startPlatform(engine)
     const door = restDoor(other.url)
     try {
@@ -242,7 +242,7 @@ onEachStore('an export of a list of advisories', (engine) => {
       assert.deepEqual([summary.records, summary.new], [10, 10])
       const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
       const copies = body?.advisories as JsonObject[]
-      // What people have said is not all that a record of OSV can say.
+      // OSV cannot express everything that people add by calls.
       const isImported = ({ author }: JsonObject) => author !== 'ada'
       const originals = (await list()).filter(isImported)
       assert.equal(originals.length, 8)
@@ -258,7 +258,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('is reported when it has ended', async () => {
+  test('is logged and counted when it has ended', async () => {
     for (const door of doors) {
       const count = reported(exportAdvisoriesOsv).length
       await documentsOf(door, exportAdvisoriesOsv)

@@ -1,4 +1,4 @@
-// `stemmad import advisories`: what others publish, from files, folders, archives and pipes.
+// `stemmad import advisories` from files, folders, archives and pipes.
 import assert from 'node:assert/strict'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = Advi
 
 type Record = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
 
-/** As the ecosystems publish them. */
+/** Records as ecosystems publish them. */
 const osv = (number: number, more: object = {}): Record => ({
   schema_version: '1.7.3',
   id: `GHSA-2222-3333-${String(number).padStart(4, '0').replace(/[01]/g, 'c')}${number}`,
@@ -58,7 +58,7 @@ onEachStore('an import of advisories', (engine) => {
     await remove(folder)
   })
 
-  /** Into a fresh organization, unless one is named. */
+  /** Imports into a new organization unless one is given. */
   async function importing(path: string, group?: string) {
     if (group === undefined) owner = await platform.addOrganization('acme')
     complaints.length = 0
@@ -83,7 +83,7 @@ onEachStore('an import of advisories', (engine) => {
     return body.advisories as JsonObject[]
   }
 
-  test('makes an advisory for each package, found by the names that others gave', async () => {
+  test('creates an advisory for each package, found by its aliases', async () => {
     const record = osv(1, {
       affected: [
         {
@@ -104,7 +104,7 @@ onEachStore('an import of advisories', (engine) => {
     assert.equal((await list({ latestEventType: 'EVENT_TYPE_FILTER_FIXED' })).length, 1)
   })
 
-  test('gives back what it was given', async () => {
+  test('exports the imported record unchanged', async () => {
     const record = osv(2)
     await importing(await put('two.json', record))
     const [advisory] = await list()
@@ -126,7 +126,7 @@ onEachStore('an import of advisories', (engine) => {
     }
   })
 
-  test('goes on after what is broken, and says where it stands', async () => {
+  test('continues after a broken record and reports its file and line', async () => {
     await rm(join(folder, 'many'), { recursive: true, force: true })
     await put('many/a.json', osv(3))
     await put('many/b.json', '{"id": "GHSA-1", ')
@@ -142,8 +142,8 @@ onEachStore('an import of advisories', (engine) => {
     assert.match(complaints[2] ?? '', /e\.json: .*affected\[0\]\.package\.name/)
   })
 
-  describe('that is begun again', () => {
-    test('passes over what is there, and changes what has changed', async () => {
+  describe('that runs again', () => {
+    test('skips unchanged records and updates changed ones', async () => {
       await rm(join(folder, 'again'), { recursive: true, force: true })
       for (let number = 10; number < 30; number++) await put(`again/${number}.json`, osv(number))
       assert.equal((await importing(join(folder, 'again'))).new, 20)
@@ -167,7 +167,7 @@ onEachStore('an import of advisories', (engine) => {
       assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
     })
 
-    test('keeps what people have added since', async () => {
+    test('keeps events that people have added', async () => {
       const file = await put('kept.json', osv(40))
       await importing(file)
       const [before] = await list()
@@ -234,7 +234,7 @@ onEachStore('an import of advisories', (engine) => {
     assert.equal(advisory?.artifactName, 'left-pad')
   })
 
-  test('reads archives, lines, and what is piped in', async () => {
+  test('reads archives, JSON lines and standard input', async () => {
     const archive = join(folder, 'all.zip')
     const inside = {
       'a.json': JSON.stringify(osv(60)),
@@ -274,7 +274,7 @@ onEachStore('an import of advisories', (engine) => {
     await assert.rejects(importing(join(folder, 'nowhere.json')), /nowhere/)
   })
 
-  test('brings a name of ours, and gets another where that one is taken', async () => {
+  test('keeps an id of ours from the record, and assigns another if it is taken', async () => {
     const record = osv(80, { id: 'CGA-2222-3333-4444' })
     const file = await put('named.json', record)
     assert.equal((await importing(file)).new, 1)
@@ -282,7 +282,7 @@ onEachStore('an import of advisories', (engine) => {
       (await list()).map(({ advisoryId }) => advisoryId),
       ['CGA-2222-3333-4444'],
     )
-    // In another organization, which cannot have it as well.
+    // In another organization: ids are unique on the server.
     assert.equal((await importing(file)).new, 1)
     const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
     assert.match(String(advisory?.advisoryId), /^CGA-/)
@@ -290,7 +290,7 @@ onEachStore('an import of advisories', (engine) => {
     assert.equal((await importing(file, owner.organization)).same, 1)
   })
 
-  test('says what is wrong with how it is called', async () => {
+  test('explains wrong arguments', async () => {
     const { organization } = await platform.addOrganization('acme')
     for (const [args, words] of [
       [['import', 'advisories', folder], /Usage/],
@@ -303,7 +303,7 @@ onEachStore('an import of advisories', (engine) => {
     }
   })
 
-  test('leaves one advisory for each that was read, under the access of everything else', async () => {
+  test('creates one advisory for each record, under the usual access rules', async () => {
     const [door] = doors as [Door]
     await importing(await put('access.json', osv(50)))
     const [advisory] = await list()
@@ -323,7 +323,7 @@ onEachStore('an import of advisories', (engine) => {
     return rows.map((row) => row.join(' '))
   }
 
-  test('that was killed and begun again leaves the store that one which was not would have left', async () => {
+  test('that was killed and run again leaves the same store as an uninterrupted one', async () => {
     const whole = join(folder, 'killed')
     await rm(whole, { recursive: true, force: true })
     for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))

@@ -1,5 +1,4 @@
-// What the examples of advisories cannot show: ids as the service makes them, callers at the same moment, entity
-// tags, and numbers that only gRPC lets in.
+// Writing advisories: generated ids, concurrent callers, entity tags, and enum numbers that only gRPC can send.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -47,7 +46,7 @@ onEachStore('advisories at the same moment', (engine) => {
   }
   const isWhole = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
-  test('each gets an id of its own', async () => {
+  test('concurrent creates get different ids', async () => {
     const made = await Promise.all(many.map((at) => make({}, at)))
     const ids = new Set(made.map(({ advisoryId }) => advisoryId as string))
     assert.equal(ids.size, many.length)
@@ -57,7 +56,7 @@ onEachStore('advisories at the same moment', (engine) => {
     await isWhole()
   })
 
-  test('of those who give the same id one wins', async () => {
+  test('of concurrent creates with the same id one succeeds', async () => {
     const advisoryId = 'CGA-2345-6789-cfgh'
     const request = { parentId: platform.owner.organization, advisory: { ...advisory, advisoryId } }
     const answers = await Promise.all(many.map((at) => call(create, request, at)))
@@ -66,7 +65,7 @@ onEachStore('advisories at the same moment', (engine) => {
     await isWhole()
   })
 
-  test('all events are kept, and those that are changed keep every change', async () => {
+  test('concurrent events and changes are all kept', async () => {
     const { id } = await make()
     const events = await Promise.all(
       many.map((at) =>
@@ -87,7 +86,7 @@ onEachStore('advisories at the same moment', (engine) => {
     assert.equal(new Set((items as { id: string }[]).map((event) => event.id)).size, many.length)
   })
 
-  test('it is withdrawn once, and nothing is added behind its back', async () => {
+  test('an advisory is withdrawn once, and no event is added afterwards', async () => {
     const { id } = await make({ aliases: ['CVE-2026-777'] })
     const [withdrawals, additions] = await Promise.all([
       Promise.all(many.map((at) => call(withdraw, { id }, at))),
@@ -105,7 +104,7 @@ onEachStore('advisories at the same moment', (engine) => {
     await isWhole()
   })
 
-  test('many are withdrawn together', async () => {
+  test('many advisories can be withdrawn at the same time', async () => {
     const made = await Promise.all(many.map((at) => make({ aliases: ['CVE-2026-888'] }, at)))
     const answers = await Promise.all(made.map(({ id }, at) => call(withdraw, { id }, at)))
     assert.deepEqual(
@@ -115,7 +114,7 @@ onEachStore('advisories at the same moment', (engine) => {
     await isWhole()
   })
 
-  test('an update and a withdrawal hold for what the caller has seen', async () => {
+  test('If-Match guards updates and withdrawals', async () => {
     const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
     const at = `${platform.url}/vulnerabilities/v1/advisories`
     const body = (more: JsonObject) => JSON.stringify({ ...advisory, ...more })
@@ -140,7 +139,7 @@ onEachStore('advisories at the same moment', (engine) => {
     assert.equal((await remove(second)).status, 200)
   })
 
-  test('numbers that nobody has given a meaning are refused', async () => {
+  test('unknown enum numbers are refused', async () => {
     const { id } = await make()
     for (const [advisoryEvent, field] of [
       [{ fixed: {}, status: 9 }, 'advisoryEvent.status'],
@@ -156,7 +155,7 @@ onEachStore('advisories at the same moment', (engine) => {
     assert.equal(error?.code, 7, 'whatever is more than a proposal is for those who may approve')
   })
 
-  test('an event without a time happens when its advisory is made', async () => {
+  test('an event without a time gets the create time of its advisory', async () => {
     const { id } = await make({ events: [{ timestamp: '1970-01-01T00:00:00Z', fixed: {} }, { fixed: {} }] })
     const { items } = await succeed(listAdvisoryEvents, { parentId: id }, 1)
     const [first, second] = items as { timestamp: string }[]

@@ -1,4 +1,4 @@
-// Advisories as they are written by the calls of v1, and what those of v2 show of them.
+// Writing advisories by v1 and reading them by v2.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -17,7 +17,7 @@ const { createGroup } = GroupsService.method
 const { createRoleBinding } = RoleBindingsService.method
 
 let given = 0
-/** Of the published form. Ids are never given twice, and the service makes the same one of counted bytes. */
+/** An id in the published form. A counter is the randomness, so that ids are predictable and unique. */
 function newId(): string {
   const letters = '23456789cfghjmpqrvwx'
   const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
@@ -44,7 +44,7 @@ async function found({ succeed }: Stage, filter: JsonObject): Promise<unknown[]>
 const nothingIsMiscounted = async ({ platform }: Stage) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
-/** One of each type, as v1 spells it and as v2 does. */
+/** One event of each type, in the spelling of v1 and of v2. */
 const types: [JsonObject, JsonObject][] = [
   ...[
     { detection: { nvdapi: { cpeSearched: 'cpe:a', cpeFound: 'cpe:b' } } },
@@ -95,7 +95,7 @@ const types: [JsonObject, JsonObject][] = [
 ]
 
 examples('writing advisories', {
-  async 'an advisory keeps all that is said of it, and is read by v2'(stage) {
+  async 'an advisory keeps every field, and v2 shows it'(stage) {
     const { succeed, owner } = stage
     const advisoryId = newId()
     const all = {
@@ -155,7 +155,7 @@ examples('writing advisories', {
     await nothingIsMiscounted(stage)
   },
 
-  async 'little is enough, and what was not said is not shown'(stage) {
+  async 'only few fields are required, and unset fields are left out'(stage) {
     const { id, advisoryId, createdAt, ...rest } = await makeAdvisory(stage)
     assert.deepEqual(rest, {
       ...{ ...said, artifactArchitecture: '', aliases: [], events: [], updatedAt: createdAt },
@@ -163,7 +163,7 @@ examples('writing advisories', {
     })
   },
 
-  async 'an id is given once, also after it was withdrawn'(stage) {
+  async 'an id cannot be used again, even after a withdrawal'(stage) {
     const { succeed, fail, owner } = stage
     const advisoryId = newId()
     const { id } = await makeAdvisory(stage, { advisoryId })
@@ -177,7 +177,7 @@ examples('writing advisories', {
     }
   },
 
-  async 'every type of event is the same in both versions, and the other way round'(stage) {
+  async 'every event type converts between the versions in both directions'(stage) {
     const { succeed } = stage
     const id = await makeUid(stage)
     for (const [type] of types) {
@@ -202,7 +202,7 @@ examples('writing advisories', {
     )
   },
 
-  async 'events are in order of time, whenever they are told'(stage) {
+  async 'events are sorted by time, in whatever order they are added'(stage) {
     const { succeed } = stage
     const at = (year: number) => ({
       timestamp: `${year}-01-01T00:00:00Z`,
@@ -222,7 +222,7 @@ examples('writing advisories', {
     assert.deepEqual(await notes(), ['2021', '2023', '2024', 'now'])
   },
 
-  async 'an update replaces what is said, and leaves the events'(stage) {
+  async 'an update replaces the fields and keeps the events'(stage) {
     const { succeed, fail, owner } = stage
     const made = await makeAdvisory(stage, {
       ...{ componentName: 'stdlib', aliases: ['CVE-2026-1', 'CVE-2026-2'], legacyAdvisoryID: 'OLD-7' },
@@ -260,7 +260,7 @@ examples('writing advisories', {
     await nothingIsMiscounted(stage)
   },
 
-  async 'an event is replaced as a whole, and keeps its time unless another is given'(stage) {
+  async 'updating an event replaces it, and keeps its time unless one is given'(stage) {
     const { succeed, fail } = stage
     const timestamp = '2025-05-05T05:05:05.500Z'
     const { id, events } = await makeAdvisory(stage, {
@@ -285,7 +285,7 @@ examples('writing advisories', {
     assert.equal((await fail(updateAdvisoryEvent, { id: id as string, fixed: {} })).code, 5)
   },
 
-  async 'a withdrawn advisory is read by whoever knows it, found by nobody, and changed no more'(stage) {
+  async 'a withdrawn advisory can be read by uid, is in no list, and cannot be changed'(stage) {
     const { succeed, fail } = stage
     const advisoryId = newId()
     const made = await makeAdvisory(stage, {
@@ -316,7 +316,7 @@ examples('writing advisories', {
     await nothingIsMiscounted(stage)
   },
 
-  async 'what is not there is not found'(stage) {
+  async 'an unknown advisory or event returns 404'(stage) {
     const { fail, owner } = stage
     const nowhere = `${owner.organization}/${'0'.repeat(16)}`
     const group = await fail(create, { parentId: nowhere, advisory: said })
@@ -335,7 +335,7 @@ examples('writing advisories', {
     assert.equal((await fail(updateAdvisoryEvent, { id: owner.organization, fixed: {} })).code, 5)
   },
 
-  async 'faults are told by the names that callers of v1 know'(stage) {
+  async 'errors name the fields of v1'(stage) {
     const { fail } = stage
     const { id, events } = await makeAdvisory(stage, {
       events: [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }],
@@ -378,7 +378,7 @@ examples('writing advisories', {
       const added = await fail(createAdvisoryEvent, { parentId, advisoryEvent: bad })
       assert.deepEqual(violations(added), [`advisoryEvent.${field}`], JSON.stringify(bad))
       assert.deepEqual(violations(await fail(updateAdvisoryEvent, { ...bad, id: event })), [field])
-      // It is the second of those that were sent, though it would be the first in time.
+      // The index counts events as sent, although this one is the first by time.
       const both = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
       const created = await fail(create, {
         parentId: stage.owner.organization,
@@ -392,7 +392,7 @@ examples('writing advisories', {
     ])
   },
 
-  async 'there is an end to how much an advisory holds'(stage) {
+  async 'the size of an advisory is limited'(stage) {
     const { succeed, fail, owner } = stage
     const one = { fixed: { fixedVersion: '1' } }
     const thousand = Array.from({ length: 1000 }, () => one)
@@ -417,7 +417,7 @@ examples('writing advisories', {
 })
 
 examples('reviewing advisories', {
-  async 'whoever writes proposes; those who may approve say what counts'(stage) {
+  async 'events need approval by a caller with advisories.approve'(stage) {
     const { succeed, fail, platform, owner } = stage
     const writer = await platform.addIdentityWith(owner.organization, [
       'CAP_ADVISORIES_CREATE',
@@ -484,7 +484,7 @@ examples('reviewing advisories', {
     assert.deepEqual(await found(stage, latest), [])
   },
 
-  async 'approving is held where the advisory lies, or above'(stage) {
+  async 'approval needs the capability in the group of the advisory or above'(stage) {
     const { succeed, fail, platform, owner } = stage
     const here = await succeed(createGroup, { parent: owner.organization, group: { name: 'here' } })
     const there = await succeed(createGroup, { parent: owner.organization, group: { name: 'there' } })
@@ -499,7 +499,7 @@ examples('reviewing advisories', {
     assert.equal((await fail(create, elsewhere, approver.token)).code, 7)
   },
 
-  async 'each call needs its own capability, and nobody else learns what is there'(stage) {
+  async 'each call needs its capability, and a refusal does not reveal whether the advisory exists'(stage) {
     const { fail, platform, owner } = stage
     const { id, events } = await makeAdvisory(stage, { events: [{ fixed: {} }] })
     const uid = id as string

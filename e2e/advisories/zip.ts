@@ -1,4 +1,4 @@
-// A zip archive, as simple as one can be: nothing in it is compressed but what is told to be.
+// Writes a minimal zip archive. Entries are stored uncompressed unless marked otherwise.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 export function zipOf(files: Record<string, string>, isDeflated = true): Buffer {
@@ -8,7 +8,7 @@ export function zipOf(files: Record<string, string>, isDeflated = true): Buffer 
   for (const [name, text] of Object.entries(files)) {
     const [path, plain] = [Buffer.from(name), Buffer.from(text)]
     const data = isDeflated ? deflateRawSync(plain) : plain
-    // Version, flags, method, time and date; then checksum, sizes, and the length of the name.
+    // Version, flags, method, time and date; then checksum, sizes and name length.
     const about = Buffer.alloc(26)
     about.writeUInt16LE(20, 0)
     about.writeUInt16LE(isDeflated ? 8 : 0, 4)

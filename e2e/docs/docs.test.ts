@@ -1,4 +1,4 @@
-// What the pages tell people to type is typed here, word for word, against a server of its own for each page.
+// Runs the shell blocks of the documentation literally, with a server of its own for each page.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
   .filter(({ blocks }) => blocks.length > 0)
 type Page = (typeof pages)[number]
 
-/** Pages made from the contract show each call by itself, with names for what the reader has. */
+/** Generated pages show calls one by one, with placeholders for the reader's values. */
 const isMade = ({ text }: Page) => text.startsWith('<!-- Generated')
 const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
@@ -103,7 +103,7 @@ async function runBlock(shell: Shell, name: string, block: Block): Promise<void>
 
 const isError = (answer: string) => !/^[23]\d\d$/.test(answer)
 
-/** Nobody is signed in, so what is served asks who calls, and what is not says so. */
+/** The calls have no token: a served path returns 401, an unknown one 404. */
 async function tryCalls(shell: Shell, name: string, blocks: Block[]): Promise<void> {
   for (const { line, source, needs } of blocks) {
     if (needs) continue

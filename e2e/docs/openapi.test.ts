@@ -1,4 +1,4 @@
-// The OpenAPI document: others hold it to be one, its examples fit its schemas, and so does what a server answers.
+// The OpenAPI document is valid; its examples and the responses of a real server match its schemas.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -40,7 +40,7 @@ const ajv = new Ajv2020({ allErrors: true, strict: false })
 addFormats.default(ajv)
 ajv.addSchema({ $id: 'https://stemma.test/openapi', ...closed(document) })
 
-/** With nothing in an object that its schema does not name, so that what is told nowhere is found. */
+/** The document with additional properties forbidden, so that an undocumented field in a response is an error. */
 function closed(value: OpenApi): OpenApi {
   const close = (_: string, part: unknown) =>
     typeof part === 'object' &&
@@ -53,7 +53,7 @@ function closed(value: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(value, close)) as OpenApi
 }
 
-/** Holds a value against what stands somewhere in the document. */
+/** Validates a value against the schema at a pointer of the document. */
 function fits(value: unknown, ...pointer: string[]): void {
   const path = pointer
     .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
@@ -63,7 +63,7 @@ function fits(value: unknown, ...pointer: string[]): void {
 }
 
 describe('the OpenAPI document', () => {
-  test('is one to the schema of OpenAPI', async () => {
+  test('is valid by the JSON schema of OpenAPI', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(document))
     assert.ok(valid, JSON.stringify(errors))
   })
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  describe('has examples that fit', () => {
+  describe('has examples that match their schemas', () => {
     for (const { path, verb, operation } of operations) {
       test(operation.operationId, () => {
         const { requestBody, responses } = operation
@@ -124,7 +124,7 @@ describe('the OpenAPI document', () => {
       })
     }
 
-    test('of parameters as well', () => {
+    test('parameters', () => {
       let found = 0
       for (const { path, verb, operation } of operations)
         for (const [at, { example }] of (operation.parameters ?? []).entries()) {
@@ -135,7 +135,7 @@ describe('the OpenAPI document', () => {
       assert.ok(found > 40)
     })
 
-    test('of errors as well', () => {
+    test('errors', () => {
       const { responses } = document.components as unknown as {
         responses: Record<string, { content: Content }>
       }
@@ -165,7 +165,7 @@ describe('a server', () => {
   const makeGroup = () =>
     make(GroupsService.method.createGroup, { parent: platform.owner.organization, group: { name: 'here' } })
 
-  describe('answers as the document says', () => {
+  describe('responds as the document says', () => {
     let good = 0
     for (const { operation, path, verb } of operations) {
       const name = `platform.${operation.operationId}`
@@ -188,12 +188,12 @@ describe('a server', () => {
       })
     }
 
-    test('with success in most cases', () => {
+    test('and most operations were tried with success', () => {
       assert.ok(good > 0.85 * Object.keys(matrix).length, `${good} of ${Object.keys(matrix).length}`)
     })
   })
 
-  describe('takes the examples of what creates', () => {
+  describe('accepts the documented request bodies', () => {
     for (const { operations } of describeServices()) {
       for (const { id, method, body, variables } of operations.filter(({ verb }) => verb === 'POST')) {
         const [variable] = variables
@@ -224,7 +224,7 @@ describe('a server', () => {
     }
   })
 
-  test('says of faults what the examples say', async () => {
+  test('returns the documented error examples', async () => {
     const { createGroup, deleteGroup, getGroup, updateGroup } = GroupsService.method
     const { createRepo } = ReposService.method
     const { organization: parent, token } = platform.owner

@@ -1,10 +1,10 @@
-# The shell in which the blocks of a page run: each is a file whose name comes in on 3, and 4 tells that it is done.
-# Stricter than a reader's, so that nothing fails unseen.
+# Runs the blocks of a page. File descriptor 3 receives the file name of each block, 4 reports that it is done.
+# Stricter than an interactive shell, so that no failure goes unnoticed.
 set -Eeuo pipefail
 shopt -s inherit_errexit 2>/dev/null || true # not there before Bash 4.4
 trap 'echo "line $LINENO failed: $BASH_COMMAND" >&2' ERR
 
-# Every call leaves the head of its answer behind.
+# Every call by curl records the status of its response.
 curl() {
   local head code=0
   head=$(mktemp "$PAGE_STATE/call.XXXXXX")
@@ -13,7 +13,7 @@ curl() {
   return "$code"
 }
 
-# A server in a terminal of its own; the one that had the port before is stopped, as its reader would.
+# Starts a server in the background, after stopping the one that used its port before.
 in_background() {
   local log=$PAGE_STATE/$1.log pid=$PAGE_STATE/$1.pid command
   command=$(cat)

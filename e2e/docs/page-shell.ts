@@ -1,4 +1,4 @@
-// A shell in a folder like a fresh clone, in which the blocks of a page run one after the other.
+// A shell in a folder like a fresh clone, which runs the blocks of a page in order.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -13,24 +13,24 @@ const root = join(import.meta.dirname, '../..')
 const longest = 60_000
 
 const lacking = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
-/** Why no page can be typed in on this machine; undefined where it can. */
+/** The reason why pages cannot run on this machine, if there is one. */
 export const noShell = lacking === undefined ? undefined : `there is no ${lacking} on this machine`
 
 export type Outcome = {
-  /** Whether every command of it ended well. */
+  /** Whether every command succeeded. */
   isDone: boolean
   said: string
-  /** The status of each call by curl, or what it ended with. */
+  /** The HTTP status of each call by curl, or curl's exit code. */
   answers: string[]
 }
 
 export type Shell = {
-  /** `line` is where it stands in its page, for what is said of a failure. */
+  /** `line` is its line in the page, for error messages. */
   run(source: string, line: number): Promise<Outcome>
   close(): Promise<void>
 }
 
-/** `database` takes the place of the one at db.example.com, and free ports that of 8080 to 8089. */
+/** Replaces the database at db.example.com by `database`, and the ports 8080 to 8089 by free ones. */
 export async function openShell(page: string, database: string | undefined): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
@@ -56,7 +56,7 @@ export async function openShell(page: string, database: string | undefined): Pro
       PORT: String(ports.get('8080')),
       STEMMA_API: `http://localhost:${ports.get('8080')}`,
       STEMMA_DRAIN_DELAY: '0',
-      // What is not here is not fetched.
+      // Nothing is downloaded.
       npm_config_offline: 'true',
       npm_config_update_notifier: 'false',
     },
@@ -64,13 +64,13 @@ export async function openShell(page: string, database: string | undefined): Pro
     detached: true,
   })
   const [orders, reports] = [child.stdio[3] as Writable, child.stdio[4] as Readable]
-  orders.on('error', () => {}) // a shell that has ended takes no more
+  orders.on('error', () => {}) // the shell may have ended
   const ended = once(child, 'exit').then(() => false)
   const end = (pid: number) => {
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // The process has ended already.
     }
   }
   let count = 0
@@ -78,7 +78,7 @@ export async function openShell(page: string, database: string | undefined): Pro
   return {
     async run(source, line) {
       const file = join(state, `block-${count++}`)
-      // So that line numbers are those of the page.
+      // Empty lines first, so that error messages have the line numbers of the page.
       await writeFile(file, `${'\n'.repeat(line - 1)}${inBackground(adapt(source))}\n`)
       orders.write(`${file}\n`)
       const tooLate = setTimeout(() => end(child.pid ?? 0), longest)

@@ -1,4 +1,4 @@
-// What proves the pages must be able to fail.
+// Tests of the page runner itself: it must notice failures.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Outcome } from './page-shell.ts'
@@ -37,7 +37,7 @@ Words.
 `
 
 describe('the blocks of a page', () => {
-  test('are those of a shell, with their marks and the lines they stand on', () => {
+  test('are the shell blocks, with their marks and line numbers', () => {
     const plain = { isConsole: false, needs: undefined, answers: [] }
     assert.deepEqual(blocksOf(page), [
       { ...plain, line: 5, source: 'docker ps', needs: 'docker' },
@@ -47,20 +47,20 @@ describe('the blocks of a page', () => {
     assert.throws(() => blocksOf(`${fence}sh\nx`), /line 1 has no end/)
   })
 
-  test('of a console are commands and what they say', () => {
+  test('of a console are commands with their output', () => {
     assert.deepEqual(blocksOf(page).slice(2).flatMap(commandsOf), [
       { line: 24, source: 'first \\\n  more', answer: 'said\n' },
       { line: 27, source: 'second', answer: '' },
     ])
   })
 
-  test('show answers in which … stands for anything', () => {
+  test('may contain … for output that varies', () => {
     assert.ok(isAnswer('{"uid":"…","n":1}\n', '{"uid":"a/b","n":1}\n\n'))
     assert.ok(!isAnswer('{"uid":"…","n":1}', '{"uid":"a/b","n":2}'))
     assert.ok(!isAnswer('a.c', 'abc'))
   })
 
-  test('have their servers put into the background, line by line', () => {
+  test('start servers in the background and keep their line numbers', () => {
     const source = `# npm start, later\nnpm ci && npm start   # serves\nPORT=8081 A='b c' \\\n  npx stemmad serve\nls`
     assert.equal(
       inBackground(source),
@@ -81,7 +81,7 @@ describe('the shell of a page', { skip: noShell }, () => {
     return outcomes
   }
 
-  test('keeps what a block sets for the next, and is strict about failures of any kind', async () => {
+  test('keeps variables for the next block and reports every kind of failure', async () => {
     const [, kept] = await inShell('A=1; f() { echo "$A"; }', 'f')
     assert.deepEqual(kept, { isDone: true, said: '1\n', answers: [] })
     for (const failing of ['true\nfalse', 'true\nX=$(false | cat)', 'true\necho "$UNSET"']) {
@@ -91,7 +91,7 @@ describe('the shell of a page', { skip: noShell }, () => {
     }
   })
 
-  test('sees calls that reach nobody', async () => {
+  test('reports calls that cannot connect', async () => {
     const [outcome] = await inShell('curl -s http://localhost:8080/ || true')
     assert.deepEqual(outcome?.answers, ['curl ended with 7'])
   })

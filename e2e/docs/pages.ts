@@ -1,14 +1,14 @@
-// The shell blocks of a page of documentation, with what their marks say about them.
+// Reads the shell blocks of a documentation page, with the marks before them.
 
 export type Block = {
-  /** The line of the page that the first line of the block stands on. */
+  /** The line number of the first line of the block in its page. */
   line: number
   source: string
-  /** Lines with a `$` are commands, and the others what they answer. */
+  /** Whether lines with `$` are commands and the others their output. */
   isConsole: boolean
-  /** Why it is not run. */
+  /** The reason why it is not run, if any. */
   needs: string | undefined
-  /** The error answers that its calls are meant to get. */
+  /** The error statuses that its calls are expected to get. */
   answers: number[]
 }
 
@@ -42,7 +42,7 @@ export function blocksOf(page: string): Block[] {
   return blocks
 }
 
-/** What to type, one after the other; a block that is no console is typed as a whole. */
+/** The commands of a block; a block that is not a console is one command. */
 export function commandsOf({ isConsole, line, source }: Block): Command[] {
   if (!isConsole) return [{ line, source, answer: undefined }]
   const commands: Command[] = []
@@ -58,21 +58,21 @@ export function commandsOf({ isConsole, line, source }: Block): Command[] {
   return commands
 }
 
-/** Whether a command said what the page shows, where `…` stands for anything. */
+/** Whether the output is as the page shows; `…` matches anything. */
 export function isAnswer(shown: string, said: string): boolean {
   const parts = shown.trim().split('…')
   const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')
   return new RegExp(`^${pattern}$`).test(said.trim())
 }
 
-// A server that the reader leaves running in a terminal of its own.
+// A command that starts a server, which the reader runs in a second terminal.
 const start =
   /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*\b(?:npm start|stemmad serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
 
-/** The same, with each server in the background, on as many lines. */
+/** The same script with each server in the background and unchanged line numbers. */
 export const inBackground = (source: string) =>
   source.replace(start, (_, command: string) => {
     const port = /(?:\bPORT=|--port[ =])(\d+)/.exec(command)?.[1] ?? '"$PORT"'
-    // What an install would bring is there already, and would be taken away from under the tests.
+    // Packages are installed already; installing again would remove them from under the tests.
     return `in_background ${port} <<< '${command.replace(/\bnpm ci && /g, '').replaceAll("'", "'\\''")}'`
   })

@@ -1,4 +1,4 @@
-// The reference as a server shows it, and as it lies in docs: everything that can be called has its place in both.
+// The reference, as pages of a server and as files in docs, covers every method.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ describe('the reference', () => {
     }
   })
 
-  test('says in words what everything is', () => {
+  test('describes every message, field and method', () => {
     for (const service of describeServices()) {
       assert.ok(service.about, `${service.slug} is not described`)
       for (const { operation, parameters } of pageOf(service).operations) {
@@ -69,13 +69,13 @@ describe('the reference', () => {
     }
   })
 
-  test('tells programs what lies in docs, at its own address', async () => {
+  test('serves the OpenAPI document of docs with its own address', async () => {
     const served = JSON.parse(await textOf('/openapi.json'))
     assert.deepEqual(served.servers, [{ url: platform.config.baseUrl }])
     assert.deepEqual({ ...served, servers: undefined }, { ...JSON.parse(committed), servers: undefined })
   })
 
-  test('has no link that leads nowhere', async () => {
+  test('has no broken links', async () => {
     const index = await textOf('/docs')
     const links = [...index.matchAll(/href="(docs\/[^"#]+)(?:#([^"]+))?"/g)]
     assert.ok(links.length > 100)
@@ -91,7 +91,7 @@ describe('the reference', () => {
     }
   })
 
-  test('is kept by those who have it, until it changes', async () => {
+  test('can be cached until it changes', async () => {
     for (const path of ['/openapi.json', '/docs', '/docs/iam-v2beta1-groups']) {
       const first = await get(path)
       await first.arrayBuffer()
@@ -106,7 +106,7 @@ describe('the reference', () => {
     }
   })
 
-  test('lets a page do nothing but filter', async () => {
+  test('has a Content-Security-Policy that allows only its own script and style', async () => {
     const policy = (await get('/docs')).headers.get('content-security-policy') ?? ''
     assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+';/)
     assert.doesNotMatch(policy, /unsafe|https?:|\*/)
@@ -142,7 +142,7 @@ describe('the reference', () => {
       })
     }
 
-    test('finds calls by words', async () => {
+    test('filters calls by words', async () => {
       const visitor = await newVisitor(browser, { javaScriptEnabled: true })
       const page = await visitor.newPage()
       await page.goto(`${platform.url}/docs`)

@@ -1,4 +1,4 @@
-// A backup of a store that is in use, restored on either engine.
+// A backup of a store in use, restored into either engine.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
@@ -55,7 +55,7 @@ onEachStore('a backup', (engine) => {
     return file
   }
 
-  /** All that is in a store. */
+  /** The whole content of a store. */
   async function contentOf(store: Store): Promise<Map<string, string[]>> {
     const content = new Map<string, string[]>()
     for await (const { table, rows } of store.snapshot()) {
@@ -69,7 +69,7 @@ onEachStore('a backup', (engine) => {
   async function withEmptyStore(other: Engine, use: (settings: string[]) => Promise<void>): Promise<void> {
     const place = await temporaryStore(other)
     try {
-      // The secret is that of the backup.
+      // The same secret key as for the backup.
       await use(place.settings.slice(0, other === 'sqlite' ? 2 : 4))
     } finally {
       await place.remove()
@@ -89,7 +89,7 @@ onEachStore('a backup', (engine) => {
   }
 
   for (const other of ['sqlite', 'postgres'] as const) {
-    test(`is restored on ${other === 'sqlite' ? 'SQLite' : 'PostgreSQL'} as it was`, async (t) => {
+    test(`can be restored into ${other === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`, async (t) => {
       if (other === 'postgres' && !process.env.STEMMA_TEST_POSTGRES)
         return t.skip('PostgreSQL is not running')
       const file = await backUp(`to-${other}`)
@@ -106,7 +106,7 @@ onEachStore('a backup', (engine) => {
     })
   }
 
-  test('is of one moment, while others write', async () => {
+  test('is a consistent snapshot during writes', async () => {
     const { organization } = platform.owner
     let isOver = false
     const writing = (async () => {
@@ -123,12 +123,12 @@ onEachStore('a backup', (engine) => {
     await writing
     await withEmptyStore('sqlite', async (place) => {
       assert.equal((await run('restore', file, ...place)).code, 0)
-      // The tallies fit the groups that are there.
+      // The tally equals the number of groups in the snapshot.
       await contentAfter(place)
     })
   })
 
-  test('that is broken or not whole is told, and no server starts on what it left', async () => {
+  test('is refused if it is damaged or incomplete, and no server starts on the partly restored store', async () => {
     const file = await backUp('whole')
     const lines = gunzipSync(await readFile(file))
       .toString()
@@ -156,7 +156,7 @@ onEachStore('a backup', (engine) => {
     }
   })
 
-  test('needs the secret it was made with', async () => {
+  test('needs the secret key of the original store', async () => {
     const file = await backUp('secret')
     await withEmptyStore('sqlite', async (place) => {
       const without = await runStemmad(folder, ['restore', file, ...place])
@@ -168,7 +168,7 @@ onEachStore('a backup', (engine) => {
     })
   })
 
-  test('is never written over another file, and has no name before it is whole', async () => {
+  test('never overwrites a file, and gets its name only when it is complete', async () => {
     const file = await backUp('once')
     const { code, stderr } = await run('backup', file, ...settings)
     assert.equal(code, 2)

@@ -1,4 +1,4 @@
-// The real server, killed without warning under load, again and again: whatever it acknowledged is there.
+// Kills the real server repeatedly under load and checks that every acknowledged write is still there.
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
@@ -24,7 +24,7 @@ const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 
 type Owner = { organization: { uid: string }; token: string }
 
-/** What one writer was told, and what it asked for without hearing the answer. */
+/** The acknowledged state of one writer, and its request without a response. */
 type Ledger = {
   names: Map<string, string>
   doubt: { does: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
@@ -67,7 +67,7 @@ onEachStore('a server that is killed', (engine) => {
     throw new Error(`the server did not start: ${greeting}`)
   }
 
-  test('has kept every write that it acknowledged', async (context) => {
+  test('keeps every acknowledged write', async (context) => {
     const ledgers = Array.from({ length: 12 }, (): Ledger => ({ names: new Map(), doubt: undefined }))
     for (let round = 0; round < rounds; round++) {
       const { server, door } = await start()
@@ -101,12 +101,12 @@ onEachStore('a server that is killed', (engine) => {
     db.close()
   }
 
-  /** Holds what is stored against what was acknowledged, and learns what became of the last requests. */
+  /** Compares the store with the acknowledged writes, and finds out which unanswered requests were carried out. */
   async function settle(ledgers: readonly Ledger[]): Promise<void> {
     const store = openStore(readConfig({}, settings).config)
     try {
       const rows = await store.write(function* () {
-        // A commit that PostgreSQL was given may end after the server that gave it.
+        // PostgreSQL may finish a commit after the server that sent it was killed.
         yield raw('/*pg lock table groups in share mode -- */ select 1')
         return yield* all(sql`select uid, name from groups where parent = ${owner.organization.uid}`)
       })
@@ -121,7 +121,7 @@ onEachStore('a server that is killed', (engine) => {
   }
 })
 
-/** A request without an answer was carried out wholly or not at all. */
+/** A request without a response was carried out completely or not at all. */
 function learn(ledger: Ledger, stored: ReadonlyMap<string, string>): void {
   const { doubt, names } = ledger
   ledger.doubt = undefined
@@ -133,7 +133,7 @@ function learn(ledger: Ledger, stored: ReadonlyMap<string, string>): void {
   if (doubt.does !== 'delete' && name === doubt.name) names.set(uid, name)
 }
 
-/** Creates, renames and deletes groups until the server is gone. */
+/** Creates, renames and deletes groups until the server is killed. */
 async function writeUntilItBreaks(
   door: Door,
   owner: Owner,

@@ -1,4 +1,4 @@
-// One port for REST and gRPC, in the clear and under TLS, as clients that are not ours see it.
+// REST and gRPC on one port, without and with TLS, called by third-party clients.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,9 +23,9 @@ const buf = join(dirname(createRequire(import.meta.url).resolve('@bufbuild/buf/p
 
 type Run = { code: number; stdout: string; stderr: string }
 
-/** A gRPC client in another language that learns the contract by reflection. */
+/** buf curl: a gRPC client that reads the contract by reflection. */
 function bufCurl(...args: string[]): Promise<Run> {
-  // Away from the checkout, so that it knows nothing of our protos.
+  // Outside the checkout, so that it cannot read our proto files.
   const options = { cwd: tmpdir(), env: { ...process.env, BUF_CACHE_DIR: join(tmpdir(), 'stemma-buf') } }
   return new Promise((resolve) => {
     execFile(process.execPath, [buf, 'curl', ...args], options, (error, stdout, stderr) => {
@@ -35,7 +35,7 @@ function bufCurl(...args: string[]): Promise<Run> {
 }
 
 for (const isTls of [false, true]) {
-  describe(isTls ? 'one port under TLS' : 'one port in the clear', () => {
+  describe(isTls ? 'one port with TLS' : 'one port without TLS', () => {
     let platform: Platform
     before(async () => {
       platform = await startPlatform('sqlite', isTls ? ['--tls-cert', certFile, '--tls-key', keyFile] : [])
@@ -73,10 +73,10 @@ for (const isTls of [false, true]) {
       assert.equal(fromBinary(ListGroupsResponseSchema, bytes).totalCount, 1n)
     })
 
-    // It offers HTTP/1.1 as well unless told not to, and would get it.
+    // Without this flag buf offers HTTP/1.1 as well, and the server would choose it.
     const call = ['--protocol', 'grpc', '--http2-prior-knowledge', ...(isTls ? ['--cacert', certFile] : [])]
 
-    test('tells buf curl what it serves', async () => {
+    test('lists its services to buf curl', async () => {
       const services = await bufCurl(...call, '--list-services', platform.url)
       assert.equal(services.code, 0, services.stderr)
       assert.ok(services.stdout.trim().split('\n').includes(service))
@@ -96,7 +96,7 @@ for (const isTls of [false, true]) {
       assert.equal(JSON.parse(made.stdout).name, 'from-buf')
     })
 
-    test('tells buf curl what is wrong, details included', async () => {
+    test('returns errors with details to buf curl', async () => {
       const refused = await bufCurl(...call, `${platform.url}/${service}/ListGroups`)
       const unauthenticated = 16
       assert.equal(refused.code, unauthenticated << 3, refused.stderr)
@@ -130,7 +130,7 @@ describe('ALPN', () => {
     [undefined, false],
   ]
   for (const [offered, chosen] of cases) {
-    test(`of ${offered?.join(' and ') ?? 'nothing'} it takes ${chosen || 'HTTP/1.1'}`, async () => {
+    test(`chooses ${chosen || 'HTTP/1.1'} if the client offers ${offered?.join(' and ') ?? 'nothing'}`, async () => {
       const socket = await shakeHands(offered)
       assert.equal(socket.alpnProtocol, chosen)
       if (chosen !== 'h2') {
@@ -142,7 +142,7 @@ describe('ALPN', () => {
     })
   }
 
-  test('of nothing it speaks it takes nothing', async () => {
+  test('refuses a client that offers only unknown protocols', async () => {
     await assert.rejects(shakeHands(['spdy/3']))
   })
 })

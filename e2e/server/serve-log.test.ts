@@ -1,5 +1,4 @@
-// What the operator can see of the calls: a line for each, figures, and faults with their cause. And what
-// nobody may see in them.
+// Log lines and metrics of calls: one line for each call, internal errors with their cause, and no secrets.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -59,7 +58,7 @@ onEachStore('logs', (engine) => {
   })
   after(() => cleanUp())
 
-  test('each call is one line with who, what, how it went and how long it took', async () => {
+  test('each call is one line with caller, method, code and duration', async () => {
     for (const door of doors) {
       written.length = 0
       await door.call(listGroups, {}, owner.token)
@@ -84,7 +83,7 @@ onEachStore('logs', (engine) => {
     }
   })
 
-  test('the id that the caller gave is the id in the log', async () => {
+  test('the request id of the caller is in the log', async () => {
     written.length = 0
     const headers = { authorization: `Bearer ${owner.token}`, 'x-request-id': 'trace.me-1' }
     const answer = await fetch(`${url}/iam/v2beta1/groups`, { headers })
@@ -95,7 +94,7 @@ onEachStore('logs', (engine) => {
     )
   })
 
-  test('what meets no method is logged as well', async () => {
+  test('requests without a matching method are logged as well', async () => {
     written.length = 0
     const answer = await fetch(`${url}/nowhere`)
     const [line] = lines()
@@ -103,7 +102,7 @@ onEachStore('logs', (engine) => {
     assert.match(line.reason, /no such path/)
   })
 
-  test('figures are kept for each method, door and code', async () => {
+  test('metrics count calls by method, door and code', async () => {
     for (const door of doors) await door.call(getGroup, { uid: owner.organization }, owner.token)
     const answer = await fetch(`${url}/metrics`)
     assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/)
@@ -117,7 +116,7 @@ onEachStore('logs', (engine) => {
     assert.match(text, /code="UNAUTHENTICATED"/)
   })
 
-  test('no token, header or secret gets into a line or a figure', async () => {
+  test('no token, header or secret appears in logs or metrics', async () => {
     written.length = 0
     const secret = 'hush-hush-hush'
     const sent = [
@@ -156,7 +155,7 @@ onEachStore('logs', (engine) => {
       assert.ok(!all.includes(part), `${part} is in ${all.split('\n').find((line) => line.includes(part))}`)
   })
 
-  test('a fault of ours is logged with its cause and told to nobody', async () => {
+  test('an internal error is logged with its cause and hidden from the caller', async () => {
     await store.write(function* () {
       yield sql`alter table groups rename to lost`
     })
@@ -188,13 +187,13 @@ onEachStore('logs', (engine) => {
     })
     for (const door of doors) assert.ok((await door.call(listGroups, {}, owner.token)).body)
   })
-  test('a fault in writing an answer is logged as well', async () => {
+  test('an error while rendering a response is logged as well', async () => {
     const spoil = (shape: string, proto: Uint8Array) =>
       store.write(function* () {
         yield sql`update groups set shape = ${shape}, proto = ${proto} where uid = ${owner.organization}`
       })
     const [[shape, proto] = []] = await store.query(sql`select shape, proto from groups`)
-    // A row of another shape is rendered from its bytes, which are none.
+    // A row of another shape is rendered from its bytes, which are invalid here.
     await spoil('of another time', Buffer.from([255]))
     written.length = 0
     const { error } = await restDoor(url).call(getGroup, { uid: owner.organization }, owner.token)

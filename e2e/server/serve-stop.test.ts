@@ -1,4 +1,4 @@
-// A server that is told to stop: it says so, finishes what it has begun, and goes.
+// Graceful shutdown: the server turns unready, finishes running calls and exits.
 import assert from 'node:assert/strict'
 import type { ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:http2'
@@ -15,7 +15,7 @@ import { bootstrap, pause, remove, serve, statusOf, temporaryFolder, until } fro
 const service = '/platform.iam.v2beta1.GroupsService'
 const timeout = { timeout: 60_000 }
 
-describe('a server that is told to stop', timeout, () => {
+describe('a server that receives a signal', timeout, () => {
   let folder: string
   let owner: Bootstrapped
   let server: Served
@@ -54,12 +54,12 @@ describe('a server that is told to stop', timeout, () => {
 
   const readiness = () => statusOf(`${server.url}/readyz`).catch(() => 0)
 
-  test('on SIGTERM it finishes all that it was asked, and loses nothing', async () => {
+  test('finishes all calls on SIGTERM and loses none', async () => {
     server = await serve(folder, ['--drain-delay', '2'])
     let isStopping = false
     const acknowledged: string[] = []
 
-    /** As a client that heeds what it is told: a connection that is to be closed is used no more. */
+    /** A client that honours `Connection: close`. */
     async function heed(): Promise<void> {
       while (!isStopping) {
         const client = await rawClient(server.port)
@@ -77,7 +77,7 @@ describe('a server that is told to stop', timeout, () => {
     }
 
     const answered = new Set<string>()
-    /** As one that does not: it comes again and again until nobody opens. */
+    /** A client that opens new connections until the port is closed. */
     async function insist(): Promise<void> {
       for (let isOpen = true; isOpen; ) {
         const name = newName()
@@ -110,7 +110,7 @@ describe('a server that is told to stop', timeout, () => {
     await Promise.all(load)
     await until(async () => (await readiness()) === 0)
 
-    // The port is closed; what was begun before is still heard out.
+    // The port is closed; calls that began before are still answered.
     late.send(lateRequest.slice(-5))
     const answer = await late.response()
     assert.equal(answer.status, 200)
@@ -131,13 +131,13 @@ describe('a server that is told to stop', timeout, () => {
       assert.ok(answered.has(name), `${name} was accepted and not answered`)
   })
 
-  test('Ctrl-C waits for no load balancer', async () => {
+  test('skips the drain delay on Ctrl-C', async () => {
     server = await serve(folder, ['--drain-delay', '600'])
     server.signal('SIGINT')
     assert.equal((await server.exited).code, 0)
   })
 
-  test('a signal to every process of its group is one wish', async () => {
+  test('counts a signal to its process group once', async () => {
     server = await serve(folder, ['--drain-delay', '1'])
     server.signal('SIGTERM', true)
     assert.equal((await server.exited).code, 0)
@@ -148,11 +148,11 @@ describe('a server that is told to stop', timeout, () => {
     ['SIGTERM', 'SIGTERM'],
     ['SIGTERM', 'SIGINT'],
   ] as const) {
-    test(`${second} after ${first} ends it at once`, async () => {
+    test(`exits at once on ${second} after ${first}`, async () => {
       server = await serve(folder, ['--drain-delay', '600'])
       server.signal(first)
       await until(async () => (await readiness()) === 503)
-      // Signals in quick succession count as one.
+      // Signals in quick succession count as one, so wait first.
       const insisting = setInterval(() => server.signal(second), 100)
       const { code } = await server.exited
       clearInterval(insisting)
@@ -179,7 +179,7 @@ function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
   })
 }
 
-/** A call whose message comes later. */
+/** A call whose request message is sent later. */
 function startCall(session: ClientHttp2Session, token: string) {
   const stream = session.request({
     ':method': 'POST',

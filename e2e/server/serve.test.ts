@@ -1,4 +1,4 @@
-// stemmad as its operator meets it.
+// `stemmad` as an operator uses it.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { bootstrap, remove, runStemmad, serve, statusOf, temporaryFolder } from 
 
 const timeout = { timeout: 60_000 }
 
-describe('a server and the commands beside it', timeout, () => {
+describe('a server and its administration commands', timeout, () => {
   let folder: string
   let server: Served
   let first: Bootstrapped
@@ -28,7 +28,7 @@ describe('a server and the commands beside it', timeout, () => {
   const list = (token: string) =>
     fetch(`${server.url}/iam/v2beta1/groups`, { headers: { authorization: `Bearer ${token}` } })
 
-  test('the start tells where it listens, where it keeps what, and what to type next', () => {
+  test('the start prints the address, the data folder and the next command', () => {
     assert.match(server.greeting, /Stemma serves http:\/\/stemma\.test /)
     assert.match(server.greeting, /on 127\.0\.0\.1:\d+/)
     assert.match(server.greeting, /\.\/data/)
@@ -36,12 +36,12 @@ describe('a server and the commands beside it', timeout, () => {
     assert.match(server.greeting, /http:\/\/stemma\.test\/set-up\?code=[\w-]{32}\n/)
   })
 
-  test('it lives and is ready', async () => {
+  test('the server is alive and ready', async () => {
     assert.equal(await statusOf(`${server.url}/healthz`), 200)
     assert.equal(await statusOf(`${server.url}/readyz`), 200)
   })
 
-  test('bootstrap makes an organization whose token works at once', async () => {
+  test('bootstrap creates an organization and a token that works at once', async () => {
     assert.deepEqual(Object.keys(first), ['organization', 'identity', 'token'])
     assert.equal(first.organization.name, 'acme')
     const answer = await list(first.token)
@@ -49,7 +49,7 @@ describe('a server and the commands beside it', timeout, () => {
     assert.match(await answer.text(), new RegExp(`"uid":"${first.organization.uid}"`))
   })
 
-  test('verify says that an organization owns its domain, which takes a name that is one', async () => {
+  test('verify marks an organization as owner of its domain, and requires a domain name', async () => {
     const run = (...args: string[]) => runStemmad(folder, ['verify', ...args])
     const named = await run(first.organization.uid)
     assert.equal(named.code, 2)
@@ -75,7 +75,7 @@ describe('a server and the commands beside it', timeout, () => {
       assert.equal((await run(...args)).code, 2, args.join(' '))
   })
 
-  test('bootstrap says the same in words', async () => {
+  test('bootstrap without --json prints the same as text', async () => {
     const { code, stdout } = await runStemmad(folder, [
       'bootstrap',
       '--org',
@@ -89,7 +89,7 @@ describe('a server and the commands beside it', timeout, () => {
     assert.equal((await list(token)).status, 200)
   })
 
-  test('bootstrap with an owner knows the same person again', async () => {
+  test('bootstrap --owner reuses the person with that address', async () => {
     const [one, two] = [
       await bootstrap(folder, '--owner', 'ada@example.com'),
       await bootstrap(folder, '--owner', 'ada@example.com'),
@@ -99,13 +99,13 @@ describe('a server and the commands beside it', timeout, () => {
     assert.match(await (await list(two.token)).text(), /"totalCount":"2"/)
   })
 
-  test('token makes another token', async () => {
+  test('token prints a new token', async () => {
     const ran = await runStemmad(folder, ['token', first.identity.uid, '--base-url', 'http://stemma.test'])
     assert.equal(ran.code, 0)
     assert.equal((await list(ran.stdout.trim())).status, 200)
   })
 
-  test('token knows who is there', async () => {
+  test('token refuses an unknown identity', async () => {
     const wrong = [[], ['x'], ['a'.repeat(40)], [first.identity.uid, 'more']]
     const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['token', ...args])))
     for (const { code, stdout, stderr } of ran) {
@@ -115,14 +115,14 @@ describe('a server and the commands beside it', timeout, () => {
     }
   })
 
-  test('migrate and check have nothing to mend', async () => {
+  test('migrate and check find nothing to do', async () => {
     const migrated = await runStemmad(folder, ['migrate'])
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])
     const checked = await runStemmad(folder, ['check'])
     assert.deepEqual([checked.code, checked.stdout], [0, 'All tallies are right.\n'])
   })
 
-  test('a second server does not get the same port', async () => {
+  test('a second server on the same port fails with a clear message', async () => {
     const { code, stderr } = await runStemmad(folder, ['serve', '--port', String(server.port)])
     assert.equal(code, 1)
     assert.match(stderr, /EADDRINUSE/)
@@ -132,7 +132,7 @@ describe('a server and the commands beside it', timeout, () => {
 })
 
 test(
-  'a server that others reach without knowing its address says so, on the screen and in the log',
+  'a server that listens on all addresses without STEMMA_BASE_URL warns on the terminal and in the log',
   timeout,
   async () => {
     const folder = await temporaryFolder()
@@ -148,14 +148,14 @@ test(
   },
 )
 
-describe('what is asked wrongly', timeout, () => {
+describe('wrong settings and arguments', timeout, () => {
   let folder: string
   before(async () => {
     folder = await temporaryFolder()
   })
   after(() => remove(folder))
 
-  test('every wrong setting is named, and nothing is started or made', async () => {
+  test('every wrong setting is named, and nothing is created', async () => {
     const env = {
       PORT: 'eighty',
       STEMMA_LOG_LEVEL: 'loud',
@@ -178,7 +178,7 @@ describe('what is asked wrongly', timeout, () => {
     assert.match(stderr, /--prot/)
   })
 
-  test('a database that does not answer is said to be so', async () => {
+  test('an unreachable database is reported', async () => {
     const taken = createServer((socket) => socket.destroy())
     taken.listen(0, '127.0.0.1')
     await once(taken, 'listening')
@@ -194,7 +194,7 @@ describe('what is asked wrongly', timeout, () => {
     assert.doesNotMatch(stderr, /hush/)
   })
 
-  test('help is given where it is asked for', async () => {
+  test('--help prints help for the program and for each command', async () => {
     const ways = [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['bootstrap', '-h']]
     const ran = await Promise.all(ways.map((args) => runStemmad(folder, args)))
     for (const { code, stdout, stderr } of ran) {
@@ -205,7 +205,7 @@ describe('what is asked wrongly', timeout, () => {
     }
   })
 
-  test('an unknown command is an error that helps', async () => {
+  test('an unknown command lists the commands', async () => {
     const ran = await Promise.all(
       ['sreve', '__proto__', 'constructor'].map((command) => runStemmad(folder, [command])),
     )
@@ -217,7 +217,7 @@ describe('what is asked wrongly', timeout, () => {
     }
   })
 
-  test('bootstrap refuses what can be no organization', async () => {
+  test('bootstrap refuses an invalid organization name', async () => {
     const wrong = [[], ['--org', 'Not Allowed!'], ['--org', 'x', '--owner', 'nobody']]
     const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['bootstrap', ...args])))
     for (const { code, stdout, stderr } of ran) {

@@ -1,4 +1,4 @@
-// The real program, as an operator runs it: through its launcher, on the Node of the machine.
+// Runs the real program as an operator does: through its launcher, on the machine's Node.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,11 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A launcher and the Node that it is started with. */
+/** A launcher and the Node that starts it. */
 export type Program = { node: string; launcher: string }
 
 const ours: Program = {
-  // npm tells which Node it runs on; the one that runs the tests may be another.
+  // npm_node_execpath is the machine's Node; the tests may run on another.
   node: process.env.npm_node_execpath ?? process.execPath,
   launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
 }
@@ -21,11 +21,11 @@ export type Served = {
   port: number
   url: string
   greeting: string
-  /** All that it said so far on standard output. */
+  /** Its standard output so far. */
   output(): string
   /** The lines of its log. */
   log(): Record<string, unknown>[]
-  /** To the launcher, or to the launcher and the server at once. */
+  /** Signals the launcher, or its whole process group. */
   signal(signal: NodeJS.Signals, isToAll?: boolean): void
   exited: Promise<Ran>
 }
@@ -42,14 +42,14 @@ function start(
 ): ChildProcess {
   return spawn(node, [launcher, ...args], {
     cwd: folder,
-    // Nothing of what the tests were started with, and a group of its own.
+    // Without the environment of the tests, and in a process group of its own.
     env: { PATH: process.env.PATH, HOME: folder, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
     detached: true,
   })
 }
 
-/** `piped` is what it reads on standard input. */
+/** `piped` is its standard input. */
 export async function runStemmad(
   folder: string,
   args: string[],
@@ -62,7 +62,7 @@ export async function runStemmad(
   return watch(child).exited
 }
 
-/** Runs it until something is so, and then no longer, whatever it was doing. */
+/** Runs it until a condition holds, then kills it. */
 export async function runAndKill(
   folder: string,
   args: string[],
@@ -75,7 +75,7 @@ export async function runAndKill(
     isOver = true
   })
   while (!isOver && !(await isEnough())) await pause(5)
-  // The launcher and what it has launched.
+  // The launcher and the server.
   if (!isOver && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   await exited
 }
@@ -90,7 +90,7 @@ function watch(child: ChildProcess) {
   return { exited, output: () => stdout }
 }
 
-/** Resolves once it says where it listens. */
+/** Resolves when it has printed its address. */
 export async function serve(folder: string, args: string[] = [], program?: Program): Promise<Served> {
   const fixed = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
   const child = start(folder, [...fixed, ...args], {}, 'ignore', program)
@@ -135,7 +135,7 @@ export async function bootstrap(folder: string, ...args: string[]): Promise<Boot
 
 export const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** Asks until the answer is yes; whoever waits too long is ended by the test's own limit. */
+/** Polls until the condition holds; the test's own timeout ends a wait that is too long. */
 export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await isSo())) await pause(20)
 }
