@@ -1,5 +1,5 @@
-// Tokens made to deceive the exchange, and issuers made to harm it. Each is refused with the documented error,
-// and nothing that is said of them tells an attacker anything.
+// Forged tokens and hostile issuers at the exchange. Each is refused with the documented error, and the error reveals
+// nothing to an attacker.
 import assert from 'node:assert/strict'
 import { createHmac, KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
@@ -52,7 +52,7 @@ onEachStore('hostile exchanges', (engine) => {
     return body.uid as string
   }
 
-  /** The same through both doors. */
+  /** Expects the same refusal through both doors. */
   async function codeOf(token: string, uid = identity): Promise<number> {
     const answers = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
     assert.deepEqual(answers[0]?.error, answers[1]?.error)
@@ -65,8 +65,8 @@ onEachStore('hostile exchanges', (engine) => {
     ...claims,
   })
 
-  describe('tokens', () => {
-    test('that are not signed, or with a secret that everybody knows', async () => {
+  describe('refuses tokens', () => {
+    test('that are unsigned or signed with a known secret', async () => {
       const { kid, jwk } = issuer.key()
       for (const alg of ['none', 'None', 'NONE', '']) {
         const token = `${encode({ alg, kid })}.${encode(payloadOf())}.`
@@ -80,7 +80,7 @@ onEachStore('hostile exchanges', (engine) => {
       }
     })
 
-    test('that bring their own key, or name one that is not there', async () => {
+    test('that contain their own key or name an unknown one', async () => {
       const thief = await startIssuer()
       const { jwk } = thief.key()
       for (const header of [{ jwk }, { jku: thief.issuer + keysPath }, { x5u: thief.issuer }, {}]) {
@@ -92,7 +92,7 @@ onEachStore('hostile exchanges', (engine) => {
       await thief.close()
     })
 
-    test('that were changed, cut or padded', async () => {
+    test('that were changed, truncated or padded', async () => {
       const [header = '', payload = '', signature = ''] = (await issuer.sign()).split('.')
       const changed = encode({ ...payloadOf(), sub: 'admin' })
       const tokens = [
@@ -117,14 +117,14 @@ onEachStore('hostile exchanges', (engine) => {
       for (const token of large) {
         for (const door of doors) {
           const { error } = await door.call(exchange, { identity }, token)
-          // Over gRPC they are too large for a header already.
+          // Over gRPC they exceed the header limit already.
           assert.ok(error?.code === 16 || error?.code === 8, door.name)
         }
       }
       assert.equal(await codeOf(await issuer.sign({ padding: 'x'.repeat(9000) })), 0)
     })
 
-    test('that say one thing twice', async () => {
+    test('with duplicate members', async () => {
       const { kid, privateKey } = issuer.key()
       const twice = `{"iss":"${issuer.issuer}","sub":"admin","aud":"http://stemma.test","iat":${now()},"exp":${now() + 60},"sub":"robot"}`
       const signed = `${encode({ alg: 'RS256', kid })}.${encode(twice)}`
@@ -132,7 +132,7 @@ onEachStore('hostile exchanges', (engine) => {
       assert.equal(await codeOf(`${signed}.${signature}`), 16)
     })
 
-    test('that are not of this time', async () => {
+    test('that are expired, not yet valid or too old', async () => {
       const expired = { iat: now() - 20 * minute, exp: now() - 2 * minute }
       const early = { nbf: now() + 2 * minute }
       const future = { iat: now() + 10 * minute, exp: now() + 20 * minute }
@@ -150,11 +150,11 @@ onEachStore('hostile exchanges', (engine) => {
       ])
         assert.equal(await codeOf(await issuer.sign(claims as JsonObject)), 16, JSON.stringify(claims))
       assert.equal(await codeOf(await issuer.sign({ exp: undefined as unknown as number })), 16)
-      // A minute of difference between two clocks is forgiven.
+      // A clock difference of one minute is accepted.
       assert.equal(await codeOf(await issuer.sign({ iat: now() - 100, exp: now() - 30 })), 0)
     })
 
-    test('for nobody, or for somebody in no form', async () => {
+    test('without an identity or with a malformed one', async () => {
       for (const aud of [
         undefined,
         null,
@@ -180,7 +180,7 @@ onEachStore('hostile exchanges', (engine) => {
         )
     })
 
-    test('of issuers that only look alike', async () => {
+    test('of issuers that resemble the right one', async () => {
       const own = issuer.issuer
       const alike = [
         `${own}/`,
@@ -198,16 +198,16 @@ onEachStore('hostile exchanges', (engine) => {
       }
     })
 
-    test('with claims that patterns would choke on elsewhere', async () => {
+    test('with claims that cause catastrophic backtracking in other engines', async () => {
       const uid = await makeIdentity(issuer.issuer, { claimPatterns: { text: '(a+)+b|([a-z]+)*1' } })
-      // A backtracking engine would not come back from these.
+      // A backtracking engine would run practically forever on these.
       for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000), 'a'.repeat(9000)])
         assert.equal(await codeOf(await issuer.sign({ text }), uid), 7)
     })
   })
 
-  describe('issuers', () => {
-    /** An issuer that nobody has asked yet, so that nothing of it is remembered. */
+  describe('refuses issuers', () => {
+    /** A new issuer, of which nothing is cached. */
     async function against(
       path: string,
       answer: (response: ServerResponse, own: ForeignIssuer) => void,
@@ -233,7 +233,7 @@ onEachStore('hostile exchanges', (engine) => {
     const json = (response: ServerResponse, value: unknown) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
 
-    test('whose keys are endless, slow, elsewhere or none', async () => {
+    test('whose key set is endless, slow, redirected or missing', async () => {
       const spoiled: ((response: ServerResponse, own: ForeignIssuer) => void)[] = [
         (response) => response.end(`{"keys":["${'x'.repeat(10_000_000)}"]}`),
         (response) => void response.write('{"keys":['),
@@ -251,14 +251,14 @@ onEachStore('hostile exchanges', (engine) => {
         assert.equal(await against(keysPath, answer), 16, `keys ${at}`)
     })
 
-    test('whose document is of another, or leads elsewhere', async () => {
+    test('whose discovery document names another issuer or host', async () => {
       const documents: ((own: ForeignIssuer) => unknown)[] = [
         (own) => ({ issuer: `${own.issuer}/`, jwks_uri: own.issuer + keysPath }),
         (own) => ({ issuer: 'https://accounts.google.com', jwks_uri: own.issuer + keysPath }),
         (own) => ({ issuer: own.issuer }),
         (own) => ({ issuer: own.issuer, jwks_uri: 'file:///etc/passwd' }),
         (own) => ({ issuer: own.issuer, jwks_uri: 'http://169.254.169.254/latest/meta-data' }),
-        // Trusted is the issuer, not whatever else listens on this machine.
+        // Only the issuer itself is trusted, not other servers on this machine.
         (own) => ({ issuer: own.issuer, jwks_uri: `${platform.url}/metrics?${own.issuer}` }),
         () => null,
       ]
@@ -272,14 +272,14 @@ onEachStore('hostile exchanges', (engine) => {
   })
 })
 
-describe('what is fetched for a caller', () => {
+describe('outbound requests', () => {
   const resolving = (...addresses: string[]) =>
     openOutbound({
       timeoutMs: 1000,
       resolve: async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     })
 
-  test('comes from public addresses alone, whatever the name server says', async () => {
+  test('go to public addresses only, whatever DNS returns', async () => {
     const inner = [
       '127.0.0.1',
       '10.0.0.1',
@@ -299,20 +299,20 @@ describe('what is fetched for a caller', () => {
       await assert.rejects(openOutbound()(`https://${host}/x`, false), /has no public address/, host)
   })
 
-  test('comes over https', async () => {
+  test('use https', async () => {
     for (const url of ['http://issuer.test', 'file:///etc/passwd', 'ftp://issuer.test'])
       await assert.rejects(resolving('1.1.1.1')(url, false), /is not https/, url)
   })
 
-  test('is given up in time, also where the name server does not answer', async () => {
+  test('time out, also when DNS does not answer', async () => {
     const never = openOutbound({ timeoutMs: 100, resolve: () => new Promise(() => {}) })
     await assert.rejects(never('https://issuer.test', false), /timed out/)
   })
 
-  test('is asked of every address that may be asked, until one answers', async () => {
+  test('try every allowed address until one answers', async () => {
     const issuer = await startIssuer()
     const { port } = new URL(issuer.issuer)
-    // The first does not listen, the second does.
+    // Nothing listens on the first address.
     const fetchJson = fetchJsonBy(resolving('127.0.0.2', '127.0.0.1'))
     const document = await fetchJson(`http://issuer.test:${port}${discoveryPath}`, true)
     assert.deepEqual(document, { issuer: issuer.issuer, jwks_uri: issuer.issuer + keysPath })
@@ -321,7 +321,7 @@ describe('what is fetched for a caller', () => {
 })
 
 onEachStore('those who try and try', (engine) => {
-  test('wait after 300 failures in a minute, and nobody waits for succeeding', async () => {
+  test('are throttled after 300 failures in a minute, and successes do not count', async () => {
     let skip = 0
     const issuer = await startIssuer('ES256')
     const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer], {

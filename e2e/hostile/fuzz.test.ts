@@ -1,4 +1,4 @@
-// Whatever is sent, the answer is one of ours: never a fault, always in its documented form.
+// Random input never causes an internal error, and every error has the documented form.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -23,7 +23,7 @@ import { assertRefused, assertRestRefused, layBesieged, restRefusal } from './ho
 const groups = '/iam/v2beta1/groups'
 const runs = { numRuns: 100 }
 
-/** Bytes, some of which make sense. */
+/** Random bytes mixed with valid fragments. */
 const words = (...some: string[]) =>
   array(
     oneof(
@@ -174,7 +174,7 @@ onEachStore('any input', (engine) => {
       runs,
     ))
 
-  test('and the server still serves', async () => {
+  test('the server still answers afterwards', async () => {
     assert.equal((await siege.rest({ target: groups })).status, 200)
     assert.equal((await siege.rest({ target: `${groups}/${siege.group}` })).status, 200)
   })

@@ -1,4 +1,4 @@
-// Bad messages over gRPC get their documented error and leave the store as it was.
+// Invalid messages over gRPC get the documented error and leave the store unchanged.
 import { after, before, test } from 'node:test'
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create, ScalarType, toBinary } from '@bufbuild/protobuf'
@@ -25,7 +25,7 @@ const message = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
 const list = (init: MessageInitShape<typeof ListGroupsRequestSchema>) =>
   message(ListGroupsRequestSchema, init)
 
-/** A field whose bytes are as given, whatever its type should be. */
+/** A field with the given bytes, whatever its declared type. */
 const field = (number: number, type: WireType, bytes: Uint8Array) =>
   new BinaryWriter().tag(number, type).raw(bytes).finish()
 const text = (number: number, bytes: Uint8Array) =>
@@ -55,7 +55,7 @@ onEachStore('hostile gRPC', (engine) => {
     join(text(1, Buffer.from(siege.platform.owner.organization)), text(2, group))
   const validName = text(2, Buffer.from('x'))
 
-  test('messages that are none', () =>
+  test('malformed messages', () =>
     assertAllRefused(
       [
         'ff',
@@ -76,13 +76,13 @@ onEachStore('hostile gRPC', (engine) => {
       ),
     ))
 
-  test('groups without end, and 100,000 levels of them', () =>
+  test('unterminated groups, and groups 100,000 levels deep', () =>
     assertAllRefused([
       ['unclosed', 'GetGroup', Buffer.alloc(100_000, Buffer.from([0xf3, 0x01]))],
       ['closed', 'CreateGroup', join(Buffer.alloc(100_000, 0x2b), Buffer.alloc(100_000, 0x2c))],
     ]))
 
-  test('texts that are no UTF-8, in every field of text', () => {
+  test('invalid UTF-8 in every string field', () => {
     const bad = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe4]].map((bytes) => Buffer.from(bytes))
     const texts = GroupSchema.fields.filter(({ scalar }) => scalar === ScalarType.STRING)
     return assertAllRefused(
@@ -102,7 +102,7 @@ onEachStore('hostile gRPC', (engine) => {
     )
   })
 
-  test('fields of another wire type', () =>
+  test('fields with another wire type', () =>
     assertAllRefused(
       GroupSchema.fields
         .filter(({ scalar }) => scalar === ScalarType.STRING)
@@ -115,7 +115,7 @@ onEachStore('hostile gRPC', (engine) => {
         ),
     ))
 
-  test('NUL, control characters, and texts that are too long', async () => {
+  test('NUL, control characters and strings that are too long', async () => {
     const bad = {
       name: ['\0', 'a\0b', '\x01', '\x7f', 'A', '', emoji, 'a'.repeat(256)],
       description: [
@@ -144,7 +144,7 @@ onEachStore('hostile gRPC', (engine) => {
     )
   })
 
-  test('numbers out of range, orders, tokens and places that are none', () =>
+  test('numbers out of range, and invalid orders, tokens and uids', () =>
     assertAllRefused([
       ...[-1, -2147483648].flatMap((value): Case[] => [
         [`page_size ${value}`, 'ListGroups', list({ pageSize: value }), invalid, 'page_size'],
@@ -187,7 +187,7 @@ onEachStore('hostile gRPC', (engine) => {
       ],
     ]))
 
-  test('masks that name nothing', () =>
+  test('masks with unknown fields', () =>
     assertAllRefused(
       [
         ['nope'],
@@ -209,7 +209,7 @@ onEachStore('hostile gRPC', (engine) => {
       ),
     ))
 
-  test('uids that cannot exist, and none', () =>
+  test('malformed and missing uids', () =>
     assertAllRefused([
       ...[
         'x',
@@ -237,7 +237,7 @@ onEachStore('hostile gRPC', (engine) => {
   test('a message over 4 MiB', () =>
     assertAllRefused([['5 MiB', 'CreateGroup', Buffer.alloc(5 * 1024 * 1024), Code.RESOURCE_EXHAUSTED]]))
 
-  test('timeouts that are none', async () => {
+  test('malformed timeouts', async () => {
     for (const timeout of ['soon', '-1S', '1', '123456789S', '1s'])
       assertRefused(await siege.grpc('ListGroups', Buffer.of(), { 'grpc-timeout': timeout }), invalid)
     await siege.assertUnchanged()

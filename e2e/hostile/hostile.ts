@@ -1,5 +1,5 @@
-// A platform, what a hostile caller sends to it byte by byte, and whether it kept its calm: every refusal in
-// its documented form, and the store as it was.
+// Sends raw bytes to a platform as a hostile caller would, and checks that every refusal has the documented form and
+// that the store is unchanged.
 import assert from 'node:assert/strict'
 import { connect } from 'node:http2'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -25,7 +25,7 @@ export type RestRequest = {
   body?: string | Uint8Array
 }
 
-/** An error as either door tells it. */
+/** An error in the common form of both doors. */
 export type Refusal = {
   code: Code
   message: string
@@ -39,9 +39,9 @@ export type Siege = {
   /** A group below the organization. */
   group: string
   rest(request: RestRequest): Promise<RawResponse>
-  /** The refusal, or undefined for a success. */
+  /** The error, or undefined for a success. */
   grpc(method: string, message: Uint8Array, headers?: Record<string, string>): Promise<Refusal | undefined>
-  /** Fails if anything was written since the start. */
+  /** Fails if the store has changed since the start. */
   assertUnchanged(): Promise<void>
   stop(): Promise<void>
 }
@@ -114,7 +114,7 @@ function framed(message: Uint8Array): Buffer {
 
 function refusalOf(answer: Record<string, unknown>): Refusal | undefined {
   assert.equal(answer[':status'], 200)
-  const code = Number(answer['grpc-status']) as Code // in range, as the next line says
+  const code = Number(answer['grpc-status']) as Code // its range is checked next
   assert.ok(code >= 0 && code <= 16, `grpc-status ${answer['grpc-status']}`)
   if (code === 0) return undefined
   const bytes = Buffer.from(String(answer['grpc-status-details-bin']), 'base64')
@@ -134,7 +134,7 @@ function refusalOf(answer: Record<string, unknown>): Refusal | undefined {
   }
 }
 
-/** Reads a REST answer as the error that it must be. */
+/** Parses a REST response that must be an error. */
 export function restRefusal({ status, headers, body }: RawResponse): Refusal {
   assert.ok(status >= 400, `${status} is no error: ${body}`)
   assert.equal(headers.get('content-type'), 'application/json')
@@ -154,7 +154,7 @@ export function restRefusal({ status, headers, body }: RawResponse): Refusal {
   }
 }
 
-/** What holds for every error of ours. */
+/** Checks that hold for every error. */
 export function assertRefused(refusal: Refusal | undefined, code: Code, field?: string): void {
   assert.ok(refusal, 'it was not refused')
   assert.equal(refusal.code, code, refusal.message)
@@ -165,7 +165,7 @@ export function assertRefused(refusal: Refusal | undefined, code: Code, field?: 
   if (field !== undefined) assert.deepEqual([...new Set(refusal.fields)], [field])
 }
 
-/** `http` where it differs from the code's own status. */
+/** `http` is given if it differs from the status of the code. */
 export function assertRestRefused(
   answer: RawResponse,
   code: Code,
@@ -182,7 +182,7 @@ export type RestCase = [
   more?: { field?: string; http?: number },
 ]
 
-/** Each is refused, as an invalid argument unless it says otherwise, and all of them together change nothing. */
+/** Expects each case to be refused, as an invalid argument unless it says otherwise, and the store to be unchanged. */
 export async function assertAllRefused(siege: Siege, cases: RestCase[]): Promise<void> {
   for (const [what, request, code = Code.INVALID_ARGUMENT, more = {}] of cases) {
     const answer = await siege.rest(request)
@@ -198,7 +198,7 @@ export async function assertAllRefused(siege: Siege, cases: RestCase[]): Promise
 /** Every row of every table. */
 async function dump({ store }: Platform): Promise<string> {
   const scripts = (await loadMigrations()).map(({ script }) => script).join('\n')
-  const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the one group
+  const named = (pattern: RegExp) => [...scripts.matchAll(pattern)].map(([, name]) => name as string) // the pattern has one group
   const dropped = new Set(named(/^drop table (\w+)/gm))
   const tables = named(/^create table (\w+)/gm).filter((table) => !dropped.has(table))
   const contents = tables.map(async (table) => {

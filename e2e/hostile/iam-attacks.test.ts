@@ -1,4 +1,4 @@
-// What somebody with few rights, or none, might try.
+// Attacks on IAM by callers with few capabilities or none.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -32,7 +32,7 @@ const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
 const viewer = builtInRole('viewer').uid
 
 examples('attacks on IAM', {
-  async 'patterns that take long to compile are not compiled'({ fail, owner }) {
+  async 'patterns that are expensive to compile are refused'({ fail, owner }) {
     const bomb = '[\\pL\\pN]{1000}'.repeat(30)
     const claimPatterns = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`claim${at}`, bomb]))
     const identity = { name: 'bomb', claimMatch: { ...claimMatch, claimPatterns } }
@@ -40,13 +40,19 @@ examples('attacks on IAM', {
     assert.equal(violations(error).length, 20)
   },
 
-  async 'an identity cannot be locked by binding it elsewhere'({ platform, owner, succeed, fail, ...stage }) {
+  async 'binding an identity in another organization does not prevent its deletion'({
+    platform,
+    owner,
+    succeed,
+    fail,
+    ...stage
+  }) {
     const all = { platform, owner, succeed, fail, ...stage }
     const uid = await make(all, createIdentity, {
       parent: owner.organization,
       identity: { name: 'robot', claimMatch },
     })
-    // A guest who may see it binds it in an organization of their own, and is shown the door.
+    // A guest who may see it binds it in an organization of their own, and then loses access.
     const rival = await platform.addOrganization('rival')
     await platform.bind(rival.identity, 'viewer', owner.organization)
     const roleBinding = { identityUid: uid, roleUid: builtInRole('owner').uid }
@@ -64,7 +70,7 @@ examples('attacks on IAM', {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   },
 
-  async 'what an identity holds elsewhere is told to nobody who may not see it'(stage) {
+  async 'bindings in other organizations are not revealed'(stage) {
     const { platform, owner, fail } = stage
     const uid = await make(stage, createIdentity, {
       parent: owner.organization,
@@ -80,7 +86,7 @@ examples('attacks on IAM', {
     assert.ok(!JSON.stringify(error).includes(rival.organization))
   },
 
-  async 'what an identity holds elsewhere is not for those who rule a team alone'(stage) {
+  async 'an administrator of a sub-group cannot take over bindings in other organizations'(stage) {
     const { platform, owner, fail, succeed } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const uid = await make(stage, createIdentity, { parent: team, identity: { name: 'robot', claimMatch } })
@@ -96,7 +102,7 @@ examples('attacks on IAM', {
     await succeed(updateIdentity, back)
   },
 
-  async 'a client secret does not follow a provider to another issuer'(stage) {
+  async 'a stored client secret is not sent to a changed issuer'(stage) {
     const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush' }
     const uid = await make(stage, createIdentityProvider, {
       parent: stage.owner.organization,
@@ -109,7 +115,7 @@ examples('attacks on IAM', {
     await stage.succeed(updateIdentityProvider, lead({ clientSecret: 'another' }))
   },
 
-  async 'broken keys are refused, whatever they hold'({ fail, owner }) {
+  async 'malformed key sets are refused'({ fail, owner }) {
     const curve = { kty: 'EC', crv: { toString: 1 }, x: 'AA', y: 'AA' }
     const huge = { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(9000, 255).toString('base64url') }
     const odd = [
@@ -129,7 +135,7 @@ examples('attacks on IAM', {
     }
   },
 
-  async 'complaints are few and short, so that they fit into any answer'({ fail, owner, succeed }) {
+  async 'error details are limited in number and length'({ fail, owner, succeed }) {
     const long = (at: number) => `${at}${'é'.repeat(1000)}`
     const claimPatterns = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [long(at), '(']))
     const identity = { name: 'long', claimMatch: { ...claimMatch, claimPatterns } }
@@ -145,7 +151,7 @@ examples('attacks on IAM', {
     await succeed(listGroups, {})
   },
 
-  async 'keys that JavaScript knows by themselves are keys like any other'(stage) {
+  async 'map keys such as __proto__ are ordinary keys'(stage) {
     const claims = JSON.parse('{"__proto__":"x","constructor":"y","toString":"z"}')
     const identity = { name: 'odd', claimMatch: { ...claimMatch, claims } }
     const uid = await make(stage, createIdentity, { parent: stage.owner.organization, identity })
@@ -166,7 +172,7 @@ onEachStore('races in IAM', (engine) => {
     await platform.stop()
   })
 
-  test('a request for access to an organization that goes meanwhile finds none', async () => {
+  test('an access request to an organization that is deleted at the same time fails cleanly', async () => {
     const [rest, grpc] = doors as [Door, Door]
     for (let round = 0; round < 15; round++) {
       const domain = `${engine}${round}.example.com`
@@ -184,7 +190,7 @@ onEachStore('races in IAM', (engine) => {
     }
   })
 
-  // The embedded engine has one writer, which does one thing after the other.
+  // The embedded engine has a single writer, so this race exists only on PostgreSQL.
   const testWriters = engine === 'postgres' ? test : () => {}
   testWriters('whoever loses a capability while they use it has used it before', async () => {
     const [rest] = doors as [Door]
@@ -197,7 +203,7 @@ onEachStore('races in IAM', (engine) => {
     await lock.connect()
     try {
       await lock.query('begin')
-      // Writers change the tally last, so this one stops with all its own locks in hand.
+      // Writers change the tally last, so this one waits there while it has all its other locks.
       await lock.query('lock table tally in exclusive mode')
       const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
       const making = rest.call(createRole, { parent: organization, role }, maker.token)

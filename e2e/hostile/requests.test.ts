@@ -1,4 +1,4 @@
-// Bad bodies and headers of every kind over REST get their documented error and leave the store as it was.
+// Invalid bodies and headers over REST get the documented error and leave the store unchanged.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { DescField } from '@bufbuild/protobuf'
@@ -33,7 +33,7 @@ onEachStore('hostile REST', (engine) => {
     body,
   })
   describe('in a body', () => {
-    test('values of a wrong type, for every field', async () => {
+    test('values of a wrong type for every field', async () => {
       const cases = GroupSchema.fields.flatMap((field) =>
         wrongValues(field).flatMap((value): RestCase[] => {
           const body = JSON.stringify({ name: 'x', [field.jsonName]: value })
@@ -48,12 +48,12 @@ onEachStore('hostile REST', (engine) => {
       await assertAllRefused(cases)
     })
 
-    test('what is no object', () =>
+    test('JSON that is not an object', () =>
       assertAllRefused(
         ['null', 'true', '1', '"name"', '[]', '[{"name":"x"}]'].map((body): RestCase => [body, post(body)]),
       ))
 
-    test('what is no JSON', () =>
+    test('malformed JSON', () =>
       assertAllRefused(
         [
           '{',
@@ -73,7 +73,7 @@ onEachStore('hostile REST', (engine) => {
         ].map((body): RestCase => [body, post(body)]),
       ))
 
-    test('what is no UTF-8', () =>
+    test('invalid UTF-8', () =>
       assertAllRefused(
         [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0xe4]].map(
           (bytes): RestCase => {
@@ -127,7 +127,7 @@ onEachStore('hostile REST', (engine) => {
       )
     })
 
-    test('texts that are too long, in characters', async () => {
+    test('strings that are too long, counted in characters', async () => {
       const long = {
         name: ['a'.repeat(256), 'a'.repeat(500_000)],
         description: ['a'.repeat(513), emoji.repeat(513)],
@@ -145,7 +145,7 @@ onEachStore('hostile REST', (engine) => {
       )
     })
 
-    test('names that do not match, and none at all', () =>
+    test('invalid and missing names', () =>
       assertAllRefused(
         ['', ' ', 'A', 'ä', emoji, 'a/b', 'a\\n', "a'; drop table groups; --"].flatMap((name): RestCase[] =>
           name === ' '
@@ -157,7 +157,7 @@ onEachStore('hostile REST', (engine) => {
         ),
       ))
 
-    test('types that are not JSON', () =>
+    test('content types other than JSON', () =>
       assertAllRefused(
         [
           'text/plain',
@@ -182,7 +182,7 @@ onEachStore('hostile REST', (engine) => {
       ]))
   })
 
-  test('in a header: timeouts that are none', () =>
+  test('malformed timeouts in a header', () =>
     assertAllRefused(
       ['soon', '-1S', '1', 'S', '123456789S', '1s', '1.5S', '', ' ', '1S, 2S'].flatMap(
         (timeout): RestCase[] => [
@@ -193,7 +193,7 @@ onEachStore('hostile REST', (engine) => {
     ))
 })
 
-/** JSON values that a field cannot take. */
+/** JSON values that are invalid for a field. */
 function wrongValues(field: DescField): unknown[] {
   const text = 'neither a number nor a time'
   switch (field.fieldKind) {

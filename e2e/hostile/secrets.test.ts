@@ -1,5 +1,5 @@
-// What callers hand in as a secret, or are handed once, is found in no answer, error, log line or figure, and
-// nowhere in the store.
+// Secrets that callers send, or receive once, appear in no later response, error, log line or metric, and nowhere in
+// the store.
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
@@ -29,7 +29,7 @@ const roleUid = builtInRole('viewer').uid
 onEachStore('secrets', (engine) => {
   let platform: Platform
   let client: Client
-  /** Everything that anybody could see, as it came over the wire. */
+  /** Every response, as raw bytes. */
   const seen: string[] = []
   before(async () => {
     const sink = new Writable({
@@ -55,7 +55,7 @@ onEachStore('secrets', (engine) => {
     return words === '' ? {} : JSON.parse(words)
   }
 
-  /** The bytes as they are, not what a reader who knows the contract makes of them. */
+  /** Raw bytes, since decoding would drop unknown fields. */
   function overGrpc(method: DescMethod, request: JsonObject): Promise<Buffer> {
     const metadata = new Metadata()
     metadata.set('authorization', `Bearer ${platform.owner.token}`)
@@ -101,7 +101,7 @@ onEachStore('secrets', (engine) => {
     await overGrpc(createIdentityProvider, { parent, identityProvider })
     await overRest('PATCH', `identityProviders/${uid}`, { oidc: { clientSecret: secret } })
     await overGrpc(updateIdentityProvider, { identityProvider: { uid, oidc: { clientSecret: secret } } })
-    // What is wrong with it, or around it, is told without it.
+    // Errors about the secret do not contain it.
     const bad: unknown[] = [
       { ...identityProvider, oidc: { ...oidc, clientSecret: [secret] } },
       { ...identityProvider, oidc: { ...oidc, clientSecret: { value: secret } } },
@@ -125,7 +125,7 @@ onEachStore('secrets', (engine) => {
     const sealed = await platform.store.query(sql`select client_secret from identity_providers`)
     assert.ok(sealed.every(([text]) => String(text).length > 20))
     await assertUnseen(secret)
-    // Nor does what is kept in its place come out.
+    // The sealed form is not returned either.
     const answers = [
       await overGrpc(listIdentityProviders, {}),
       JSON.stringify(await overRest('GET', 'identityProviders')),
@@ -133,7 +133,7 @@ onEachStore('secrets', (engine) => {
     for (const [text] of sealed) for (const answer of answers) assert.ok(!answer.includes(String(text)))
   })
 
-  test('the code of an invite, once it was told', async () => {
+  test('the code of an invite, after it was returned once', async () => {
     const parent = platform.owner.organization
     const groupInvite = { roleUid, ttl: '3600s' }
     const made = (await overRest('POST', `groupInvites/${parent}`, groupInvite)) as {
@@ -143,7 +143,7 @@ onEachStore('secrets', (engine) => {
     const told = await overGrpc(createGroupInvite, { parent, groupInvite })
     const { code = '' } = fromBinary(GroupInviteSchema, told)
     assert.ok(made.code !== '' && code !== '' && made.code !== code)
-    // The two answers that tell it.
+    // The two responses that contain it.
     for (const [at, text] of seen.entries()) {
       if (text.includes(made.code) || text.includes(code)) seen.splice(at, 1, '')
     }

@@ -1,4 +1,4 @@
-// Attacks on sign-in that somebody has tried.
+// Attacks on sign-in from reviews, kept as tests.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -72,8 +72,8 @@ onEachStore('an attacker at sign-in', (engine) => {
   const rolesOf = (identity: string) =>
     platform.store.query(sql`select uid from role_bindings where identity = ${identity}`)
 
-  describe('cannot, with a link,', () => {
-    test('have a token of whoever is signed in at their provider', async () => {
+  describe('cannot, with a prepared link,', () => {
+    test('get a token of a person who is signed in at their provider', async () => {
       const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
       const query = new URLSearchParams({ headless_code: code, idp_id: honestUid })
       const page = await newVisitor().open(`/oauth?${query}`)
@@ -82,14 +82,14 @@ onEachStore('an attacker at sign-in', (engine) => {
       assert.equal((await fetch(`${platform.url}/sts/headless_sessions?code=${code}`)).status, 404)
     })
 
-    test('sign somebody in as somebody else, or send them elsewhere', async () => {
+    test('sign a person in as somebody else or redirect them', async () => {
       const visitor = newVisitor()
       const page = await visitor.open((await begin(party, { idp_id: evilUid })).url)
       assert.equal(page.title, 'Sign in with evil')
       assert.match(page.text, /Nobody has verified who this organization is/)
     })
 
-    test('have an invite accepted that the person does not know of', async () => {
+    test('make a person accept an invite without noticing', async () => {
       await addAccount(platform, ada)
       const { visitor } = await signIn(platform, ada)
       const page = await visitor.open((await begin(party, { invite: 'some code' })).url)
@@ -97,12 +97,12 @@ onEachStore('an attacker at sign-in', (engine) => {
     })
   })
 
-  test('cannot have the code of an honest provider sent to their own', async () => {
-    // They begin a sign-in at the honest provider and keep its address, with their own nonce and challenge.
+  test('cannot have a code of an honest provider sent to their own (mix-up attack)', async () => {
+    // The attacker starts a sign-in at the honest provider and keeps its URL, with their own nonce and challenge.
     const attacker = new Visitor(platform.url)
     const begun = await begin(party, { idp_id: honestUid })
     const kept = new URL((await attacker.submitTo(await attacker.open(begun.url), '/organization')).url)
-    // The victim signs in by the attackers' provider, which sends them on to the honest one.
+    // The victim signs in through the attacker's provider, which redirects to the honest one.
     evil.divert((query) => {
       const onward = new URL(kept)
       onward.searchParams.set('state', query.get('state') ?? '')
@@ -116,7 +116,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     evil.divert(undefined)
   })
 
-  test('cannot have a code by putting their provider in the place of another meanwhile', async () => {
+  test('cannot get a code by replacing the provider during a sign-in', async () => {
     const uid = await addProvider(attackers, honest.issuer)
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { idp_id: uid })).url)
@@ -129,13 +129,13 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(evil.redeemed, [])
   })
 
-  describe('who knows the password', () => {
+  describe('who know the password', () => {
     const reset = async (identity: string) => {
       const hash = await hashPassword('an entirely new password')
       await platform.store.write(() => setPassword(identity, hash, Date.now()))
     }
 
-    test('cannot keep a sign-in in store for after it was changed', async () => {
+    test('cannot finish a prepared sign-in after the password was changed', async () => {
       const identity = await addAccount(platform, 'bob@example.com')
       const visitor = new Visitor(platform.url)
       const begun = await begin(party)
@@ -150,7 +150,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('cannot carry a session over the change by being quick', async () => {
+    test('cannot keep a session across the change by racing it', async () => {
       const identity = await addAccount(platform, 'cyd@example.com')
       const { visitor, tokens } = await signIn(platform, 'cyd@example.com')
       let isOver = false
@@ -164,7 +164,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
     })
 
-    test('cannot carry a chain of refresh tokens over it either', async () => {
+    test('cannot keep refresh tokens across the change', async () => {
       const identity = await addAccount(platform, 'dan@example.com')
       const visitor = new Visitor(platform.url)
       const redirect = 'http://localhost:8085/callback?token=true'
@@ -192,7 +192,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     })
   })
 
-  test('who was deprived of a role does not get it back by deleting themselves, or by another provider', async () => {
+  test('a removed role does not return by deleting the account or using another provider', async () => {
     const uid = userUid(honest.issuer, 'victim')
     const pass = async (idp_id: string) => {
       const visitor = newVisitor()
@@ -210,7 +210,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(await rolesOf(uid), [])
   })
 
-  test('learns of nobody with an invite that is none', async () => {
+  test('an invalid invite does not reveal whether an account exists', async () => {
     await addAccount(platform, 'eve@example.com')
     const answers = await Promise.all(
       ['eve@example.com', 'free@example.com'].map(async (email) => {
@@ -223,7 +223,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(answers[0], answers[1])
   })
 
-  test('cannot redeem the code of somebody else in a sign-in of their own', async () => {
+  test('cannot redeem another person’s code in their own sign-in', async () => {
     const redirect = 'http://localhost:8085/callback?token=true'
     const address = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
     const codeOf = async (visitor: Visitor) => {
@@ -239,7 +239,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.ok(!end.url.includes('token=ey'), end.url)
   })
 
-  test('who asks for another audience, or breaks names with strange characters, is refused in words', async () => {
+  test('a foreign audience and control characters in names are refused with a clear error', async () => {
     const page = await new Visitor(platform.url).open(
       (await begin(party, { resource: 'https://evil.example' })).url,
     )
@@ -252,7 +252,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.equal(named.status, 400)
   })
 
-  test('an address that the operator vouches for stays its owner’s, wherever the server is reached', async () => {
+  test('an address verified by the operator stays with its owner when the base URL changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
       vouchFor(peopleOf(Date.now), 'https://elsewhere.example', 'fay@example.com', Date.now()),
@@ -262,7 +262,7 @@ onEachStore('an attacker at sign-in', (engine) => {
 })
 
 onEachStore('behind a proxy', (engine) => {
-  test('each client waits for itself, if the operator trusts the proxy', async () => {
+  test('throttles count each client behind a trusted proxy separately', async () => {
     const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
     try {
       const attempt = (address: string) =>

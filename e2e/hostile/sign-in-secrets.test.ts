@@ -1,4 +1,4 @@
-// What people type and what they are handed at sign-in is in no log line, no figure, and nowhere in the store.
+// Secrets of sign-in appear in no log line, no metric, and nowhere in the store.
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Credentials that are none, through both doors: always 401 or code 16, whatever else the call says.
+// Invalid credentials through both doors: always 401 or code 16, whatever else the call contains.
 import assert from 'node:assert/strict'
 import type { JsonWebKey } from 'node:crypto'
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
@@ -33,7 +33,7 @@ onEachStore('hostile credentials', (engine) => {
   })
   const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: siege.platform.keys.signing().kid })
 
-  /** Signed with the key of the platform: only what is changed can make it wrong. */
+  /** Signed with the platform's key, so that only the changed claim makes it invalid. */
   const signed = (changes: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) => {
     const payload = Object.entries({ ...claims(), ...changes }).filter(([, value]) => value !== undefined)
     const head = Object.entries({ ...header(), ...headerChanges }).filter(([, value]) => value !== undefined)
@@ -44,13 +44,13 @@ onEachStore('hostile credentials', (engine) => {
 
   async function assertRefusedEverywhere(authorization: string, what = authorization): Promise<void> {
     const headers = { authorization }
-    // Nobody learns what is wrong with a body that was not theirs to send.
+    // An invalid body is not reported to an unauthenticated caller.
     const answer = await siege.rest({ verb: 'POST', target: groups, headers, body: 'no JSON' })
     assert.equal(answer.status, 401, `${what}: ${answer.body}`)
     await assertUnknownEverywhere(authorization, what)
   }
 
-  /** Whether an identity exists is read together with the data, and so after the request. */
+  /** The identity is looked up together with the data, and therefore after the request is parsed. */
   async function assertUnknownEverywhere(authorization: string, what: string): Promise<void> {
     const headers = { authorization }
     const answers = [
@@ -70,20 +70,20 @@ onEachStore('hostile credentials', (engine) => {
         throw new Error(`${what}: ${answer.status} ${answer.body}`, { cause: error })
       }
     }
-    // What HTTP/2 itself refuses never gets as far as our door.
+    // HTTP/2 itself refuses other characters.
     if (!/[^\x20-\x7e]/.test(authorization)) {
       assertRefused(await siege.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
     }
   }
 
-  test('no credentials are asked for without a word of what was wrong', async () => {
+  test('missing credentials get a challenge without an error code', async () => {
     const answer = await fetch(siege.platform.url + groups)
     assert.equal(answer.status, 401)
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="http://stemma.test"')
     assert.match(await answer.text(), /^\{"code":16,/)
   })
 
-  test('headers that hold no token', async () => {
+  test('headers without a token', async () => {
     const { token } = siege.platform.owner
     for (const value of [
       'Bearer',
@@ -110,14 +110,14 @@ onEachStore('hostile credentials', (engine) => {
     await siege.assertUnchanged()
   })
 
-  test('the scheme may be written in any case', async () => {
+  test('the scheme is case-insensitive', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
       const headers = { authorization: `${scheme} ${siege.platform.owner.token}` }
       assert.equal((await siege.rest({ target: groups, headers })).status, 200)
     }
   })
 
-  test('tokens that were not signed by our key', async () => {
+  test('tokens that are not signed with our key', async () => {
     const head = header()
     const payload = encode(claims())
     const { kid, publicJwk } = siege.platform.keys.signing()
@@ -175,7 +175,7 @@ onEachStore('hostile credentials', (engine) => {
     await siege.assertUnchanged()
   })
 
-  test('tokens of ours that say something wrong', async () => {
+  test('tokens of ours with a wrong claim', async () => {
     const { identity } = siege.platform.owner
     const tokens = {
       'wrong type': await signed({}, { typ: 'JWT' }),
@@ -209,7 +209,7 @@ onEachStore('hostile credentials', (engine) => {
     await assertRefusedEverywhere(`Bearer ${token}`, 'a subject that is a list')
   })
 
-  test('a token outlives its identity by nothing', async () => {
+  test('a token is invalid as soon as its identity is deleted', async () => {
     const { platform } = siege
     const gone = await platform.addIdentity(platform.owner.organization)
     const headers = { authorization: `Bearer ${gone.token}` }
@@ -220,7 +220,7 @@ onEachStore('hostile credentials', (engine) => {
     await assertUnknownEverywhere(`Bearer ${gone.token}`, 'deleted identity')
   })
 
-  test('the right token still opens the door', async () => {
+  test('a valid token still works', async () => {
     assert.equal((await siege.rest({ target: groups })).status, 200)
     assert.equal(await siege.grpc('ListGroups', Buffer.of()), undefined)
   })

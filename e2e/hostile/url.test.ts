@@ -1,4 +1,4 @@
-// Bad queries and paths of every kind get their documented error and leave the store as it was.
+// Invalid queries and paths get the documented error and leave the store unchanged.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Code } from '../../server/aip/code.ts'
@@ -28,7 +28,7 @@ onEachStore('hostile URLs', (engine) => {
   })
 
   describe('in a query', () => {
-    test('numbers that are none, or out of range', () =>
+    test('malformed numbers and numbers out of range', () =>
       assertAllRefused(
         ['page_size', 'skip'].flatMap((name) =>
           [
@@ -55,7 +55,7 @@ onEachStore('hostile URLs', (engine) => {
         ),
       ))
 
-    test('orders that are none', () =>
+    test('invalid orders', () =>
       assertAllRefused(
         [
           'nope',
@@ -84,7 +84,7 @@ onEachStore('hostile URLs', (engine) => {
         ),
       ))
 
-    test('page tokens that are not ours, or of another list', async () => {
+    test('forged page tokens and tokens of another list', async () => {
       const { organization } = siege.platform.owner
       const page = await siege.rest(list('page_size=1'))
       const token = String(JSON.parse(page.body).nextPageToken)
@@ -146,7 +146,7 @@ onEachStore('hostile URLs', (engine) => {
         ['NUL in a uid', list('uidp.children_of=%00'), invalid, { field: 'uidp.children_of' }],
       ]))
 
-    test('uids that are none', () =>
+    test('malformed uids', () =>
       assertAllRefused(
         [
           'x',
@@ -184,7 +184,7 @@ onEachStore('hostile URLs', (engine) => {
       ])
     })
 
-    test('masks that name nothing', () =>
+    test('masks with unknown fields', () =>
       assertAllRefused(
         [
           'nope',
@@ -213,7 +213,7 @@ onEachStore('hostile URLs', (engine) => {
         ),
       ))
 
-    test('uids that cannot exist', () =>
+    test('impossible uids', () =>
       assertAllRefused(
         [
           'x',
@@ -240,7 +240,7 @@ onEachStore('hostile URLs', (engine) => {
         ),
       ))
 
-    test('no uid where one is needed', () =>
+    test('missing uids', () =>
       assertAllRefused([
         ['get', { target: `${groups}/` }, invalid, { field: 'uid' }],
         ['delete', { verb: 'DELETE', target: groups }, invalid, { field: 'uid' }],
@@ -273,7 +273,7 @@ onEachStore('hostile URLs', (engine) => {
       ])
     })
 
-    test('bytes that no path may hold', () =>
+    test('bytes that are not allowed in a path', () =>
       assertAllRefused(
         ['00', '01', '7f', 'ff', 'c3a4', '2020', '0b'].map((hex): RestCase => {
           const target = Buffer.concat([Buffer.from(`${groups}/`), Buffer.from(hex, 'hex')])
@@ -282,7 +282,7 @@ onEachStore('hostile URLs', (engine) => {
       ))
   })
 
-  test('what is large but allowed is no error', async () => {
+  test('large values within the limits are accepted', async () => {
     for (const query of [
       'page_size=2147483647',
       'skip=2147483647',

@@ -1,4 +1,4 @@
-// Who one is, and how to be nobody.
+// The caller's own identity: what it holds, and how to delete it.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
@@ -18,7 +18,7 @@ const { exchange } = SecurityTokenService.method
 type Held = { group: JsonObject; role?: JsonObject & { capabilities: string[] }; capabilities: string[] }
 
 examples('the caller', {
-  async 'is told who they are and what they hold where'(stage) {
+  async 'learns who they are and which roles they hold where'(stage) {
     const { succeed, owner, platform } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const person = await platform.addUser('person@example.com')
@@ -46,7 +46,7 @@ examples('the caller', {
     assert.deepEqual(held[0]?.role?.capabilities, ['groups.list', 'apk.list', 'apk.blobs.get'])
   },
 
-  async 'with a narrowed token is told what is left'({ succeed, owner }) {
+  async 'with a narrowed token learns what the token allows'({ succeed, owner }) {
     const { token } = await succeed(exchange, {
       identity: owner.identity,
       cap: ['groups.list', 'roles.list'],
@@ -58,7 +58,7 @@ examples('the caller', {
     )
   },
 
-  async 'can leave for good, if they are a person, and nobody else can make them'(stage) {
+  async 'can delete themselves if they are a person, and cannot delete others'(stage) {
     const { succeed, fail, owner, platform } = stage
     const person = await platform.addUser('person@example.com')
     await platform.bind(person.identity, 'viewer', owner.organization)

@@ -1,5 +1,5 @@
-// Setting up and signing in as people meet them: the real server, the real client, and a real Chromium between them,
-// on a screen of a small phone. Every page that it comes by is held against what makes it usable for everybody.
+// Set-up and sign-in with the real server, the real client and a real Chromium, on the screen of a small phone. Every
+// page is checked for accessibility.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -11,7 +11,7 @@ import { newVisitor, noChromium, openChromium } from './chromium.ts'
 import { freePort, password } from './sign-in.ts'
 
 const email = 'ada@example.com'
-/** Of a client: one that hangs is ended, and its test fails of that. */
+/** A client that hangs is ended after this time, which fails its test. */
 const longestLife = 30_000
 
 describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => {
@@ -21,7 +21,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   let browser: Browser
   let visitor: BrowserContext
   let page: Page
-  /** What the browser complained about. */
+  /** Messages of the browser's console. */
   let complaints: string[] = []
   let client: Client
   const running = new Set<Running>()
@@ -29,7 +29,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   before(async () => {
     folder = await temporaryFolder()
     const port = await freePort()
-    // The name under which newcomers find it; the client listens at another, 127.0.0.1.
+    // As in the README; the client's own callback listens on 127.0.0.1.
     url = `http://localhost:${port}`
     client = await openClient()
     server = await serve(folder, ['--port', String(port), '--base-url', url])
@@ -49,7 +49,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     await remove(folder)
   })
   afterEach(() => {
-    // That an answer was an error is the page's to tell; that is asserted where it is met.
+    // Expected error pages are asserted by the tests that visit them.
     const others = complaints.filter((words) => !/the server responded with a status of 4\d\d/.test(words))
     complaints = []
     assert.deepEqual(others, [])
@@ -58,7 +58,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
   const isTold = (problem: string) => page.getByRole('alert').filter({ hasText: problem }).waitFor()
 
-  /** That this page is met, and that people can use it who see, hear or type differently. */
+  /** Expects this page, and checks its accessibility. */
   async function isMet(title: string): Promise<void> {
     await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     assert.equal(await page.title(), `${title} · Stemma`)
@@ -75,7 +75,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     assert.equal(await page.evaluate(excess), 0, `${title} scrolls sideways`)
   }
 
-  /** Begins where the page put the focus. */
+  /** Types where the page has put the focus. */
   async function typeAndEnter(...fields: string[]): Promise<void> {
     for (const [at, text] of fields.entries()) {
       if (at > 0) await page.keyboard.press('Tab')
@@ -105,7 +105,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     return groups.map(({ name }) => name)
   }
 
-  /** Starts the client and goes where it says. */
+  /** Starts the client and opens the URL it prints. */
   async function beginSignIn(): Promise<Running> {
     const login = start('login', '--no-browser', '--api', url)
     const [, address = ''] = await login.said(/Open this address to sign in:\s+(http\S+)\n/)
@@ -113,7 +113,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     return login
   }
 
-  /** The browser ends at the client, which has what it wants. */
+  /** Expects the browser at the client's callback, and the client to succeed. */
   async function isSignedIn(login: Running): Promise<void> {
     await page.waitForURL('http://127.0.0.1:*/**')
     await page.getByText('You are signed in.').waitFor()
@@ -133,11 +133,11 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   describe('the link of an empty server', () => {
     const link = () => /\S+\/set-up\?code=\S+/.exec(server.greeting)?.[0] ?? ''
 
-    test('leads to a form that keeps what was typed, but for the password, until all is right', async () => {
+    test('leads to a form that keeps the typed values except the password until all are valid', async () => {
       await page.goto(link())
       await isMet('Set up this server')
       await typeAndEnter('acme', email, 'too short')
-      // The browser itself holds it back and says so.
+      // The browser's own validation prevents sending.
       assert.equal(await page.locator('input:focus:invalid').getAttribute('name'), 'password')
       await page.getByLabel('Choose a password').fill('############')
       await button('Set up').click()
@@ -152,15 +152,15 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       await page.getByText(`npx stemma auth login --api ${url}`).waitFor()
     })
 
-    test('was used', async () => {
+    test('cannot be used twice', async () => {
       await page.goto(link())
       await isMet('This did not work')
       await isTold('This link was used before')
     })
   })
 
-  describe('the client sends one to sign in', () => {
-    test('with a password, after a wrong one, by the keyboard alone', async () => {
+  describe('the client opens the sign-in page', () => {
+    test('signs in with a password after a wrong one, using only the keyboard', async () => {
       const login = await beginSignIn()
       await isMet('Sign in')
       await typeAndEnter(email, `not ${password}`)
@@ -173,7 +173,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       assert.deepEqual(await organizationsOfClient(), ['acme'])
     })
 
-    test('again, which takes one click', async () => {
+    test('signs in again with one click', async () => {
       const login = await beginSignIn()
       await isMet('Continue?')
       await page.getByText(`You are signed in as ${email}.`).waitFor()
@@ -182,7 +182,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       await isSignedIn(login)
     })
 
-    test('and is told where one does not want to', async () => {
+    test('reports a cancelled sign-in to the client', async () => {
       const login = await beginSignIn()
       await button('Use another account').click()
       await isMet('Sign in')
@@ -191,7 +191,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     })
   })
 
-  test('a device is signed in by its code', async () => {
+  test('signs a device in by its code', async () => {
     const login = start('login', '--device', '--api', url)
     const [address = ''] = await login.said(/http\S+\/device\b/)
     const [code = ''] = await login.said(/\b[A-Z]{4}-[A-Z]{4}\b/)
@@ -212,14 +212,14 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     assert.deepEqual(await organizationsOfClient(), ['acme'])
   })
 
-  describe('at the way out', () => {
+  describe('the sign-out page', () => {
     const isAskedFor = async (title: string) => {
       const login = await beginSignIn()
       await isMet(title)
       await cancel(login)
     }
 
-    test('who stays is still known', async () => {
+    test('keeps the session if the person stays', async () => {
       await page.goto(`${url}/oauth/logout`)
       await isMet('Sign out?')
       await button('Stay signed in').click()
@@ -227,7 +227,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       await isAskedFor('Continue?')
     })
 
-    test('who signs out is asked for the password again', async () => {
+    test('asks for the password again after signing out', async () => {
       await page.goto(`${url}/oauth/logout`)
       await button('Sign out').click()
       await isMet('Signed out')

@@ -1,5 +1,5 @@
-// A real browser from npm: the one that @sparticuz/chromium carries for machines with nothing but Node. It runs
-// with its own libraries and fonts, no scripts, and all else as people have it: no switch makes it more lenient.
+// A real Chromium from npm (@sparticuz/chromium), for machines that have only Node. It runs with its own libraries and
+// fonts and without flags that weaken its security.
 import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
@@ -9,11 +9,12 @@ import { promisify } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { chromium } from 'playwright-core'
 
-const patience = { unpack: 60_000, launch: 30_000, step: 10_000 }
-/** Of 2.x: what the libraries of the package were linked with. */
+/** Generous, so that a slow machine does not reach them. */
+const timeoutMs = { unpack: 240_000, launch: 120_000, step: 60_000 }
+/** The minor version of glibc 2 that the package's libraries need. */
 const oldestGlibc = 34
 
-/** Why there is no browser for this machine; undefined where there is one. */
+/** The reason why the browser cannot run on this machine, if there is one. */
 export const noChromium: string | undefined = reasonAgainst()
 
 function reasonAgainst(): string | undefined {
@@ -25,11 +26,11 @@ function reasonAgainst(): string | undefined {
   return isNewEnough ? undefined : `Chromium needs glibc 2.${oldestGlibc}, and this machine has ${found}`
 }
 
-/** Whoever opens it closes it: while it runs, so does the process that started it. */
+/** The caller must close it: it keeps the process alive. */
 export async function openChromium(): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-chromium-'))
   const clear = () => rmSync(folder, { recursive: true, force: true })
-  // A run that is interrupted comes by here as well.
+  // Also runs when the test run is interrupted.
   process.once('exit', clear)
   await unpack(folder)
   const browser = await chromium.launch({
@@ -40,30 +41,30 @@ export async function openChromium(): Promise<Browser> {
       LD_LIBRARY_PATH: join(folder, 'al2023/lib'),
       FONTCONFIG_FILE: join(folder, 'fonts.conf'),
     },
-    timeout: patience.launch,
+    timeout: timeoutMs.launch,
   })
   return browser.once('disconnected', clear)
 }
 
-/** A person's browser with nothing in it. */
+/** A browser context without cookies. */
 export async function newVisitor(browser: Browser, options: BrowserContextOptions): Promise<BrowserContext> {
   const context = await browser.newContext({ javaScriptEnabled: false, ...options })
-  context.setDefaultTimeout(patience.step)
+  context.setDefaultTimeout(timeoutMs.step)
   return context
 }
 
 const unpacking = 'import(process.argv[1]).then(({ default: chromium }) => chromium.executablePath())'
 
 /**
- * The package unpacks to the temporary folder of its process, and its libraries only where it believes to be in
- * AWS Lambda; so it gets a process of its own that believes so.
+ * The package unpacks into the temporary folder of its process, and unpacks its libraries only in AWS Lambda. So it
+ * runs in a process whose environment looks like Lambda.
  */
 async function unpack(folder: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['-e', unpacking, import.meta.resolve('@sparticuz/chromium')], {
     env: { TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
-    timeout: patience.unpack,
+    timeout: timeoutMs.unpack,
   })
-  // Its own names folders of Lambda. Chromium crashes at the first letter if there is no font at all.
+  // The package's own font configuration names folders of Lambda. Chromium crashes without any font.
   await writeFile(join(folder, 'fonts.conf'), fonts)
 }
 

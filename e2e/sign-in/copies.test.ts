@@ -1,4 +1,4 @@
-// Sign-in outlives the server it was begun at, and does not mind which of several copies answers.
+// Sign-in works across restarts and across several copies of the server.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -49,7 +49,7 @@ onEachStore('sign-in', (engine) => {
 
   const open = (port: number) => startApp(settings(port).config, openLog('silent'))
 
-  test('survives a restart, at every step', async () => {
+  test('survives a restart at every step', async () => {
     const { port } = new URL(url)
     let app = await open(Number(port))
     const restart = async () => {
@@ -74,7 +74,7 @@ onEachStore('sign-in', (engine) => {
     }
   })
 
-  // The embedded store has one server.
+  // Several copies need PostgreSQL.
   if (engine === 'sqlite') return
   describe('with two copies behind one address', () => {
     let copies: App[]
@@ -92,7 +92,7 @@ onEachStore('sign-in', (engine) => {
       await Promise.all(copies.map((copy) => copy.stop(true)))
     })
 
-    test('works whichever of them answers', async () => {
+    test('works whichever copy answers', async () => {
       for (let count = 0; count < 3; count++) {
         const { tokens, party, visitor } = await signIn({ url } as Platform, ada)
         const next = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
@@ -104,7 +104,7 @@ onEachStore('sign-in', (engine) => {
       }
     })
 
-    test('redeems a code at one of them', async () => {
+    test('redeems a code only once', async () => {
       const party = await relyingParty(url)
       const visitor = new Visitor(url)
       const begun = await begin(party)
@@ -113,7 +113,7 @@ onEachStore('sign-in', (engine) => {
       assert.ok(attempts.filter(({ status }) => status === 'fulfilled').length <= 1)
     })
 
-    test('signs with the keys that are in use, once they have been changed', async () => {
+    test('uses rotated keys on every copy', async () => {
       const { config } = settings(0)
       const store = openStore(config)
       const { secret, keys } = await prepareStore(config, store)
@@ -124,7 +124,7 @@ onEachStore('sign-in', (engine) => {
       const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
       const token = await mintToken(signer, { identity: row?.[0] as string, audience: config.baseUrl })
       await store.close()
-      // A key that a copy does not know makes it read them again, as it does each minute.
+      // An unknown key makes a copy read the keys again at once.
       for (const { port } of copies) assert.equal(await whoAmI(`http://127.0.0.1:${port}`, token), 200)
       for (const { port } of copies) {
         const { tokens } = await signIn({ url } as Platform, ada)
@@ -140,7 +140,7 @@ async function whoAmI(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/auth/v1/ok`, { headers: { authorization: `Bearer ${token}` } })).status
 }
 
-/** Sends each request to the next of several servers. */
+/** A balancer that sends each request to the next server. */
 async function startBalancer(ports: number[], at: number): Promise<Server> {
   let turn = 0
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-// The device flow (RFC 8628): a program without a browser, a person with one.
+// The device flow (RFC 8628).
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -23,7 +23,7 @@ onEachStore('the device flow', (engine) => {
 
   const start = () => oidc.initiateDeviceAuthorization(party, { scope: 'openid offline_access' })
 
-  /** One poll, whatever it brings. */
+  /** Polls once and returns the response. */
   const poll = async ({ device_code }: DeviceAuthorizationResponse) => {
     const answer = await fetch(`${platform.url}/oauth/token`, {
       method: 'POST',
@@ -41,7 +41,7 @@ onEachStore('the device flow', (engine) => {
     }
   }
 
-  test('signs a device in once the person has entered its code and said yes', async () => {
+  test('signs a device in after the person has entered its code and confirmed', async () => {
     const device = await start()
     assert.match(device.user_code, /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/)
     assert.equal(device.expires_in, 900)
@@ -49,7 +49,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'authorization_pending')
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(device.verification_uri)
-    // As people type it.
+    // In lower case and without the dash, as people type it.
     const confirm = await visitor.submit(page, {
       user_code: device.user_code.toLowerCase().replace('-', ' '),
     })
@@ -69,7 +69,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'invalid_grant', 'a code is good for one device')
   })
 
-  test('fills in a code that comes with a link, and leaves sending it to the person', async () => {
+  test('fills in the code of a link, and waits for the person to send it', async () => {
     const { visitor } = await signIn(platform, ada)
     const device = await start()
     const page = await visitor.open(device.verification_uri_complete ?? '')
@@ -83,7 +83,7 @@ onEachStore('the device flow', (engine) => {
     assert.ok((await poll(device)).access_token)
   })
 
-  test('tells the device when the person says no', async () => {
+  test('reports a refusal to the device', async () => {
     const device = await start()
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(device.verification_uri)
@@ -93,7 +93,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'access_denied')
   })
 
-  test('takes no code twice, none that is unknown, and not many wrong ones', async () => {
+  test('refuses used and unknown codes, and throttles wrong ones', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(`${platform.url}/device`)
     const none = await visitor.submit(page, { user_code: '' })
@@ -114,7 +114,7 @@ onEachStore('the device flow', (engine) => {
 })
 
 onEachStore('a person who enters device codes', (engine) => {
-  test('may be wrong ten times, wherever they come from', async () => {
+  test('allows ten wrong codes, whatever their source', async () => {
     const platform = await startSignIn(engine)
     try {
       await addAccount(platform, ada)

@@ -100,7 +100,7 @@ onEachStore('the token exchange', (engine) => {
     for (const answer of answers) assert.equal(answer.headers.get('cache-control'), 'no-store')
   })
 
-  test('an exchange is a sighting, written at most once a minute and no change of the identity', async () => {
+  test('an exchange updates lastSeenTime at most once a minute and keeps updateTime and ETag', async () => {
     let skip = 0
     const own = await startIssuer()
     const clocked = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
@@ -119,7 +119,7 @@ onEachStore('the token exchange', (engine) => {
       assert.deepEqual(await read(), made.body)
       skip = 121_000
       await assume()
-      // It is written after the answer.
+      // It is written after the response.
       while ((await read()).lastSeenTime === made.body?.lastSeenTime) await pause(10)
       const { lastSeenTime, ...rest } = await read()
       const { lastSeenTime: before, ...same } = made.body as JsonObject
@@ -132,7 +132,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('keys are fetched once, and again when an unknown one signs', async () => {
+  test('keys are fetched once, and again for an unknown key id', async () => {
     let skip = 0
     const fresh = await startIssuer('ES256')
     const own = await startPlatform(engine, ['--trusted-issuers', fresh.issuer], {
@@ -167,7 +167,7 @@ onEachStore('the token exchange', (engine) => {
       return codes[0]?.error
     }
 
-    test('issuer and subject, exactly or by a pattern of the whole', async () => {
+    test('issuer and subject, exactly or by an anchored pattern', async () => {
       assert.equal(await attempt(identity, {}), undefined)
       const patterns = { issuerPattern: 'http://127\\.0\\.0\\.1:\\d+', subjectPattern: 'repo:acme/.+' }
       const byPattern = await makeIdentity({ claimMatch: patterns })
@@ -178,7 +178,7 @@ onEachStore('the token exchange', (engine) => {
         assert.equal((await attempt(identity, { sub }))?.code, 7, sub)
     })
 
-    test('the audience that it names, else one of ours', async () => {
+    test('the audience of the identity, or else one of ours', async () => {
       for (const aud of ['http://stemma.test', 'stemma.test', ['other', 'stemma.test']])
         assert.equal(await attempt(identity, { aud }), undefined, String(aud))
       for (const aud of ['http://stemma.test/', 'https://stemma.test', 'other', ['a', 'b']])
@@ -189,7 +189,7 @@ onEachStore('the token exchange', (engine) => {
       assert.match((await attempt(own, {}))?.message ?? '', /invalid "aud"/)
     })
 
-    test('further claims, and tells which does not fit', async () => {
+    test('further claims, and names the one that does not match', async () => {
       const claimMatch = {
         ...{ issuer: issuer.issuer, subject: 'robot' },
         ...{ claims: { env: 'prod', run: '7', ok: 'true' }, claimPatterns: { ref: 'refs/heads/.+' } },
@@ -209,7 +209,7 @@ onEachStore('the token exchange', (engine) => {
       }
     })
 
-    test('and tells nothing else: unknown identity, issuer or subject are answered alike', async () => {
+    test('and gives the same error for an unknown identity, issuer or subject', async () => {
       const stranger = await startIssuer()
       const elsewhere = await makeIdentity({ claimMatch: { issuer: 'https://else.test', subject: 'robot' } })
       const errors = [
@@ -248,7 +248,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(createGroup, create, reading)).error?.code, 7)
     assert.ok((await door.call(createGroup, create, inTeam)).body)
     assert.equal((await door.call(createGroup, { group: { name: 'org' } }, inTeam)).error?.code, 7)
-    // Exchanged for itself, a token can only lose.
+    // Exchanging a narrowed token can only narrow it further.
     const again = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, reading)
     assert.equal(await list(again.body?.token as string), '0')
     const same = await door.call(exchange, { identity: owner }, inTeam)
@@ -260,7 +260,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('static keys need no network, until they expire', async () => {
+  test('static keys work without network until they expire', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
@@ -274,7 +274,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: uid }, await sign({}))).error?.code, 16)
   })
 
-  test('an identity that takes our own issuer can be assumed with a platform token', async () => {
+  test('an identity that matches our own issuer can be assumed with a platform token', async () => {
     const [door] = doors as [Door]
     const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '[0-9a-f]{40}' }
     const anyUser = await makeIdentity({ claimMatch }, 'viewer')
@@ -287,7 +287,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
   })
 
-  test('nobody speaks in our name with keys of their own', async () => {
+  test('static keys cannot impersonate our own issuer', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
@@ -302,7 +302,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('a token of ours does not live longer, nor reach further, for being passed on', async () => {
+  test('exchanging a token of ours extends neither its lifetime nor its access', async () => {
     const [door] = doors as [Door]
     const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '.+' }
     const [a, b] = [await makeIdentity({ claimMatch }), await makeIdentity({ claimMatch })]
@@ -320,7 +320,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, wider, narrow.body?.token as string)).error?.code, 16)
   })
 
-  test('what an identity takes counts from the moment it was changed', async () => {
+  test('a change of the claim match takes effect at once', async () => {
     const [door] = doors as [Door]
     const uid = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'before' } })
     const attempt = async (sub: string) =>

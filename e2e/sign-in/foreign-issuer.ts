@@ -1,4 +1,4 @@
-// An issuer of somebody else: a real server with a discovery document and keys, that signs whatever it is told.
+// A third-party issuer: a real server with a discovery document and keys, which signs any claims.
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -8,14 +8,14 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 export type ForeignIssuer = {
   issuer: string
-  /** How often each path was asked for. */
+  /** The number of requests for each path. */
   asked: Map<string, number>
-  /** A token that is all right, but for what is said otherwise. */
+  /** A valid token, with these claims changed. */
   sign(claims?: JWTPayload, header?: Record<string, unknown>): Promise<string>
-  /** The key that signs now. */
+  /** The current signing key. */
   key(): { kid: string; privateKey: CryptoKey; jwk: JWK }
   rotate(): Promise<void>
-  /** Answers a path in another way than it should. */
+  /** Replaces the response of a path. */
   spoil(path: string, answer: (request: IncomingMessage, response: ServerResponse) => void): void
   mend(): void
   close(): Promise<void>

@@ -1,4 +1,4 @@
-// The sign-in of an organization: a real OpenID Provider of others (oidc-provider), with its own pages.
+// The identity provider of an organization: a real OpenID Provider (oidc-provider) with its own pages.
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { Configuration } from 'oidc-provider'
@@ -10,12 +10,12 @@ export const clientSecret = 'a secret that only acme and stemma know'
 
 export type OrganizationProvider = {
   issuer: string
-  /** Signs somebody in on its pages; `page` is its sign-in page, or ours that leads there. */
+  /** Signs a person in on its pages; `page` is its sign-in page, or our page that leads there. */
   pass(visitor: Visitor, page: Page, login: string): Promise<Page>
   close(): Promise<void>
 }
 
-/** What it says of people, by what they sign in as. */
+/** The claims of its people, by login. */
 export type Claims = Record<string, Record<string, unknown>>
 
 export async function startProvider(
@@ -48,7 +48,7 @@ export async function startProvider(
   return {
     issuer,
     async pass(visitor, before, login) {
-      // Ours asks first whether they want to go there.
+      // Our page asks for confirmation first.
       const isOurs = !before.url.startsWith(issuer)
       const page = isOurs ? await visitor.submitTo(before, '/organization') : before
       const consent = await visitor.submit(page, { login, password: 'whatever it is there' })

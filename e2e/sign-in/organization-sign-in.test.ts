@@ -1,4 +1,4 @@
-// People sign in by the provider of their organization: a real one, written by others, over real sockets.
+// Sign-in through the identity provider of an organization, with a real third-party provider over sockets.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -71,7 +71,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   const newVisitor = () => new Visitor(platform.url, acme.issuer)
 
-  /** Through the pages of both servers; answers where the browser ends. */
+  /** Signs in through the pages of both servers and returns the last page. */
   async function pass(login: string, more: Record<string, string>, visitor = newVisitor()) {
     const begun = await begin(party, more)
     const page = await visitor.open(begun.url)
@@ -94,7 +94,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     return JSON.parse((row?.[0] as string | undefined) ?? '{}') as Shown
   }
 
-  test('writes down who comes for the first time and gives them the default role', async () => {
+  test('creates the person and grants the default role at the first sign-in', async () => {
     const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
     assert.equal(subject, userUid(acme.issuer, 'ada-at-acme'))
     assert.deepEqual(await rolesOf(subject), ['viewer'])
@@ -102,14 +102,14 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.deepEqual({ name, email }, { name: 'Ada', email: 'ada@acme.example' })
   })
 
-  test('does not give back a role that was taken', async () => {
+  test('does not grant a removed role again', async () => {
     const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
     await platform.unbind(subject)
     assert.equal(await subjectOf(await pass('ada-at-acme', { idp_id: provider })), subject)
     assert.deepEqual(await rolesOf(subject), [])
   })
 
-  test('is found by the domain of a verified organization, and by nothing else', async () => {
+  test('is found only by the domain of a verified organization', async () => {
     const visitor = newVisitor()
     const page = await visitor.open((await begin(party)).url)
     const there = await visitor.submitTo(page, '/organization', { organization: 'Acme.Example' })
@@ -123,7 +123,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     }
   })
 
-  test('believes an organization for addresses of its own domain alone', async () => {
+  test('trusts a provider only for addresses of its organization’s domain', async () => {
     for (const [login, verified] of [
       ['bob-at-acme', undefined],
       ['eve-at-acme', undefined],
@@ -140,7 +140,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.equal(cyd.email, undefined, 'it is of the domain of another organization')
   })
 
-  test('tells people apart by their oid where the provider says so', async () => {
+  test('identifies people by their oid if the provider is configured so', async () => {
     const byOid = await addProvider({ correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' })
     const subject = await subjectOf(await pass('cyd-at-acme', { idp_id: byOid }))
     assert.equal(subject, userUid(acme.issuer, 'oid:object-of-cyd'))
@@ -148,12 +148,12 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.match(end.alert ?? '', /did not work/)
   })
 
-  test('works with PKCE in place of a secret, and with both', async () => {
+  test('works with PKCE, with a secret, and with both', async () => {
     const both = await addProvider({ pkceEnabled: true })
     assert.ok(await subjectOf(await pass('ada-at-acme', { idp_id: both })))
   })
 
-  test('accepts an invite that comes along, or does nothing at all', async () => {
+  test('accepts an invite during the sign-in, or changes nothing', async () => {
     const invite = await call('POST', `groupInvites/${organization}`, {
       roleUid: builtInRole('editor').uid,
       ttl: '600s',
@@ -169,7 +169,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
   })
 
-  test('is also an issuer whose tokens are exchanged', async () => {
+  test('is also an issuer whose tokens can be exchanged', async () => {
     const made = await call('POST', `identities/${organization}`, {
       name: 'ada as a workload',
       claimMatch: { issuer: acme.issuer, subject: 'ada-at-acme', audience: clientId },
@@ -204,12 +204,12 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   describe('an attacker', () => {
-    test('cannot bring their own sign-in back in the browser of somebody else', async () => {
+    test('cannot complete their own sign-in in the browser of a victim (login CSRF)', async () => {
       const attacker = new Visitor(platform.url)
       const begun = await begin(party, { idp_id: provider })
       const { url } = await attacker.submitTo(await attacker.open(begun.url), '/organization')
       const stopped = new Visitor(acme.issuer)
-      // They stop where the provider sends them back, and make the victim go on.
+      // The attacker stops at the callback URL and makes the victim open it.
       const back = await acme.pass(stopped, await stopped.open(url), 'bob-at-acme')
       assert.match(back.url, /\/oauth\/callback\?/)
       const victim = await newVisitor().open(back.url)
@@ -217,7 +217,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       assert.match(victim.alert ?? '', /begun in another browser/)
     })
 
-    test('cannot change what comes back', async () => {
+    test('cannot change the parameters of the callback', async () => {
       const visitor = newVisitor()
       const begun = await begin(party, { idp_id: provider })
       await visitor.open(begun.url)
@@ -229,7 +229,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     })
   })
 
-  test('says so when the provider cannot be reached, or is another', async () => {
+  test('reports a provider that is unreachable or has another issuer', async () => {
     for (const issuer of ['http://127.0.0.1:1', platform.config.authUrl]) {
       const dead = await addProvider({ issuer, clientId: 'x' })
       const visitor = newVisitor()

@@ -1,4 +1,4 @@
-// Sign-in as published clients do it, by a client written from what is known of them.
+// Sign-in of published clients, by a test client that follows their documented protocol.
 import assert from 'node:assert/strict'
 import { createDecipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -49,7 +49,7 @@ onEachStore('sign-in of published clients', (engine) => {
     return Object.fromEntries(new URL(page.url).searchParams)
   }
 
-  test('brings a token in place of its name, and no refresh token unasked', async () => {
+  test('returns a token, and no refresh token unless asked for', async () => {
     const answer = answerOf(await signIn({ exit: 'redirect', redirect }))
     assert.deepEqual(Object.keys(answer), ['token'])
     const claims = decodeJwt(answer.token ?? '')
@@ -63,7 +63,7 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.equal(me.status, 200)
   })
 
-  test('brings a refresh token that the exchange takes, when asked', async () => {
+  test('returns a refresh token that the exchange accepts, if asked for', async () => {
     const answer = answerOf(await signIn({ exit: 'redirect', redirect, create_refresh_token: 'true' }))
     const content = JSON.parse(Buffer.from(answer.refresh_token ?? '', 'base64').toString())
     assert.ok(content.exp > Date.now() / 1000)
@@ -89,7 +89,7 @@ onEachStore('sign-in of published clients', (engine) => {
       )
   })
 
-  test('brings a token for the audiences and the groups that were asked for', async () => {
+  test('returns a token for the requested audiences and groups', async () => {
     const group = platform.owner.organization
     await platform.bind(identity, 'viewer', group)
     const { host } = new URL(platform.config.baseUrl)
@@ -106,7 +106,7 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.match(unknown.error ?? '', /must be the uid of a group/)
   })
 
-  test('brings a token of another identity that people here may assume', async () => {
+  test('returns a token of another identity that the person may assume', async () => {
     const made = await fetch(`${platform.url}/iam/v2beta1/identities/${platform.owner.organization}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' },
@@ -124,7 +124,7 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.deepEqual([other.token, other.status_code], [undefined, '403'])
   })
 
-  test('asks who is signed in already before it hands anything out', async () => {
+  test('asks a signed-in person for confirmation', async () => {
     const visitor = new Visitor(platform.url)
     await signIn({ exit: 'redirect', redirect }, visitor)
     const page = await visitor.open(address({ exit: 'redirect', redirect }))
@@ -136,7 +136,7 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.ok(cancelled.error)
   })
 
-  test('leads to this machine and nowhere else', async () => {
+  test('redirects only to loopback addresses', async () => {
     for (const elsewhere of [
       'https://evil.example/callback',
       'http://evil.example/',
@@ -156,7 +156,7 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.equal(page.status, 400)
   })
 
-  test('ends in the browser that began it', async () => {
+  test('can be completed only in the browser that started it', async () => {
     const attacker = new Visitor(platform.url)
     const page = await attacker.open(address({ exit: 'redirect', redirect }))
     const onward = await attacker.leave(page, page.forms[0]?.action ?? '', { email: ada, password })
@@ -189,13 +189,13 @@ onEachStore('sign-in of published clients', (engine) => {
       return [answer.status, answer.status === 200 ? await answer.json() : undefined]
     }
 
-    test('which can be asked for', async () => {
+    test('which the client can name', async () => {
       assert.deepEqual(await check('acme.example'), [200, true])
       assert.deepEqual(await check('nobody.example'), [200, false])
       assert.deepEqual(await check(''), [400, undefined])
     })
 
-    test('registers nobody who does not want to be', async () => {
+    test('registers a person only after confirmation', async () => {
       for (const idp_id of [provider, 'acme.example']) {
         const visitor = new Visitor(platform.url, acme.issuer)
         const query = { exit: 'redirect', redirect, idp_id }
@@ -218,7 +218,7 @@ onEachStore('sign-in of published clients', (engine) => {
       return { privateKey, code: String(publicKey.export({ format: 'jwk' }).x) }
     }
 
-    test('fetches a token that only it can read, and exchanges it', async () => {
+    test('fetches an encrypted token and exchanges it', async () => {
       const { code, privateKey } = keyPair()
       const get = (door: Door) => door.call(Auth.method.getHeadlessSession, { code })
       for (const door of doors) assert.equal((await get(door)).error?.code, 5)
@@ -237,7 +237,7 @@ onEachStore('sign-in of published clients', (engine) => {
       }
     })
 
-    test('is not let in behind the back of who is signed in', async () => {
+    test('needs the confirmation of the signed-in person', async () => {
       const { code } = keyPair()
       const visitor = new Visitor(platform.url)
       await signIn({ exit: 'redirect', redirect }, visitor)
@@ -248,7 +248,7 @@ onEachStore('sign-in of published clients', (engine) => {
       assert.equal((await door.call(Auth.method.getHeadlessSession, { code })).error?.code, 5)
     })
 
-    test('must bring a key', async () => {
+    test('must send a public key', async () => {
       for (const code of ['x', 'A'.repeat(42), 'A'.repeat(43), '!'.repeat(43), `${'A'.repeat(43)}=`]) {
         const page = await new Visitor(platform.url).open(address({ headless_code: code }))
         assert.equal(page.status, 400, code)

@@ -1,4 +1,4 @@
-// Registration by a token of an organization's provider, or of ours, with or without an invite.
+// Registration with a token of an organization's provider or of this server, with or without an invite.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -69,7 +69,7 @@ onEachStore('registration', (engine) => {
   const isKnown = async (identity: string) =>
     (await platform.store.query(sql`select uid from identities where uid = ${identity}`)).length > 0
 
-  test('writes a person down, once, and lets them in where they are invited', async () => {
+  test('creates a person once and accepts their invite', async () => {
     for (const [at, door] of doors.entries()) {
       const sub = `person-${at}`
       const uid = userUid(issuer.issuer, sub)
@@ -86,7 +86,7 @@ onEachStore('registration', (engine) => {
     }
   })
 
-  test('takes a token for the client of the provider, or for us, and for nobody else', async () => {
+  test('accepts a token whose audience is the provider’s client or this server', async () => {
     for (const door of doors) {
       for (const aud of ['stemma-at-acme', 'http://stemma.test', 'stemma.test', ['x', 'stemma-at-acme']]) {
         const { error } = await door.call(register, {}, await issuer.sign({ sub: 'any', aud }))
@@ -98,7 +98,7 @@ onEachStore('registration', (engine) => {
     }
   })
 
-  test('fetches nothing from an issuer that no organization has named', async () => {
+  test('fetches nothing from an issuer that no organization uses', async () => {
     const stranger = await startIssuer()
     for (const door of doors) {
       const { error } = await door.call(register, {}, await stranger.sign())
@@ -109,7 +109,7 @@ onEachStore('registration', (engine) => {
     await stranger.close()
   })
 
-  test('does nothing at all when the invite is not good, or the person is another', async () => {
+  test('changes nothing if the invite is invalid or for another person', async () => {
     for (const door of doors) {
       const token = await issuer.sign({ sub: `nobody-${door.name}` })
       const uid = userUid(issuer.issuer, `nobody-${door.name}`)
@@ -121,7 +121,7 @@ onEachStore('registration', (engine) => {
     }
   })
 
-  test('believes an address of the organization alone', async () => {
+  test('trusts only addresses of the organization’s domain', async () => {
     const [door] = doors as [Door]
     const code = await invite({ email: 'ada@acme.example' })
     const sign = (email: string, more: JsonObject = {}) =>
@@ -135,7 +135,7 @@ onEachStore('registration', (engine) => {
     assert.equal(body?.group, acme.organization)
   })
 
-  test('refuses what is forged, old or no token', async () => {
+  test('refuses forged, expired and malformed tokens', async () => {
     const stranger = await startIssuer()
     const past = Math.floor(Date.now() / 1000) - 4000
     for (const door of doors) {
@@ -152,7 +152,7 @@ onEachStore('registration', (engine) => {
     await stranger.close()
   })
 
-  test('lets who is here already accept an invite with a token of ours, if it is whole', async () => {
+  test('accepts an invite for an existing person with an unnarrowed token of ours', async () => {
     const ada = await platform.addUser('ada@example.com')
     for (const door of doors) {
       const { body } = await door.call(register, { code: await invite() }, ada.token)

@@ -1,4 +1,4 @@
-// The first minute: a link that sets up an empty server, accounts that the operator adds, and those made by invites.
+// Set-up of an empty server by a link, accounts added by the operator, and accounts created with invites.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ onEachStore('an empty server', (engine) => {
     return { url, open, args, remove: place.remove }
   }
 
-  test('is set up in a browser, by the link that it prints, once', async () => {
+  test('is set up in a browser by the printed link, once', async () => {
     const { url, open, remove } = await startEmpty(engine)
     const app = await open()
     try {
@@ -80,7 +80,7 @@ onEachStore('an empty server', (engine) => {
     }
   })
 
-  test('cannot be set up any more once there is an organization', async () => {
+  test('cannot be set up when an organization exists', async () => {
     const { url, open, args, remove: removeStore } = await startEmpty(engine)
     const folder = await temporaryFolder()
     const app = await open()
@@ -141,7 +141,7 @@ onEachStore('local accounts', (engine) => {
 
   const subjectOf = async (email: string) => (await signIn(platform, email)).tokens.claims()?.sub
 
-  test('are added by the operator, who never learns the password', async () => {
+  test('are added by the operator without a password', async () => {
     const { code, stdout, stderr } = await operate('users', 'add', 'Bob@Example.com')
     assert.equal(code, 0, stderr)
     const identity = /is ([0-9a-f]{40})/.exec(stdout)?.[1]
@@ -155,7 +155,7 @@ onEachStore('local accounts', (engine) => {
     assert.match(again.stderr, /users reset/)
   })
 
-  test('are reset, which ends every session', async () => {
+  test('can be reset, which ends every session', async () => {
     await addAccount(platform, 'cyd@example.com')
     const { tokens, visitor } = await signIn(platform, 'cyd@example.com')
     const { stdout } = await operate('users', 'reset', 'cyd@example.com')
@@ -171,7 +171,7 @@ onEachStore('local accounts', (engine) => {
     assert.equal((await operate('users', 'reset', 'nobody@example.com')).code, 2)
   })
 
-  test('can be added with a password from a file, never from the command line', async () => {
+  test('can be added with a password from a file, not from the command line', async () => {
     const file = join(folder, 'password')
     await writeFile(file, `${password}\n`)
     const added = await operate('users', 'add', 'dan@example.com', '--password-file', file)
@@ -186,7 +186,7 @@ onEachStore('local accounts', (engine) => {
     assert.equal((await operate('users', 'add', 'fay@example.com', '--password-file', '/nowhere')).code, 2)
   })
 
-  test('come with an organization that the operator makes', async () => {
+  test('are created with an organization by the operator', async () => {
     const made = await operate('bootstrap', '--org', 'beta', '--owner', 'fred@example.com', '--json')
     const { identity, passwordLink } = JSON.parse(made.stdout)
     assert.equal((await choose(passwordLink)).status, 200)
@@ -195,7 +195,7 @@ onEachStore('local accounts', (engine) => {
     assert.deepEqual(Object.keys(JSON.parse(again.stdout)), ['organization', 'identity', 'token'])
   })
 
-  describe('by an invite', () => {
+  describe('created with an invite', () => {
     async function invite(more: Record<string, unknown> = {}): Promise<string> {
       const answer = await fetch(`${platform.url}/iam/v2beta1/groupInvites/${platform.owner.organization}`, {
         method: 'POST',
@@ -221,7 +221,7 @@ onEachStore('local accounts', (engine) => {
       return rows.map(([parent]) => parent)
     }
 
-    test('are made and let in, all or nothing', async () => {
+    test('are created and accepted in one step or not at all', async () => {
       const { begun, end } = await accept(await invite({ singleUse: true }), 'gil@example.com')
       const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
       assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
@@ -233,14 +233,14 @@ onEachStore('local accounts', (engine) => {
       assert.deepEqual(rows, [])
     })
 
-    test('are of the address that the invite names, and of no other', async () => {
+    test('have the address of the invite and no other', async () => {
       const code = await invite({ email: 'ivy@example.com' })
       assert.equal((await accept(code, 'other@example.com')).end.status, 400)
       const { begun, end } = await accept(code, 'Ivy@example.com')
       assert.ok(await redeem(party, begun, end))
     })
 
-    test('claim an address and do not prove it: who is vouched for later gets it', async () => {
+    test('only claim an address: a person verified later gets it', async () => {
       const { begun, end } = await accept(await invite(), 'boss@example.com', 'the password of a squatter')
       const squatter = (await redeem(party, begun, end)).claims()
       assert.equal(squatter?.email, undefined)
@@ -258,7 +258,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(await subjectOf('boss@example.com'), identity.uid)
     })
 
-    test('are not made for an address that is taken, nor with a weak password, nor without an invite', async () => {
+    test('are refused for a used address, a weak password or a missing invite', async () => {
       const code = await invite()
       assert.equal((await accept(code, 'gil@example.com')).end.status, 400)
       assert.equal((await accept(code, 'jon@example.com', 'short')).end.status, 400)
@@ -270,7 +270,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('are accepted by who is there already, with the password or the session', async () => {
+    test('can be accepted by an existing person with password or session', async () => {
       const identity = await addAccount(platform, 'kay@example.com')
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)

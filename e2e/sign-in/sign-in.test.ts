@@ -1,4 +1,4 @@
-// People sign in with a password, through a relying party that others wrote (openid-client).
+// Sign-in with a password, through openid-client as relying party.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '@stemma/server/store/sql.ts'
@@ -31,7 +31,7 @@ onEachStore('sign-in with a password', (engine) => {
     return answer.json() as Promise<{ subject: string; email: string }>
   }
 
-  test('gives a token that the API takes, and an id token that others verify', async () => {
+  test('returns an access token for the API and a verifiable id token', async () => {
     const { tokens, end } = await signIn(platform, ada)
     assert.ok(end.url.startsWith('http://127.0.0.1:45678/callback?'), end.text)
     const { subject, email } = await whoAmI(tokens.access_token)
@@ -47,7 +47,7 @@ onEachStore('sign-in with a password', (engine) => {
     assert.ok(!('cap' in claims) && !('scopes' in claims))
   })
 
-  test('answers alike who is unknown, who has no password yet, and who mistyped it', async () => {
+  test('gives the same error for an unknown address, a missing and a wrong password', async () => {
     for (const [email, typed] of [
       [ada, 'wrong horse battery staple'],
       ['nobody@example.com', password],
@@ -64,13 +64,13 @@ onEachStore('sign-in with a password', (engine) => {
     }
   })
 
-  test('may be typed in any case, and in any form of Unicode', async () => {
+  test('accepts addresses in any case and passwords in any Unicode normalization form', async () => {
     const { tokens } = await signIn(platform, ' Ada@Example.COM ')
     assert.equal((await whoAmI(tokens.access_token)).subject, identity)
   })
 
-  describe('the browser remembers', () => {
-    test('and still asks before a program is let in', async () => {
+  describe('the session of a browser', () => {
+    test('still needs a confirmation to sign a program in', async () => {
       const { visitor } = await signIn(platform, ada)
       const begun = await begin(party, { prompt: '' })
       const page = await visitor.open(begun.url)
@@ -81,7 +81,7 @@ onEachStore('sign-in with a password', (engine) => {
       assert.equal((await whoAmI(tokens.access_token)).subject, identity)
     })
 
-    test('until somebody else signs in', async () => {
+    test('ends when somebody else signs in', async () => {
       const bob = await addAccount(platform, 'bob@example.com')
       const { visitor } = await signIn(platform, ada)
       const begun = await begin(party)
@@ -94,7 +94,7 @@ onEachStore('sign-in with a password', (engine) => {
       assert.match((await visitor.open((await begin(party)).url)).text, /bob@example\.com/)
     })
 
-    test('until they sign out', async () => {
+    test('ends when the person signs out', async () => {
       const { visitor } = await signIn(platform, ada)
       const page = await visitor.open('/oauth/logout')
       assert.equal(page.title, 'Sign out?')
@@ -108,7 +108,7 @@ onEachStore('sign-in with a password', (engine) => {
     const refused = (token: string) =>
       assert.rejects(oidc.refreshTokenGrant(party, token), { error: 'invalid_grant' })
 
-    test('is good once and yields the next; one that comes again ends them all', async () => {
+    test('works once and returns the next; reuse ends the family', async () => {
       const { tokens } = await signIn(platform, ada)
       const first = tokens.refresh_token ?? ''
       const second = await oidc.refreshTokenGrant(party, first)
@@ -118,7 +118,7 @@ onEachStore('sign-in with a password', (engine) => {
       await refused(second.refresh_token ?? '')
     })
 
-    test('used by several at once serves one of them at most, and not for long', async () => {
+    test('used concurrently works at most once, and ends the family', async () => {
       const { tokens } = await signIn(platform, ada)
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')),
@@ -128,7 +128,7 @@ onEachStore('sign-in with a password', (engine) => {
       for (const { refresh_token = '' } of served) await refused(refresh_token)
     })
 
-    test('lives for thirty days from the sign-in, however often it is used', async () => {
+    test('expires thirty days after the sign-in, however often it is used', async () => {
       const { tokens } = await signIn(platform, ada)
       await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
       const rows = await platform.store.query(
@@ -138,7 +138,7 @@ onEachStore('sign-in with a password', (engine) => {
       assert.ok(latest <= Date.now() + 30 * 24 * 60 * 60 * 1000 + 2000)
     })
 
-    test('can be revoked, and ends its own sign-in alone', async () => {
+    test('can be revoked, which ends only its own sign-in', async () => {
       const one = await signIn(platform, ada)
       const begun = await begin(party)
       const page = await one.visitor.open(begun.url)
@@ -148,7 +148,7 @@ onEachStore('sign-in with a password', (engine) => {
       assert.ok(await oidc.refreshTokenGrant(party, other.refresh_token ?? ''))
     })
 
-    test('goes with the person', async () => {
+    test('is invalid after the person is deleted', async () => {
       const gone = await addAccount(platform, 'gone@example.com')
       const { tokens } = await signIn(platform, 'gone@example.com')
       await platform.deleteIdentity(gone)
@@ -157,7 +157,7 @@ onEachStore('sign-in with a password', (engine) => {
   })
 
   describe('a program', () => {
-    test('must bring a proof of possession, and its redirect must lead to this machine', async () => {
+    test('must use PKCE and a loopback redirect URI', async () => {
       const begun = await begin(party)
       for (const [name, value] of [
         ['code_challenge', undefined],
@@ -176,7 +176,7 @@ onEachStore('sign-in with a password', (engine) => {
       }
     })
 
-    test('cannot redeem a code twice, with another proof, or at two servers', async () => {
+    test('cannot redeem a code twice, with another verifier, or at two servers', async () => {
       const visitor = new Visitor(platform.url)
       const begun = await begin(party)
       const end = await visitor.submit(await visitor.open(begun.url), { email: ada, password })
@@ -188,7 +188,7 @@ onEachStore('sign-in with a password', (engine) => {
       assert.ok(attempts.filter(({ status }) => status === 'fulfilled').length <= 1)
     })
 
-    test('is told when the person does not want to', async () => {
+    test('gets access_denied when the person cancels', async () => {
       const visitor = new Visitor(platform.url)
       const begun = await begin(party)
       const end = await visitor.submitTo(await visitor.open(begun.url), '/cancel')
@@ -196,7 +196,7 @@ onEachStore('sign-in with a password', (engine) => {
     })
   })
 
-  test('works in the browser that began it, and in no other', async () => {
+  test('can be completed only in the browser that started it', async () => {
     const begun = await begin(party)
     const page = await new Visitor(platform.url).open(begun.url)
     const stranger = await new Visitor(platform.url).open(page.url)
@@ -204,7 +204,7 @@ onEachStore('sign-in with a password', (engine) => {
     assert.match(stranger.alert ?? '', /begun in another browser/)
   })
 
-  test('sends pages that run nothing and are framed by nobody', async () => {
+  test('sends pages without scripts that cannot be framed', async () => {
     const page = await new Visitor(platform.url).open((await begin(party)).url)
     const policy = page.headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)
@@ -214,7 +214,7 @@ onEachStore('sign-in with a password', (engine) => {
     assert.ok(!/<script|\son\w+=/i.test(page.text))
   })
 
-  test('writes what people typed only where it cannot be markup', async () => {
+  test('escapes typed values in pages', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { login_hint: '"><script>alert(1)</script>' })).url)
     assert.ok(!page.text.includes('<script>'))
@@ -232,13 +232,13 @@ onEachStore('too many wrong passwords', (engine) => {
   })
   after(() => platform.stop())
 
-  test('make the account wait, and nobody else', async () => {
+  test('throttle the account and no other', async () => {
     await addAccount(platform, 'bob@example.com')
     const party = await relyingParty(platform.url)
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party)).url)
     const attempt = (email: string, typed: string) => visitor.submit(page, { email, password: typed })
-    // At once, so that none of them waits for the others to fail.
+    // Concurrently, so that none waits for the failure of another.
     const answers = await Promise.all(
       Array.from({ length: 14 }, (_, at) => attempt(ada, `guess number ${at}`)),
     )

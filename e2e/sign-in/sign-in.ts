@@ -1,4 +1,4 @@
-// A platform where people sign in, reached at the address that it says it has.
+// A platform for sign-in tests, whose base URL is its real address.
 import { createServer } from 'node:net'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
 import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
@@ -12,7 +12,7 @@ import { Visitor } from './visitor.ts'
 
 export const password = 'correct horse battery staple'
 
-/** A port that nobody listens on just now. */
+/** A free port. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().on('error', reject)
@@ -33,7 +33,7 @@ export async function startSignIn(
   return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides)
 }
 
-/** Somebody whom the operator has added, and who has chosen a password. */
+/** Adds a person with a password. */
 export async function addAccount(platform: Platform, email: string): Promise<string> {
   const hash = await hashPassword(password)
   return platform.store.write(function* () {
@@ -43,7 +43,7 @@ export async function addAccount(platform: Platform, email: string): Promise<str
   })
 }
 
-/** What a program on the person's machine knows of its own sign-in. */
+/** The state that a program keeps during its sign-in. */
 export type Begun = { url: string; verifier: string; state: string; redirectUri: string }
 
 const redirectUri = 'http://127.0.0.1:45678/callback'
@@ -70,7 +70,7 @@ export async function begin(party: oidc.Configuration, more: Record<string, stri
 export const redeem = (party: oidc.Configuration, { verifier, state }: Begun, page: Page) =>
   oidc.authorizationCodeGrant(party, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state })
 
-/** Signs in with a password, in a browser of its own unless one is given. */
+/** Signs in with a password, in a new browser unless one is given. */
 export async function signIn(
   platform: Platform,
   email: string,

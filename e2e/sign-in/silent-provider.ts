@@ -1,5 +1,5 @@
-// An OpenID Provider whose one person is signed in already, so that it asks nothing; it does not say who it is when
-// it sends people back (RFC 9207), as many do not. It may also be told to send them elsewhere.
+// An OpenID Provider whose one person is always signed in, so that it shows no page. Like many providers it sends no
+// `iss` parameter to the callback (RFC 9207). It can also redirect people elsewhere.
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -10,9 +10,9 @@ import { clientId, clientSecret } from './organization-provider.ts'
 
 export type SilentProvider = {
   issuer: string
-  /** What was sent to its token endpoint. */
+  /** The requests to its token endpoint. */
   redeemed: URLSearchParams[]
-  /** Sends whoever comes to sign in somewhere else. */
+  /** Redirects people to another URL instead of the callback. */
   divert(where: ((query: URLSearchParams) => string) | undefined): void
   close(): void
 }

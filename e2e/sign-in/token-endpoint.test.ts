@@ -61,7 +61,7 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal(groups.status, 200)
   })
 
-  test('is understood by a client that others wrote', async () => {
+  test('works with openid-client', async () => {
     const party = await relyingParty(platform.url)
     assert.ok(party.serverMetadata().grant_types_supported?.includes(grantType))
     const answer = await oidc.genericGrantRequest(party, grantType, {
@@ -83,7 +83,7 @@ onEachStore('the token endpoint', (engine) => {
     assert.deepEqual(claims.aud, [platform.config.baseUrl, host])
   })
 
-  test('refuses in the words of RFC 6749', async () => {
+  test('returns the error codes of RFC 6749', async () => {
     const good = { subject_token: await sign(), identity }
     for (const [more, error] of [
       [{ subject_token: '' }, 'invalid_request'],
@@ -109,7 +109,7 @@ onEachStore('the token endpoint', (engine) => {
     }
   })
 
-  test('refuses what is no form, and forms that are too long', async () => {
+  test('refuses bodies that are not forms, and forms that are too long', async () => {
     const post = (body: string, type: string) =>
       fetch(`${platform.url}/oauth/token`, { method: 'POST', body, headers: { 'content-type': type } })
     assert.equal((await post('{}', 'application/json')).status, 415)
@@ -117,7 +117,7 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
   })
 
-  test('answers what announces no form', async () => {
+  test('answers requests without a form content type', async () => {
     const client = await rawClient(Number(new URL(platform.url).port))
     for (const type of ['application/x-www-form-urlencoded', 'application/json', '']) {
       const said = type && `content-type: ${type}\r\n`
@@ -130,7 +130,7 @@ onEachStore('the token endpoint', (engine) => {
     client.close()
   })
 
-  test('makes who fails too often wait', async () => {
+  test('throttles after too many failures', async () => {
     let last = await ask({ subject_token: 'nonsense' })
     for (let count = 0; count < 320 && last.status !== 429; count++)
       last = await ask({ subject_token: 'nonsense' })

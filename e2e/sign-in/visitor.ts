@@ -1,5 +1,5 @@
-// A person with a browser that runs no scripts: keeps cookies, follows redirects, fills in forms. It stops where a
-// redirect leads to a server that it was not told of, and tells where.
+// A browser without scripts: keeps cookies, follows redirects and fills in forms. It stops at a redirect to an unknown
+// server and returns its URL.
 import assert from 'node:assert/strict'
 
 export type Form = { action: string; method: string; fields: Record<string, string> }
@@ -9,9 +9,9 @@ export type Page = {
   status: number
   headers: Headers
   text: string
-  /** In the order of the page, with what they hold already. Buttons are left to who presses them. */
+  /** The fields in page order with their values, without buttons. */
   forms: Form[]
-  /** What the page says went wrong. */
+  /** The error message of the page. */
   alert: string | undefined
   title: string
 }
@@ -34,7 +34,7 @@ export class Visitor {
     return this.#go(new URL(url, this.#home).href, {})
   }
 
-  /** Sends a form of a page with these values in it. */
+  /** Submits a form of a page with these values. */
   submit(page: Page, values: Record<string, string>, which = 0): Promise<Page> {
     const form = page.forms[which]
     assert.ok(form, `${page.url} has no form ${which}: ${page.text}`)
@@ -47,20 +47,20 @@ export class Visitor {
     return this.#go(action.href, { method: 'POST', body })
   }
 
-  /** The form whose action ends so. */
+  /** The form whose action ends with this path. */
   submitTo(page: Page, ending: string, values: Record<string, string> = {}): Promise<Page> {
     const which = page.forms.findIndex(({ action }) => action.endsWith(ending))
     return this.submit(page, values, which)
   }
 
-  /** Sends a form, and stops where it leads to. */
+  /** Submits a form without following the redirect. */
   async leave(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
     const form = page.forms.find(({ action }) => action.endsWith(ending))
     const body = new URLSearchParams({ ...form?.fields, ...values })
     return this.step(new URL(form?.action ?? '', page.url).href, { method: 'POST', body })
   }
 
-  /** One request; answers where it leads to. */
+  /** Sends one request and returns its redirect. */
   async step(url: string, init: RequestInit = {}): Promise<string> {
     const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url) })
     this.#keep(answer.headers)
