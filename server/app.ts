@@ -19,6 +19,7 @@ import { openRequestIds } from './http/request-id.ts'
 import type { Streams } from './http/streams.ts'
 import { openStreams } from './http/streams.ts'
 import type { Log } from './log.ts'
+import { openGrantParser } from './policy/grants.ts'
 import { referencePaths } from './reference/reference.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
@@ -79,7 +80,10 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
   const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
-  const corridorOptions = { authenticate, report, deadlines, clock: monotonicNow }
+  const corridorOptions = {
+    ...{ authenticate, report, deadlines, clock: monotonicNow },
+    parseGrants: openGrantParser(),
+  }
   const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
   const doors = await openDoors({
     ...doorOptionsOf(config, log),

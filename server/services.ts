@@ -71,6 +71,7 @@ function callOver(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 
       authenticate: () => demand.caller,
       report: () => {},
       deadlines,
+      parseGrants: demand.parseGrants,
       clock: () => 0, // only a report shows the duration
     })
     const timeout = deadlines.msUntil(deadline)

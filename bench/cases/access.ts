@@ -11,6 +11,7 @@ import { readConfig } from '../../server/config/config.ts'
 import type { Demand } from '../../server/policy/admit.ts'
 import { admit, admitToRow } from '../../server/policy/admit.ts'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
+import { openGrantParser } from '../../server/policy/grants.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
@@ -78,10 +79,13 @@ async function costOf(decide: () => Promise<unknown>): Promise<number> {
   return (user + system) / decisions
 }
 
+const parseGrants = openGrantParser()
+
 const demandOf = (identity: string, scope: string): Demand => ({
   caller: { identity, issuedAt: Math.floor(Date.now() / 1000) + 1 },
   capabilities: [Capability.CAP_IAM_GROUPS_LIST],
   ...{ scope, scopeField: 'uid', unscoped: false, fault: undefined, resourceType: GroupSchema.typeName },
+  parseGrants,
 })
 
 /** A chain of groups with `above` bindings in it, and the other bindings in groups beside it. */

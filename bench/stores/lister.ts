@@ -6,6 +6,7 @@ import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform
 import { describeMethod } from '@stemma/api/method.ts'
 import { openPageSeals } from '../../server/aip/page-token.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { openGrantParser } from '../../server/policy/grants.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
 import { withStatusErrors } from '../../server/resources/store-errors.ts'
 import { openCorridor } from '../../server/rpc/corridor.ts'
@@ -40,6 +41,7 @@ export async function openLister({ settings, identity }: Huge): Promise<Lister> 
     authenticate: () => caller,
     report: () => {},
     deadlines: openDeadlines(Date.now),
+    parseGrants: openGrantParser(),
     clock: () => performance.now(),
   })
   const nothing = { authorization: undefined, ifMatch: undefined }

@@ -9,8 +9,10 @@ import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Caller } from '../wire/caller.ts'
 import { nameOf } from './capabilities.ts'
-import type { Grants, RenderedRow } from './grants.ts'
-import { grantsWithRow, holds, readGrants, splitGrantsAndRow } from './grants.ts'
+import type { Grants, ParseGrants } from './grants.ts'
+import { holds } from './grants.ts'
+import type { RenderedRow } from './read-grants.ts'
+import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 /** What the contract asks of the caller of a method, for one request. */
 export type Demand = {
@@ -25,11 +27,12 @@ export type Demand = {
   fault: StatusError | undefined
   /** What the scope names, for an answer that it does not exist. */
   resourceType: string
+  parseGrants: ParseGrants
 }
 
 export function* admit(demand: Demand, isWrite: boolean): Work<Grants> {
   const place = scopeOf(demand)
-  const grants = yield* readGrants(demand.caller, place, isWrite)
+  const grants = yield* readGrants(demand.caller, place, isWrite, demand.parseGrants)
   return decide(demand, grants)
 }
 
@@ -42,7 +45,7 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
   return {
     statement: grantsWithRow(demand.caller, place, table, form),
     open(rows) {
-      const { grants, row } = splitGrantsAndRow(demand.caller, place, rows)
+      const { grants, row } = splitGrantsAndRow(demand.caller, place, rows, demand.parseGrants)
       decide(demand, grants)
       return row
     },

@@ -18,13 +18,14 @@ import { onEachStore } from '../testing/stores.ts'
 import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
-import { grantsWithRow, holds, reach, readGrants, splitGrantsAndRow } from './grants.ts'
+import { grantedRegions, holds, missingAt, openGrantParser, parseGrants } from './grants.ts'
+import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 const { CAP_IAM_GROUPS_LIST: list, CAP_IAM_GROUPS_CREATE: create, CAP_IAM_GROUPS_DELETE: remove } = Capability
 
-describe('what a caller holds', () => {
+describe('grants', () => {
   const binding = fc.record({
-    place: uidInSmallTree,
+    group: uidInSmallTree,
     bits: fc.subarray([list, create, remove]).map((held) => decodeBits(encodeBits(held))),
   })
   const anyGrants = fc
@@ -32,15 +33,15 @@ describe('what a caller holds', () => {
     .map((held): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, held }))
   const demanded = fc.subarray([list, create], { minLength: 1 })
 
-  /** Each capability may come by another binding, at the place or above it. */
+  /** Each capability may be granted by another binding, at the uid or above it. */
   function isHeld(grants: Grants, capabilities: number[], uid: string): boolean {
     return capabilities.every((capability) => {
       const [bit = -1] = decodeBits(encodeBits([capability]))
-      return grants.held.some(({ place, bits }) => isAtOrBelow(uid, place) && bits.has(bit))
+      return grants.held.some(({ group, bits }) => isAtOrBelow(uid, group) && bits.has(bit))
     })
   }
 
-  test('is held at the place of a binding and everywhere below it', () => {
+  test('apply in the group of a binding and everywhere below it', () => {
     fc.assert(
       fc.property(anyGrants, demanded, uidInSmallTree, (grants, capabilities, uid) => {
         assert.equal(holds(grants, capabilities, uid), isHeld(grants, capabilities, uid))
@@ -48,10 +49,10 @@ describe('what a caller holds', () => {
     )
   })
 
-  test('reaches exactly the uids at which it is held, each once', () => {
+  test('make up regions that contain exactly the uids at which they apply, each once', () => {
     fc.assert(
       fc.property(anyGrants, demanded, (grants, capabilities) => {
-        const regions = reach(grants, capabilities)
+        const regions = grantedRegions(grants, capabilities)
         for (const uid of smallTree) {
           const times = regions.filter((region) => contains(region, uid)).length
           assert.equal(times, isHeld(grants, capabilities, uid) ? 1 : 0)
@@ -62,17 +63,49 @@ describe('what a caller holds', () => {
     )
   })
 
-  test('never includes what is no capability', () => {
-    const held = [{ place: smallTree[0] ?? '', bits: new Set(Array.from({ length: 256 }, (_, bit) => bit)) }]
+  test('lack the first bit that no applicable binding has', () => {
+    fc.assert(
+      fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
+        const bits = decodeBits(encodeBits([list, create]))
+        const missing = [...bits].filter(
+          (bit) => !grants.held.some((held) => held.bits.has(bit) && isAtOrBelow(uid, held.group)),
+        )
+        assert.equal(missingAt(grants, bits, uid), missing[0])
+      }),
+    )
+  })
+
+  test('never include a number that is not a capability', () => {
+    const held = [{ group: smallTree[0] ?? '', bits: new Set(Array.from({ length: 256 }, (_, bit) => bit)) }]
     const grants = { caller: { identity: 'x', issuedAt: 0 }, held }
     for (const number of [0, 1601, 99999]) {
       assert.equal(holds(grants, [number], smallTree[0] ?? ''), false)
-      assert.deepEqual(reach(grants, [list, number]), [])
+      assert.deepEqual(grantedRegions(grants, [list, number]), [])
     }
   })
 })
 
-onEachStore('grants', (engine) => {
+describe('parsing grants', () => {
+  const text = `a ${encodeBits([list])},b ${encodeBits([list, create])}`
+  const expected = [
+    { group: 'a', bits: decodeBits(encodeBits([list])) },
+    { group: 'b', bits: decodeBits(encodeBits([list, create])) },
+  ]
+
+  test('returns the group and the bits of each binding', () => {
+    assert.deepEqual(parseGrants(text), expected)
+  })
+
+  test('with a cache returns the same', () => {
+    const parse = openGrantParser()
+    assert.deepEqual(parse(text), expected)
+    assert.equal(parse(text), parse(text))
+    for (let count = 0; count < 2000; count++) parse(`${count} ${encodeBits([list])}`)
+    assert.deepEqual(parse(text), expected)
+  })
+})
+
+onEachStore('reading grants', (engine) => {
   let platform: Platform
   let viewer: TestIdentity
   let below: string
@@ -80,17 +113,13 @@ onEachStore('grants', (engine) => {
     identity,
     issuedAt,
   })
-  const read = async (caller: Caller, place?: string, isWrite = false) => {
-    const work = () => readGrants(caller, place, isWrite)
+  const read = async (caller: Caller, scope?: string, isWrite = false) => {
+    const work = () => readGrants(caller, scope, isWrite)
     return isWrite ? platform.store.write(work) : platform.store.read(work)
   }
-  const readRow = async (caller: Caller, place: string, form: Form = { kind: 'json', shape: groups.shape }) =>
-    splitGrantsAndRow(
-      caller,
-      place,
-      await platform.store.query(grantsWithRow(caller, place, groups.table, form)),
-    )
-  const gone = (error: unknown) => error instanceof StatusError && error.http === 401
+  const readRow = async (caller: Caller, uid: string, form: Form = { kind: 'json', shape: groups.shape }) =>
+    splitGrantsAndRow(caller, uid, await platform.store.query(grantsWithRow(caller, uid, groups.table, form)))
+  const isUnauthenticated = (error: unknown) => error instanceof StatusError && error.http === 401
 
   before(async () => {
     platform = await startPlatform(engine)
@@ -99,17 +128,17 @@ onEachStore('grants', (engine) => {
   })
   after(() => platform.stop())
 
-  test('are read with the place and the capabilities of each binding', async () => {
+  test('returns the group and the capabilities of each binding', async () => {
     const grants = await read(callerOf(viewer.identity))
     assert.deepEqual(
-      grants.held.map(({ place }) => place),
+      grants.held.map(({ group }) => group),
       [platform.owner.organization],
     )
     assert.equal(holds(grants, [list], below), true)
     assert.equal(holds(grants, [list, create], below), false)
   })
 
-  test('are the same in a read, in a write and together with a row', async () => {
+  test('returns the same in a read, in a write and together with a row', async () => {
     const { organization } = platform.owner
     const caller = callerOf(viewer.identity)
     const expected = await read(caller)
@@ -120,7 +149,7 @@ onEachStore('grants', (engine) => {
     assert.equal(JSON.parse(row?.rendered as string).uid, organization)
   })
 
-  test('come with bytes where they are asked for, and with nothing where JSON is of another shape', async () => {
+  test('returns the bytes of a row on request, and null for JSON of another shape', async () => {
     const caller = callerOf(viewer.identity)
     const { organization } = platform.owner
     const { row } = await readRow(caller, organization, { kind: 'bytes' })
@@ -130,13 +159,13 @@ onEachStore('grants', (engine) => {
     assert.equal(stale.row?.updateTime, row?.updateTime)
   })
 
-  test('come without a row where there is none', async () => {
+  test('returns no row if there is none', async () => {
     const { grants, row } = await readRow(callerOf(viewer.identity), below)
     assert.equal(row, undefined)
     assert.equal(holds(grants, [list], below), true)
   })
 
-  test('are left out where they do not reach the place that is asked for', async () => {
+  test('returns no grants that do not apply to the scope', async () => {
     const other = await platform.addOrganization('other')
     assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).held, [])
     const { grants, row } = await readRow(callerOf(viewer.identity), other.organization)
@@ -144,29 +173,32 @@ onEachStore('grants', (engine) => {
     assert.notEqual(row, undefined)
   })
 
-  test('are felt to be gone by the next call', async () => {
+  test('does not return a grant after it was revoked', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'editor')
     assert.equal((await read(callerOf(identity))).held.length, 1)
     await platform.unbind(identity)
     assert.deepEqual((await read(callerOf(identity))).held, [])
   })
 
-  test('are refused to an identity that does not exist, or no longer', async () => {
+  test('rejects an identity that does not exist or was deleted', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'editor')
     await platform.deleteIdentity(identity)
     for (const uid of [identity, '', `x' or '1'='1`, '\ud800']) {
-      await assert.rejects(read(callerOf(uid)), gone)
-      await assert.rejects(readRow(callerOf(uid), platform.owner.organization), gone)
+      await assert.rejects(read(callerOf(uid)), isUnauthenticated)
+      await assert.rejects(readRow(callerOf(uid), platform.owner.organization), isUnauthenticated)
     }
   })
 
-  test('are refused to a token that is older than its identity, to the second', async () => {
+  test('rejects a token that was issued before its identity was created, to the second', async () => {
     const [row] = await platform.store.query(
       sql`select create_time from identities where uid = ${viewer.identity}`,
     )
     const second = Math.floor((row?.[0] as number) / 1000)
     assert.equal((await read(callerOf(viewer.identity, second))).held.length, 1)
-    await assert.rejects(read(callerOf(viewer.identity, second - 1)), gone)
-    await assert.rejects(readRow(callerOf(viewer.identity, second - 1), platform.owner.organization), gone)
+    await assert.rejects(read(callerOf(viewer.identity, second - 1)), isUnauthenticated)
+    await assert.rejects(
+      readRow(callerOf(viewer.identity, second - 1), platform.owner.organization),
+      isUnauthenticated,
+    )
   })
 })

@@ -9,7 +9,7 @@ import { disjoint, intersectAll } from '../aip/region.ts'
 import { lineage, parentOf, rootOf } from '../aip/uid.ts'
 import { admit } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
-import { reach } from '../policy/grants.ts'
+import { grantedRegions } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { readPage } from '../store/list/read-page.ts'
 import type { Sql } from '../store/sql.ts'
@@ -85,7 +85,7 @@ export function* select(
   grants: Grants,
   { filters = [], group = '', shared, find }: Listing,
 ): Work<{ regions: Region[]; filters: Sql[] }> {
-  const reached = reach(grants, demand.capabilities)
+  const reached = grantedRegions(grants, demand.capabilities)
   const more = shared?.(grants, reached) ?? []
   const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
   const regions = askedFor(visible, request.uidp, group)

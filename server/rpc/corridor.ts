@@ -5,6 +5,8 @@ import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError } from '../aip/errors.ts'
 import type { Authenticate } from '../auth/tokens/authenticate.ts'
+import type { Demand } from '../policy/admit.ts'
+import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
@@ -19,6 +21,8 @@ export type CorridorOptions = {
   authenticate: Authenticate
   report: Report
   deadlines: Deadlines
+  /** Shared by all calls, since it has a cache. */
+  parseGrants: ParseGrants
   /** A monotonic clock in milliseconds, for the duration of calls. */
   clock(): number
 }
@@ -27,6 +31,7 @@ export function openCorridor({
   authenticate,
   report,
   deadlines,
+  parseGrants,
   clock,
 }: CorridorOptions): Corridor<Endpoint> {
   return ({ method, handler }, envelope, readRequest) => {
@@ -42,7 +47,8 @@ export function openCorridor({
     }
 
     function run(request: Message): MaybePromise<Reply> {
-      const call = callOf(method, request, caller ?? anonymous, deadline, envelope)
+      const demand = demandOf(method, request, caller ?? anonymous, parseGrants)
+      const call = callOf(method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       // Doors pass methods with a stream to the stream corridor.
       const reply = (handler as Handler)(call as Call<never>)
@@ -74,11 +80,10 @@ const formOf = { rest: 'json', grpc: 'bytes' } as const
 export function callOf(
   method: Method,
   request: Message,
-  caller: Caller,
+  demand: Demand,
   deadline: number,
   { door, ifMatch, authorization, address }: Envelope,
 ): Call {
-  const demand = demandOf(method, request, caller)
   return { method, request, deadline, ifMatch, authorization, address, form: formOf[door], demand }
 }
 

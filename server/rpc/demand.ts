@@ -8,9 +8,10 @@ import type { StatusError } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
 import { violationsOf } from '../aip/validate.ts'
 import type { Demand } from '../policy/admit.ts'
+import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
 
-export function demandOf(method: Method, request: Message, caller: Caller): Demand {
+export function demandOf(method: Method, request: Message, caller: Caller, parseGrants: ParseGrants): Demand {
   const { access, desc } = method
   const scopeField = method.scope.at(-1)
   return {
@@ -21,6 +22,7 @@ export function demandOf(method: Method, request: Message, caller: Caller): Dema
     unscoped: access?.unscoped ?? false,
     fault: faultOf(method, request),
     resourceType: (method.resource?.message ?? desc.output).typeName,
+    parseGrants,
   }
 }
 

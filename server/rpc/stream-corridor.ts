@@ -6,6 +6,7 @@ import type { StreamCorridor } from '../wire/envelope.ts'
 import type { Call, Endpoint, StreamHandler } from './call.ts'
 import type { CorridorOptions } from './corridor.ts'
 import { anonymous, callOf, renderFor } from './corridor.ts'
+import { demandOf } from './demand.ts'
 
 /** Each stream keeps a page of rows in memory while its client reads, so their number is limited. */
 const maxStreamsPerCaller = 10
@@ -17,6 +18,7 @@ export function openStreamCorridor({
   authenticate,
   report,
   deadlines,
+  parseGrants,
   clock,
 }: CorridorOptions): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
@@ -29,7 +31,9 @@ export function openStreamCorridor({
     try {
       const isOpen = endpoint.method.access?.open ?? false
       caller = isOpen ? anonymous : await authenticate(envelope.authorization)
-      const call = callOf(endpoint.method, await readRequest(), caller, deadline, envelope)
+      const request = await readRequest()
+      const demand = demandOf(endpoint.method, request, caller, parseGrants)
+      const call = callOf(endpoint.method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
       release = countStream(caller)
       // Doors pass only methods with a stream to this corridor.

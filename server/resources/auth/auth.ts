@@ -87,20 +87,20 @@ function* heldBy(identity: string): Work<WhoAmI_Capability[]> {
 
 /** As far as the token reaches. */
 function* narrowedOf({ held }: Grants): Work<WhoAmI_Capability[]> {
-  const byPlace = new Map<string, Set<string>>()
-  for (const { place, bits } of held.slice(0, mostTold)) {
-    const names = byPlace.get(place) ?? new Set()
+  const byGroup = new Map<string, Set<string>>()
+  for (const { group, bits } of held.slice(0, mostTold)) {
+    const names = byGroup.get(group) ?? new Set()
     for (const bit of bits) names.add(nameOfBit(bit))
-    byPlace.set(place, names)
+    byGroup.set(group, names)
   }
-  if (byPlace.size === 0) return []
+  if (byGroup.size === 0) return []
   const rows = yield* all(
-    sql`select uid, proto from groups where uid in ${among([...byPlace.keys()])} order by uid`,
+    sql`select uid, proto from groups where uid in ${among([...byGroup.keys()])} order by uid`,
   )
   return rows.map(([uid, proto]) =>
     create(WhoAmI_CapabilitySchema, {
       group: groupOf(proto as Uint8Array),
-      capabilities: [...(byPlace.get(uid as string) ?? [])].sort(),
+      capabilities: [...(byGroup.get(uid as string) ?? [])].sort(),
     }),
   )
 }

@@ -5,15 +5,17 @@ import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
 import type { Bits } from '../../policy/bits.ts'
+import { decodeBits } from '../../policy/bits.ts'
 import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
-import { bitsOf, holds, lackingAt, readGrants } from '../../policy/grants.ts'
+import { holds, missingAt } from '../../policy/grants.ts'
+import { readGrants } from '../../policy/read-grants.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 
 export function requireHeld(grants: Grants, bits: Bits, place: string): void {
-  const lacking = lackingAt(grants, bits, place)
+  const lacking = missingAt(grants, bits, place)
   if (lacking !== undefined) throw cannotDelegate(nameOfBit(lacking), place)
 }
 
@@ -23,7 +25,7 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
   const row = isNear && (yield* first(sql`select bits from roles where uid = ${role} /*pg for key share */`))
   if (!row)
     throw invalidField(field, 'must be the uid of a built-in role, or of one in this group or above it')
-  requireHeld(grants, bitsOf(row[0] as string), group)
+  requireHeld(grants, decodeBits(row[0] as string), group)
 }
 
 /** A person, an identity of the same organization, or another that the caller may see. */
@@ -55,5 +57,5 @@ export function* requireAllGrantsOf({ caller }: Grants, identity: string): Work<
     where b.identity = ${identity} and b.root = ${root}`
   if (bindings.length === 0) return
   const own = yield* readGrants(caller, undefined, true)
-  for (const [place, bits] of bindings) requireHeld(own, bitsOf(bits as string), place as string)
+  for (const [place, bits] of bindings) requireHeld(own, decodeBits(bits as string), place as string)
 }

@@ -13,7 +13,7 @@ import { admit } from '../../../policy/admit.ts'
 import type { Bits } from '../../../policy/bits.ts'
 import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityOf, nameOf } from '../../../policy/capabilities.ts'
-import { reach } from '../../../policy/grants.ts'
+import { grantedRegions } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { MaybePromise } from '../../../wire/maybe-promise.ts'
@@ -44,7 +44,7 @@ function rolesMethods(deps: Dependencies) {
     return store.read(function* () {
       const grants = yield* admit({ ...demand, scope: '' }, false)
       const [capability = 0] = demand.capabilities
-      if (reach(grants, demand.capabilities).length === 0)
+      if (grantedRegions(grants, demand.capabilities).length === 0)
         throw permissionDenied(nameOf(capability), demand.scope)
       return yield* readReply(roles, demand.scope, form)
     })

@@ -4,7 +4,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { disjoint } from '../../../../aip/region.ts'
 import { userUid } from '../../../../aip/uid.ts'
 import type { Grants } from '../../../../policy/grants.ts'
-import { reach } from '../../../../policy/grants.ts'
+import { grantedRegions } from '../../../../policy/grants.ts'
 import { readPage } from '../../../../store/list/read-page.ts'
 import { sql } from '../../../../store/sql.ts'
 import type { Work } from '../../../../store/work.ts'
@@ -13,7 +13,7 @@ import { messageOf } from '../../../kind.ts'
 import { points } from '../../../list.ts'
 
 export function* findIdentity(grants: Grants, issuer: string, subject: string): Work<Identity | undefined> {
-  const visible = reach(grants, [Capability.CAP_IAM_IDENTITY_LIST])
+  const visible = grantedRegions(grants, [Capability.CAP_IAM_IDENTITY_LIST])
   const { rows } = yield* readPage(identities.table, {
     regions: disjoint([...visible, ...points([grants.caller.identity])]),
     filters: [sql`known_by = ${userUid(issuer, subject)}`],

@@ -1,0 +1,129 @@
+// Reads the grants of a caller, in the transaction that reads the data they protect.
+import { unauthenticated } from '../aip/errors.ts'
+import { lineage } from '../aip/uid.ts'
+import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
+import { join, prepared, raw, sql } from '../store/sql.ts'
+import type { Form, Rendered, Table } from '../store/table.ts'
+import type { Work } from '../store/work.ts'
+import type { Caller } from '../wire/caller.ts'
+import type { Grants, Held, ParseGrants } from './grants.ts'
+import { narrow, parseGrants } from './grants.ts'
+
+/**
+ * All grants of a caller, or with a `scope` those that apply to it. A write locks them, so that none is revoked before
+ * it commits.
+ */
+export function* readGrants(
+  caller: Caller,
+  scope: string | undefined,
+  isWrite: boolean,
+  parse: ParseGrants = parseGrants,
+): Work<Grants> {
+  const groups = scope === undefined ? undefined : lineage(scope)
+  if (!isWrite) {
+    const [row] = yield selectGrants(caller, groups)
+    return grantsOf(caller, groups, row, parse)
+  }
+  // Rows under an aggregate cannot be locked, so a write reads them one by one.
+  const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
+  const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
+    and b.identity = ${caller.identity} /*pg for share of b */`
+  return grantsOf(caller, groups, identity && [...identity, bindings.join()], parse)
+}
+
+function selectGrants({ identity }: Caller, groups: readonly string[] | undefined): Sql {
+  return groups ? prepared(grantsIn, [], [identity, ...groups]) : prepared(allGrants, [], [identity])
+}
+
+const allGrants = ([identity]: Placeholders<[string]>) =>
+  sql`select i.create_time, ${aggregatedGrants(undefined)} from identities i where i.uid = ${identity}`
+
+const grantsIn = ([identity, ...groups]: Placeholders<[string, ...string[]]>) =>
+  sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
+
+/** All grants of an identity as one text: one value is read faster than many rows. */
+const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
+  sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
+
+/** The group of a binding, or its index among the groups that were asked for; and the bits of its role. */
+const grantText = (groups: readonly unknown[] | undefined) =>
+  raw(`${groups ? 'g.depth' : 'b.parent'} || ' ' || r.bits`)
+
+/**
+ * The groups are rows of a derived table and cross joins fix the join order, so that each group is one index lookup:
+ * for `in` SQLite builds a temporary table first, and in another order it reads all bindings of the caller.
+ */
+const bindingsIn = (groups: readonly (string | Placeholder)[] | undefined) =>
+  groups
+    ? sql`(${groupRows(groups)}) g cross join role_bindings b cross join roles r
+        where b.parent = g.uid and r.uid = b.role`
+    : raw('role_bindings b cross join roles r where r.uid = b.role')
+
+const groupRows = (groups: readonly (string | Placeholder)[]) =>
+  join(
+    groups.map((group, depth) => {
+      const index = raw(String(depth))
+      return sql`select ${index} as depth, /*pg cast( */ ${group} /*pg as text) collate "C" */ as uid`
+    }),
+    ' union all ',
+  )
+
+/** The grants that apply to a uid together with the row of that uid, in one statement. */
+export function grantsWithRow({ identity }: Caller, uid: string, table: Table, form: Form): Sql {
+  return prepared(grantsAndRow, [table, form], [identity, uid, ...lineage(uid)])
+}
+
+function grantsAndRow(
+  [identity, uid, ...groups]: Placeholders<[string, string, ...string[]]>,
+  table: Table,
+  form: Form,
+): Sql {
+  const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
+  return sql`select i.create_time, ${aggregatedGrants(groups)}, t.rendered, t.update_time
+    from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
+}
+
+/** `rendered` is null if the stored JSON has another shape. */
+export type RenderedRow = { rendered: Rendered | null; updateTime: number }
+
+/** The columns of grantsAndRow; the last two are null if there is no such row. */
+type GrantsAndRow = [
+  createTime: number,
+  grants: string | null,
+  rendered: Rendered | null,
+  updateTime: number | null,
+]
+
+export function splitGrantsAndRow(
+  caller: Caller,
+  uid: string,
+  rows: Row[],
+  parse: ParseGrants = parseGrants,
+): { grants: Grants; row: RenderedRow | undefined } {
+  const [first] = rows
+  const grants = grantsOf(caller, lineage(uid), first, parse)
+  const [, , rendered, updateTime] = first as GrantsAndRow // grantsOf throws without a row
+  return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
+}
+
+/** `row` is the creation time of the identity and the text of its grants. */
+function grantsOf(
+  caller: Caller,
+  groups: readonly string[] | undefined,
+  row: Row | undefined,
+  parse: ParseGrants,
+): Grants {
+  const [createTime, text] = row ?? []
+  // Uids are not reused, but an identity may be restored or imported; tokens of the deleted one must not work for it.
+  if (createTime === undefined || Math.floor((createTime as number) / 1000) > caller.issuedAt) {
+    throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
+  }
+  const held = text ? heldOf(text as string, groups, parse) : []
+  return { caller, held: caller.narrowing ? narrow(held, caller.narrowing) : held }
+}
+
+function heldOf(text: string, groups: readonly string[] | undefined, parse: ParseGrants): readonly Held[] {
+  const held = parse(text)
+  // Here the text has indexes in place of groups.
+  return groups ? held.map(({ group, bits }) => ({ group: groups[Number(group)] ?? '', bits })) : held
+}
