@@ -1,4 +1,4 @@
-// Entity tags over both doors (RFC 9110): whoever has not seen the last change does not overwrite it.
+// Entity tags over both doors (RFC 9110): a caller who has not seen the last change cannot overwrite it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -68,7 +68,7 @@ onEachStore('entity tags', (engine) => {
     return { uid: made.body.uid as string, etag: made.etag ?? '' }
   }
 
-  test('an answer that is a resource has one, the same through both doors', async () => {
+  test('a resource has the same entity tag through both doors', async () => {
     const { uid, etag } = await create()
     assert.match(etag, /^"[0-9a-z]+"$/)
     assert.equal((await rest('GET', uid)).etag, etag)
@@ -76,7 +76,7 @@ onEachStore('entity tags', (engine) => {
     assert.equal((await rest('GET', '')).etag, undefined)
   })
 
-  test('every change makes another, and what is no change does not', async () => {
+  test('every change makes a new tag, and an update without a change does not', async () => {
     const { uid, etag } = await create()
     const tags = new Set([etag])
     for (const description of ['a', 'b', 'a', 'c']) {
@@ -92,7 +92,7 @@ onEachStore('entity tags', (engine) => {
     assert.ok((seen.body.lastSeenTime as string) > (seen.body.updateTime as string))
   })
 
-  test('a change on top of one that was not seen is refused, and changes nothing', async () => {
+  test('a change with an outdated tag is refused', async () => {
     const { uid, etag } = await create()
     assert.equal((await rest('PATCH', uid, { description: 'first' }, etag)).code, 0)
     const late = await rest('PATCH', uid, { description: 'second' }, etag)
@@ -104,7 +104,7 @@ onEachStore('entity tags', (engine) => {
     assert.equal((await rest('GET', uid)).body.description, 'first')
   })
 
-  test('of several tags one must match, a weak one never does, and * always does', async () => {
+  test('one of several tags must match; weak tags never match and * always does', async () => {
     const { uid, etag } = await create()
     assert.equal((await rest('PATCH', uid, { description: 'a' }, `W/${etag}`)).http, 412)
     assert.equal((await rest('PATCH', uid, { description: 'a' }, `"x", ${etag}`)).code, 0)
@@ -114,14 +114,14 @@ onEachStore('entity tags', (engine) => {
     assert.equal((await rest('GET', uid)).code, 5)
   })
 
-  test('of two changes at once that saw the same, one holds', async () => {
+  test('of two concurrent changes with the same tag one succeeds', async () => {
     const { uid, etag } = await create()
     const changes = ['a', 'b', 'c', 'd'].map((description) => rest('PATCH', uid, { description }, etag))
     const codes = (await Promise.all(changes)).map(({ code }) => code).sort((a, b) => a - b)
     assert.deepEqual(codes, [0, 10, 10, 10])
   })
 
-  test('two changes at once that name different fields both hold', async () => {
+  test('two concurrent changes of different fields both succeed', async () => {
     for (let round = 0; round < 10; round++) {
       const { uid } = await create()
       const match = (part: JsonObject) => ({ claimMatch: part })

@@ -1,5 +1,5 @@
-// Examples that run through both doors on both stores and must give the same answers everywhere. Each run of
-// an example has an organization of its own.
+// Examples that run through both doors on both stores and must give the same responses everywhere. Each run of an
+// example has its own organization.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -15,11 +15,11 @@ export type Stage = {
   platform: Platform
   door: Door
   owner: TestIdentity
-  /** Calls as the owner and answers what came back. */
+  /** Calls as the owner and returns the outcome. */
   call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
-  /** Calls and answers the body; fails if there was an error. */
+  /** Calls and returns the response; fails on an error. */
   succeed(method: DescMethod, request: JsonObject, token?: string): Promise<JsonObject>
-  /** Calls and answers the error; fails if there was none. */
+  /** Calls and returns the error; fails on success. */
   fail(method: DescMethod, request: JsonObject, token?: string): Promise<ErrorBody>
 }
 
@@ -78,12 +78,12 @@ async function setStage(platform: Platform, door: Door, transcript: CallResult[]
 export const detail = (error: ErrorBody, type: string) =>
   error.details.find((some) => some['@type'] === `type.googleapis.com/google.rpc.${type}`)
 
-/** Makes a resource and answers its uid. */
+/** Creates a resource and returns its uid. */
 export async function make({ succeed }: Stage, method: DescMethod, request: JsonObject): Promise<string> {
   return (await succeed(method, request)).uid as string
 }
 
-/** The fields that an error complains about, in JSON spelling. */
+/** The fields of the violations of an error, in JSON spelling. */
 export function violations(error: ErrorBody): string[] {
   const { fieldViolations = [] } = (detail(error, 'BadRequest') ?? {}) as {
     fieldViolations?: { field: string }[]
@@ -91,7 +91,7 @@ export function violations(error: ErrorBody): string[] {
   return fieldViolations.map(({ field }) => toCamel(field))
 }
 
-/** Uids in order of creation, so that lists by uid come in the same order in every run. */
+/** Uids in order of creation, so that lists by uid have the same order in every run. */
 function counting(): (size: number) => Buffer {
   let count = 0
   return (size) => {
@@ -101,7 +101,7 @@ function counting(): (size: number) => Buffer {
   }
 }
 
-/** Leaves out what differs from run to run: uids and names of advisories become numbers in order of appearance, times and tokens words. */
+/** Replaces values that differ from run to run: uids and advisory ids by numbers in order of appearance, times and tokens by words. */
 function plain(): (answer: CallResult) => CallResult {
   const segments = new Map<string, string>()
   const number = (hex: string) => {

@@ -44,9 +44,7 @@ async function walk(stage: Stage, request: JsonObject): Promise<Listed[]> {
 examples(
   'lists',
   {
-    async 'a list holds the collection, the total and what was skipped, and no token on its last page'(
-      stage,
-    ) {
+    async 'a list has the collection, the total and skipped, and no token on the last page'(stage) {
       await plant(stage, ['a'])
       const page = await list(stage, { uidp: { descendantsOf: stage.owner.organization } })
       assert.deepEqual(Object.keys(page), ['groups', 'totalCount', 'skipped'])
@@ -54,7 +52,7 @@ examples(
       assert.equal(page.skipped, 0)
     },
 
-    async 'a page holds 50 unless asked otherwise, and 200 at most'(stage) {
+    async 'a page has 50 results by default and at most 200'(stage) {
       await plant(
         stage,
         Array.from({ length: 205 }, (_, at) => `g${at}`),
@@ -74,7 +72,7 @@ examples(
       }
     },
 
-    async 'the cursor walks every group once, in order, for every order'(stage) {
+    async 'paging returns every group once, in every order'(stage) {
       await plant(stage, ['d', 'a', 'c', 'a', 'b', 'e', 'a'])
       const uidp = { childrenOf: stage.owner.organization }
       for (const orderBy of [
@@ -156,7 +154,7 @@ examples(
       assert.deepEqual(names(fromCursor), ['c'])
     },
 
-    async 'filters restrict by place and exact name, and combine'(stage) {
+    async 'filters by group and exact name can be combined'(stage) {
       const { organization } = stage.owner
       const [left = '', right = ''] = await plant(stage, ['left', 'right'])
       const [inner = ''] = await plant(stage, ['x', 'y'], left)
@@ -209,14 +207,14 @@ examples(
       }
     },
 
-    async 'a made-up token is refused'(stage) {
+    async 'a forged token is refused'(stage) {
       const uidp = { childrenOf: stage.owner.organization }
       for (const pageToken of ['x', 'AAAA', 'a'.repeat(3000), Buffer.alloc(80, 7).toString('base64url')]) {
         assert.deepEqual(violations(await stage.fail(listGroups, { uidp, pageToken })), ['pageToken'])
       }
     },
 
-    async 'a token of more than three days restarts the list without an error, whatever else changed'(stage) {
+    async 'a token older than three days restarts the list without an error'(stage) {
       await plant(stage, ['a', 'b', 'c'])
       const uidp = { childrenOf: stage.owner.organization }
       const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
@@ -240,7 +238,7 @@ examples(
       }
     },
 
-    async 'wrong parameters are named'(stage) {
+    async 'errors name the wrong parameter'(stage) {
       for (const [request, field] of [
         [{ pageSize: -1 }, 'pageSize'],
         [{ skip: -1 }, 'skip'],
@@ -258,7 +256,7 @@ examples(
       }
     },
 
-    async 'a list shows what the caller may see and nothing else'(stage) {
+    async 'a list contains exactly what the caller may see'(stage) {
       const { platform, owner } = stage
       const [left = '', right = ''] = await plant(stage, ['left', 'right'])
       const [inner = ''] = await plant(stage, ['inner'], left)

@@ -1,4 +1,4 @@
-// The names by which clients of others call: v2 in place of v2beta1, and their maker's label before it.
+// Alternative names of methods: v2 instead of v2beta1, and vendor prefixes of published clients.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -36,7 +36,7 @@ onEachStore('calls under other names', (engine) => {
     await platform.stop()
   })
 
-  test('are calls of ours, every one of them', async () => {
+  test('exist for every method', async () => {
     for (const { method } of platform.app.endpoints) {
       const answers = await Promise.all(
         Object.values(doors).map(async (door) => (await door.call(method.desc, {})).error?.code),
@@ -46,7 +46,7 @@ onEachStore('calls under other names', (engine) => {
     }
   })
 
-  test('do the same', async () => {
+  test('have the same effect', async () => {
     const { token, organization } = platform.owner
     for (const [name, door] of Object.entries(doors)) {
       const { body: made } = await door.call(
@@ -64,7 +64,7 @@ onEachStore('calls under other names', (engine) => {
     }
   })
 
-  test('take the page tokens of each other', async () => {
+  test('accept page tokens of each other', async () => {
     const { token, organization } = await platform.addOrganization('paged')
     const [first] = Object.values(doors) as [Door]
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
@@ -82,13 +82,13 @@ onEachStore('calls under other names', (engine) => {
     assert.equal(pageToken, '')
   })
 
-  test('are counted under ours', async () => {
+  test('are counted under the canonical name', async () => {
     const figures = await (await fetch(`${platform.url}/metrics`)).text()
     assert.match(figures, /stemma_calls_total\{method="platform\.iam\.v2beta1\.GroupsService\.ListGroups"/)
     assert.doesNotMatch(figures, /chainguard|\.v2\./)
   })
 
-  test('may say who calls, in headers of their own', async () => {
+  test('accept the headers of published clients', async () => {
     const client = new Client(new URL(platform.url).host, credentials.createInsecure(), {
       'grpc.primary_user_agent': 'terraform-provider/1.0',
     })
@@ -111,7 +111,7 @@ onEachStore('calls under other names', (engine) => {
     assert.equal(response.headers.get('x-request-id'), 'their-id')
   })
 
-  test('are told the same by OPTIONS, HEAD and where a method is not allowed', async () => {
+  test('give the same answers to OPTIONS, HEAD and disallowed methods', async () => {
     const { token } = platform.owner
     const headers = { authorization: `Bearer ${token}`, origin: 'https://console.test' }
     const told = async (path: string, method: string) => {
@@ -134,7 +134,7 @@ onEachStore('calls under other names', (engine) => {
   })
 })
 
-describe('labels', () => {
+describe('vendor prefixes', () => {
   const answerOf = async (args: string[], name: string) => {
     const platform = await startPlatform('sqlite', args)
     const door = grpcDoor(platform.url, () => name)
@@ -146,7 +146,7 @@ describe('labels', () => {
     }
   }
 
-  test('are those that were set', async () => {
+  test('can be configured', async () => {
     const set = ['--vendor-prefixes', 'example.api.']
     assert.deepEqual((await answerOf(set, 'example.api.platform.ping.PingService')).body, {
       response: 'pong',
@@ -154,13 +154,13 @@ describe('labels', () => {
     assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
   })
 
-  test('can be none', async () => {
+  test('can be turned off', async () => {
     const set = ['--vendor-prefixes=']
     assert.deepEqual((await answerOf(set, 'platform.ping.PingService')).body, { response: 'pong' })
     assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
   })
 
-  test('do not stand before what belongs to gRPC', async () => {
+  test('do not apply to health and reflection', async () => {
     assert.equal((await answerOf([], 'chainguard.grpc.health.v1.Health')).error?.code, 12)
   })
 })

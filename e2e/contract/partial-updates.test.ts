@@ -12,7 +12,7 @@ async function plant({ succeed, owner }: Stage): Promise<string> {
 }
 
 examples('partial updates', {
-  async 'without a mask, only what is there changes'(stage) {
+  async 'without a mask, only the fields in the body change'(stage) {
     const uid = await plant(stage)
     const changed = await stage.succeed(updateGroup, { group: { uid, name: 'after' } })
     assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
@@ -27,13 +27,13 @@ examples('partial updates', {
     assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
   },
 
-  async 'values that the mask leaves out are not even looked at'(stage) {
+  async 'values outside the mask are not validated'(stage) {
     const uid = await plant(stage)
     const request = { group: { uid, name: 'NOT A NAME', description: 'new' }, updateMask: 'description' }
     assert.equal((await stage.succeed(updateGroup, request)).description, 'new')
   },
 
-  async 'a field that is listed but absent is cleared'(stage) {
+  async 'a field in the mask that the body omits is cleared'(stage) {
     const uid = await plant(stage)
     assert.equal(
       (await stage.succeed(updateGroup, { group: { uid }, updateMask: 'description' })).description,
@@ -54,7 +54,7 @@ examples('partial updates', {
     assert.deepEqual([replaced.name, replaced.description], ['again', ''])
   },
 
-  async 'fields that the service sets are ignored, in the body and in the mask'(stage) {
+  async 'output-only fields are ignored in body and mask'(stage) {
     const uid = await plant(stage)
     const before = await stage.succeed(getGroup, { uid })
     const group = { uid, createTime: '2001-01-01T00:00:00Z', resourceLimits: { idps: 3 } }
@@ -63,21 +63,21 @@ examples('partial updates', {
     assert.deepEqual(await stage.succeed(updateGroup, { group }), before)
   },
 
-  async 'nothing to change changes nothing, not even the time'(stage) {
+  async 'an update without changes keeps updateTime'(stage) {
     const uid = await plant(stage)
     const before = await stage.succeed(getGroup, { uid })
     assert.deepEqual(await stage.succeed(updateGroup, { group: { uid } }), before)
     assert.deepEqual(await stage.succeed(updateGroup, { group: { uid, name: 'before' } }), before)
   },
 
-  async 'a new value is held to the same rules as at creation'(stage) {
+  async 'a new value is validated like at creation'(stage) {
     const uid = await plant(stage)
     const error = await stage.fail(updateGroup, { group: { uid, name: 'Not A Name' } })
     assert.equal(error.code, 3)
     assert.deepEqual(violations(error), ['name'])
   },
 
-  async 'a mask names fields of the group'(stage) {
+  async 'a mask with an unknown field is refused'(stage) {
     const uid = await plant(stage)
     for (const updateMask of ['nope', 'name.first', 'name,nope']) {
       const error = await stage.fail(updateGroup, { group: { uid, name: 'after' }, updateMask })

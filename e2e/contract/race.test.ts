@@ -1,4 +1,4 @@
-// Callers who want things that exclude each other, at the same moment: whoever wins, the tree stays whole.
+// Concurrent calls that exclude each other: the tree stays consistent, whichever wins.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -51,7 +51,7 @@ onEachStore('races', (engine) => {
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   }
 
-  test('copies that start together on an empty store all start, with the same keys', async () => {
+  test('copies that start at the same time on an empty store share the same keys', async () => {
     const place = await temporaryStore(engine)
     const { config } = readConfig({}, place.settings)
     const stores = Array.from({ length: 8 }, () => openStore(config))
@@ -65,10 +65,10 @@ onEachStore('races', (engine) => {
     }
   })
 
-  test('a group is either deleted or given children, never both', async () => {
+  test('a group is either deleted or gets children, never both', async () => {
     for (let round = 0; round < rounds; round++) {
       const team = await makeTeam()
-      // Sometimes those who delete are a step ahead.
+      // Sometimes the delete is sent first.
       const early = round % 2 === 0 ? [remove(team)] : []
       const making = [1, 2, 3, 4].map((number) => make(team, `child-${number}`))
       const removing = [...early, remove(team)]
@@ -83,7 +83,7 @@ onEachStore('races', (engine) => {
     await assertWhole()
   })
 
-  test('a whole branch is deleted from below while it grows', async () => {
+  test('a branch can be deleted from below while it grows', async () => {
     for (let round = 0; round < rounds / 4; round++) {
       const team = await makeTeam()
       const leaf = (await make(team, 'leaf')).body?.uid as string
@@ -96,7 +96,7 @@ onEachStore('races', (engine) => {
     await assertWhole()
   })
 
-  test('of several who delete a group one does, and the others find nothing', async () => {
+  test('one of several concurrent deletes succeeds, and the others return 404', async () => {
     for (let round = 0; round < rounds / 2; round++) {
       const team = await makeTeam()
       const codes = (await Promise.all([1, 2, 3].map(() => remove(team)))).map(codeOf)
@@ -105,7 +105,7 @@ onEachStore('races', (engine) => {
     await assertWhole()
   })
 
-  test('those who change different fields of a group lose nothing', async () => {
+  test('concurrent updates of different fields are all kept', async () => {
     const team = await makeTeam()
     for (let round = 0; round < rounds; round++) {
       const change = (fields: Record<string, string>, updateMask: string) =>
@@ -121,7 +121,7 @@ onEachStore('races', (engine) => {
     }
   })
 
-  test('nothing is accepted of an identity whose role was taken away meanwhile', async () => {
+  test('no write is accepted after the caller’s role was revoked', async () => {
     for (let round = 0; round < 3; round++) {
       const team = await makeTeam()
       const worker = await platform.addIdentity(team, 'owner')
@@ -150,7 +150,7 @@ onEachStore('races', (engine) => {
     await assertWhole()
   })
 
-  /** As an administrator would. Answers how many groups there were when it was done. */
+  /** Revokes the role and returns the number of groups at that time. */
   function takeRoles(identity: string, team: string): Promise<number> {
     return platform.store.write(function* () {
       const bindings = yield sql`select uid from role_bindings where identity = ${identity}`

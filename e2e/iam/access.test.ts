@@ -1,4 +1,4 @@
-// The access matrix through both doors on both stores, and what no role gives.
+// The access matrix through both doors on both stores, and rules that no role changes.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -14,7 +14,7 @@ import { callers } from './matrix-row.ts'
 
 const { createGroup, getGroup, listGroups } = GroupsService.method
 
-/** How many results came: a list of v2 counts them, one of v1 shows them all, and so does a stream. */
+/** The number of results: v2 lists have a total; v1 lists and streams contain every result. */
 const countIn = ({ totalCount, items, documents }: JsonObject) =>
   totalCount === undefined ? ((items ?? documents) as unknown[]).length : Number(totalCount)
 
@@ -39,7 +39,7 @@ onEachStore('access', (engine) => {
     return body?.uid as string
   }
 
-  describe('every method answers every sort of caller as the matrix says', () => {
+  describe('every method returns the code of the matrix to every caller', () => {
     for (const [name, row] of Object.entries(matrix)) {
       test(name, async () => {
         for (const door of doors) {
@@ -72,7 +72,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('whether a uid outside the scope exists cannot be told', async () => {
+  test('errors do not reveal whether a uid outside the scope exists', async () => {
     const there = await makeGroup()
     for (const door of doors) {
       const answers = [there, `${platform.owner.organization}/${'0'.repeat(16)}`].map(async (uid) => {
@@ -85,7 +85,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('what is wrong with a request is told only to those who may make it', async () => {
+  test('invalid values are reported only to callers who may make the call', async () => {
     const here = await makeGroup()
     const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
     for (const door of doors) {
@@ -95,7 +95,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('a revoked binding is felt by the next call', async () => {
+  test('a revoked binding takes effect on the next call', async () => {
     const here = await makeGroup()
     const viewer = await platform.addIdentity(platform.owner.organization, 'viewer', here)
     for (const door of doors) assert.ok((await door.call(getGroup, { uid: here }, viewer.token)).body)
@@ -106,20 +106,20 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('a token does not outlive its identity', async () => {
+  test('a token is invalid after its identity is deleted', async () => {
     const gone = await platform.addIdentity(platform.owner.organization, 'viewer')
     for (const door of doors) assert.ok((await door.call(listGroups, {}, gone.token)).body)
     await platform.deleteIdentity(gone.identity)
     for (const door of doors) assert.equal((await door.call(listGroups, {}, gone.token)).error?.code, 16)
   })
 
-  test('a token from before its identity was made is refused', async () => {
+  test('a token issued before its identity was created is refused', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'viewer')
     const early = await platform.tokenOf(identity, Date.now() - 5000)
     for (const door of doors) assert.equal((await door.call(listGroups, {}, early)).error?.code, 16)
   })
 
-  test('people found organizations, workloads do not', async () => {
+  test('people may create organizations, workloads may not', async () => {
     const user = await platform.addIdentity('')
     const workload = await platform.addIdentity(platform.owner.organization, 'owner')
     for (const door of doors) {
@@ -130,7 +130,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('capabilities of several bindings add up, and reach only what lies below', async () => {
+  test('capabilities of several bindings add up, in their groups and below only', async () => {
     const here = await makeGroup()
     const caller = await platform.addIdentity(platform.owner.organization, 'registry.push', here)
     for (const door of doors) {

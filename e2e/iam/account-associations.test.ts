@@ -25,7 +25,7 @@ const associate = (stage: Stage, parent: string, more: JsonObject = accounts) =>
   stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...more } })
 
 examples('account associations', {
-  async 'an association bears the uid of its group and keeps every kind of account'(stage) {
+  async 'an association has the uid of its group and keeps every kind of account'(stage) {
     const group = await makeGroup(stage)
     const services = { chainguard: { serviceBindings: { INGESTER: stage.owner.identity } } }
     const association = await associate(stage, group, { ...accounts, ...services })
@@ -35,7 +35,7 @@ examples('account associations', {
     assert.deepEqual(await stage.succeed(getAccountAssociation, { uid: group }), association)
   },
 
-  async 'a group has one, and must be there'({ fail, owner, ...stage }) {
+  async 'a group has at most one, and must exist'({ fail, owner, ...stage }) {
     const all = { fail, owner, ...stage }
     const group = await makeGroup(all)
     await associate(all, group)
@@ -45,7 +45,7 @@ examples('account associations', {
     assert.equal((await fail(createAccountAssociation, nowhere)).code, 5)
   },
 
-  async 'lists find, order and count them as they do their groups'(stage) {
+  async 'lists filter, order and count them like their groups'(stage) {
     const { owner, succeed } = stage
     const groups = [owner.organization, await makeGroup(stage), await makeGroup(stage)]
     const inner = await makeGroup(stage, groups[1])
@@ -68,7 +68,7 @@ examples('account associations', {
     assert.deepEqual([first.totalCount, (rest.accountAssociations as []).length], ['4', 1])
   },
 
-  async 'accounts are checked one by one'(stage) {
+  async 'every account is validated'(stage) {
     const parent = await makeGroup(stage)
     const refuse = async (more: JsonObject) =>
       violations(
@@ -82,7 +82,7 @@ examples('account associations', {
     ])
   },
 
-  async 'an update replaces one account and leaves the others'(stage) {
+  async 'an update replaces one account and keeps the others'(stage) {
     const uid = await makeGroup(stage)
     await associate(stage, uid)
     const changed = await stage.succeed(updateAccountAssociation, {
@@ -97,7 +97,7 @@ examples('account associations', {
     assert.deepEqual([cleared.google, cleared.github, cleared.azure], [undefined, undefined, accounts.azure])
   },
 
-  async 'no account is ready where no cloud can be reached'(stage) {
+  async 'a check reports that no cloud is reachable'(stage) {
     const uid = await makeGroup(stage)
     await associate(stage, uid, { amazon: accounts.amazon })
     const check = (cloud: string) =>
@@ -109,7 +109,7 @@ examples('account associations', {
     assert.deepEqual(violations(await stage.fail(checkAccountAssociation, { uid })), ['providerType'])
   },
 
-  async 'a group is not deleted before its association, whose deletion succeeds twice'(stage) {
+  async 'a group cannot be deleted before its association, and deleting that twice succeeds'(stage) {
     const uid = await makeGroup(stage)
     await associate(stage, uid)
     const error = await stage.fail(deleteGroup, { uid })

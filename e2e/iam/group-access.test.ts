@@ -1,4 +1,4 @@
-// How people find their organization by their address, ask to be let in, and are.
+// People find their organization by e-mail domain, request access and get it.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -15,7 +15,7 @@ const { listGroupAccessRequests, approveGroupAccessRequest, deleteGroupAccessReq
 
 const viewer = builtInRole('viewer').uid
 
-/** A domain of its own for each run, since no two organizations may bear the same. */
+/** A new domain for each run, since two organizations cannot have the same. */
 async function verified({ platform, owner, succeed }: Stage): Promise<string> {
   const domain = `${randomBytes(8).toString('hex')}.example.com`
   await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
@@ -38,12 +38,7 @@ examples('access to organizations', {
     }
   },
 
-  async 'an organization that only bears the name of a domain is not found'({
-    platform,
-    succeed,
-    fail,
-    owner,
-  }) {
+  async 'an unverified organization named after a domain is not found'({ platform, succeed, fail, owner }) {
     const domain = `${randomBytes(8).toString('hex')}.example.com`
     await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
     const member = await platform.addUser(`member@${domain}`)
@@ -52,7 +47,7 @@ examples('access to organizations', {
     assert.equal((await fail(requestGroupAccess, request, member.token)).code, 5)
   },
 
-  async 'a request is made once, listed to the owners and approved by them'(stage) {
+  async 'a request can be made once, and owners list and approve it'(stage) {
     const { platform, owner, succeed, fail } = stage
     const member = await platform.addUser(`member@${await verified(stage)}`)
     const request = { groupUid: owner.organization }
@@ -82,7 +77,7 @@ examples('access to organizations', {
     await succeed(requestGroupAccess, request, member.token)
   },
 
-  async 'nobody approves with more than they hold'(stage) {
+  async 'an approval cannot grant more than the caller holds'(stage) {
     const { platform, owner, succeed, fail } = stage
     const member = await platform.addUser(`member@${await verified(stage)}`)
     await succeed(requestGroupAccess, { groupUid: owner.organization }, member.token)
@@ -97,7 +92,7 @@ examples('access to organizations', {
     await succeed(approveGroupAccessRequest, approve(doorkeeper.role), doorkeeper.token)
   },
 
-  async 'the name of a verified organization is no longer its owner’s to change'(stage) {
+  async 'the owner cannot rename a verified organization'(stage) {
     await verified(stage)
     const uid = stage.owner.organization
     assert.equal((await stage.fail(updateGroup, { group: { uid, name: 'other.example.com' } })).code, 7)

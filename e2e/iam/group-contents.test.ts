@@ -1,4 +1,4 @@
-// A group that holds anything is not deleted, and the answer names what it holds.
+// A group that is not empty cannot be deleted, and the error names its contents.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
@@ -71,7 +71,7 @@ const contents: Content[] = [
 ]
 
 examples('the contents of groups', {
-  async 'keep them from being deleted, one by one'(stage) {
+  async 'prevent deletion, for every kind'(stage) {
     for (const [kind, create, remove, resource] of contents) {
       const uid = await make(stage, createGroup, {
         parent: stage.owner.organization,
@@ -88,7 +88,7 @@ examples('the contents of groups', {
     }
   },
 
-  async 'are all named'(stage) {
+  async 'are all named in the error'(stage) {
     const uid = await make(stage, createGroup, { parent: stage.owner.organization, group: { name: 'team' } })
     for (const [, create, , resource] of contents)
       await make(stage, create, { parent: uid, ...resource(stage) })

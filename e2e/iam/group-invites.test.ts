@@ -1,4 +1,4 @@
-// Invites: a code that is told once, and what becomes of it.
+// Invites: the code is returned once, and accepting it grants a role.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -27,7 +27,7 @@ const invite = (stage: Stage, more: JsonObject = {}) =>
     groupInvite: { roleUid, ttl: '3600s', ...more },
   })
 
-/** As sign-in does it; answers the complaint where there is one. */
+/** Accepts an invite as sign-in does. Returns the error message, if any. */
 async function accept({ platform }: Stage, code: string, guest: Guest, now = Date.now()): Promise<string> {
   try {
     await platform.store.write(() => acceptInvite({ now: () => now, random: randomBytes }, code, guest))
@@ -41,7 +41,7 @@ async function accept({ platform }: Stage, code: string, guest: Guest, now = Dat
 const refused = /is no invite that can be accepted/
 
 examples('group invites', {
-  async 'the code is in the answer to the creation and nowhere else'(stage) {
+  async 'only the create response contains the code'(stage) {
     const created = await invite(stage, { email: 'guest@example.com', singleUse: true })
     const { code, ...rest } = created
     const { uid, keyId, createTime, updateTime, expirationTime, role, ...known } = rest
@@ -70,7 +70,7 @@ examples('group invites', {
     assert.deepEqual(await refuse({ roleUid: '0'.repeat(40), ttl: '60s' }), ['roleUid'])
   },
 
-  async 'the newest comes first'(stage) {
+  async 'lists show the newest first'(stage) {
     const uids: unknown[] = []
     for (let at = 0; at < 3; at++) {
       uids.unshift((await invite(stage)).uid)
@@ -83,7 +83,7 @@ examples('group invites', {
     )
   },
 
-  async 'an update leaves the code and is checked as a creation is'(stage) {
+  async 'an update keeps the code and is validated like a create'(stage) {
     const { platform, succeed, fail } = stage
     const { uid, code, expirationTime } = (await invite(stage)) as { [key: string]: string }
     const update = (change: JsonObject) => ({ groupInvite: { uid: uid ?? '', ...change } })
@@ -102,7 +102,7 @@ examples('group invites', {
     )
   },
 
-  async 'nobody invites to more than they hold'({ succeed, fail, platform, owner }) {
+  async 'an invite cannot grant more than the caller holds'({ succeed, fail, platform, owner }) {
     const host = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_GROUP_INVITES_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
@@ -116,12 +116,12 @@ examples('group invites', {
     const widen = { groupInvite: { uid, roleUid } }
     assert.equal((await fail(updateGroupInvite, widen, host.token)).code, 7)
     await succeed(updateGroupInvite, widen)
-    // Nor is the invite of somebody stronger led to oneself.
+    // An invite with a stronger role cannot be redirected to oneself.
     const lead = { groupInvite: { uid, email: 'me@example.com' } }
     assert.equal((await fail(updateGroupInvite, lead, host.token)).code, 7)
   },
 
-  async 'whoever accepts gets the role, once, and accepting again is no fault'(stage) {
+  async 'accepting grants the role once, and accepting again succeeds'(stage) {
     const { platform, succeed, owner } = stage
     const { code } = (await invite(stage)) as { code: string }
     const { identity, token } = await platform.addIdentity('')
@@ -132,7 +132,7 @@ examples('group invites', {
     assert.equal((await succeed(listRoleBindings, { identity })).totalCount, '1')
   },
 
-  async 'an invite for one use is used up, also when two accept at once'(stage) {
+  async 'a single-use invite works once, also when two people accept at the same time'(stage) {
     const { platform, succeed, owner } = stage
     const { code, uid } = (await invite(stage, { singleUse: true })) as { code: string; uid: string }
     const guests = await Promise.all([platform.addIdentity(''), platform.addIdentity('')])
@@ -148,7 +148,7 @@ examples('group invites', {
     assert.deepEqual(await succeed(deleteGroupInvite, { uid }), {})
   },
 
-  async 'every code that does not work is answered alike'(stage) {
+  async 'every unusable code gets the same error'(stage) {
     const { identity } = await stage.platform.addIdentity('')
     const { code } = (await invite(stage, { email: 'guest@example.com' })) as { code: string }
     const other = Buffer.from(code, 'base64')
@@ -168,7 +168,7 @@ examples('group invites', {
     assert.equal(await accept(stage, code, { identity, email: 'Guest@Example.com' }), 'accepted')
   },
 
-  async 'an invite outlives its role, and then gives nothing'(stage) {
+  async 'an invite remains after its role is deleted, and grants nothing'(stage) {
     const { owner, succeed } = stage
     const role = { name: 'short', capabilities: ['CAP_IAM_GROUPS_LIST'] }
     const short = await make(stage, createRole, { parent: owner.organization, role })

@@ -43,7 +43,7 @@ examples('groups', {
     assert.ok(!('status' in group))
   },
 
-  async 'groups nest, and siblings may share a name'({ succeed, owner }) {
+  async 'groups can be nested, and siblings may have the same name'({ succeed, owner }) {
     const first = await succeed(createGroup, { parent: owner.organization, group: { name: 'same' } })
     const second = await succeed(createGroup, { parent: owner.organization, group: { name: 'same' } })
     const inner = await succeed(createGroup, { parent: first.uid as string, group: { name: 'same' } })
@@ -60,13 +60,13 @@ examples('groups', {
     assert.deepEqual(uids, [owner.organization, organization.uid, inner.uid].sort())
   },
 
-  async 'an organization that holds nothing else goes with its last owner'({ succeed, fail }) {
+  async 'an organization that contains only the bindings of its owner can be deleted'({ succeed, fail }) {
     const { uid } = (await succeed(createGroup, { group: { name: 'short-lived' } })) as { uid: string }
     assert.deepEqual(await succeed(deleteGroup, { uid }), {})
     assert.equal((await fail(getGroup, { uid })).code, 7)
   },
 
-  async 'deleting answers an empty body, and the group is gone'({ succeed, fail, owner }) {
+  async 'deleting returns an empty body, and the group is gone'({ succeed, fail, owner }) {
     const { uid } = (await succeed(createGroup, { parent: owner.organization, group: { name: 'a' } })) as {
       uid: string
     }
@@ -79,7 +79,7 @@ examples('groups', {
     assert.equal((await fail(updateGroup, { group: { uid, name: 'b' } })).code, 5)
   },
 
-  async 'a name must be there and match its pattern'({ fail, owner }) {
+  async 'a name is required and must match its pattern'({ fail, owner }) {
     for (const name of ['', 'Team', 'team/a', 'tëam', 'a\u0000', 'a'.repeat(256)]) {
       const error = await fail(createGroup, { parent: owner.organization, group: { name } })
       assert.equal(error.code, 3)
@@ -96,7 +96,7 @@ examples('groups', {
     assert.equal(group.name, name)
   },
 
-  async 'descriptions take 512 characters with tabs and line breaks, and no other control characters'(stage) {
+  async 'descriptions have at most 512 characters and no control characters but tabs and line breaks'(stage) {
     const { succeed, fail, owner } = stage
     const create = (description: string) => ({
       parent: owner.organization,
@@ -110,7 +110,7 @@ examples('groups', {
     }
   },
 
-  async 'a group that holds anything cannot be deleted'({ succeed, fail, owner, platform }) {
+  async 'a group that is not empty cannot be deleted'({ succeed, fail, owner, platform }) {
     const { uid } = (await succeed(createGroup, { parent: owner.organization, group: { name: 'a' } })) as {
       uid: string
     }
@@ -128,7 +128,7 @@ examples('groups', {
     assert.deepEqual((await succeed(getGroup, { uid })).name, 'a')
   },
 
-  async 'groups lie at most 32 levels deep'({ succeed, fail, owner }) {
+  async 'groups can be nested 32 levels deep'({ succeed, fail, owner }) {
     let parent = owner.organization
     for (let depth = 2; depth <= 32; depth++) {
       parent = (await succeed(createGroup, { parent, group: { name: `level ${depth}` } })).uid as string
@@ -136,14 +136,14 @@ examples('groups', {
     assert.equal((await fail(createGroup, { parent, group: { name: 'too deep' } })).code, 9)
   },
 
-  async 'a parent that does not exist is not found'({ fail, owner }) {
+  async 'an unknown parent returns 404'({ fail, owner }) {
     const parent = `${owner.organization}/${'0'.repeat(16)}`
     const error = await fail(createGroup, { parent, group: { name: 'a' } })
     assert.equal(error.code, 5)
     assert.equal(detail(error, 'ResourceInfo')?.resourceName, parent)
   },
 
-  async 'what only the operator sets can be restated but not changed'({ succeed, fail, owner }) {
+  async 'operator-only fields can be repeated but not changed'({ succeed, fail, owner }) {
     const parent = owner.organization
     assert.equal((await fail(createGroup, { parent, group: { name: 'a', verified: true } })).code, 7)
     assert.equal((await fail(createGroup, { parent, group: { name: 'a', kind: 'ORG_KIND_DEV' } })).code, 7)

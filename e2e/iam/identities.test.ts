@@ -1,4 +1,4 @@
-// Identities: how workloads are recognised, and who may see whom.
+// Identities: how workloads are recognised, and who may see them.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -39,7 +39,7 @@ examples('identities', {
     assert.deepEqual(await stage.succeed(getIdentity, { uid: uid as string }), identity)
   },
 
-  async 'each way of being recognised is kept as it was given'(stage) {
+  async 'every kind of relationship is stored unchanged'(stage) {
     const ways: JsonObject[] = [
       { claimMatch: { issuerPattern: 'https://.*\\.test', subjectPattern: 'repo:acme/.*' } },
       {
@@ -68,7 +68,7 @@ examples('identities', {
     }
   },
 
-  async 'static keys last 365 days unless less is asked for'(stage) {
+  async 'static keys expire after 365 days unless an earlier time is given'(stage) {
     const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: jwks }
     const identity = await create(stage, { staticKeys })
     const { expirationTime } = identity.staticKeys as { expirationTime: string }
@@ -89,7 +89,7 @@ examples('identities', {
     ])
   },
 
-  async 'keys that cannot be used, or must not be told, are refused'(stage) {
+  async 'unusable and private keys are refused'(stage) {
     const sets = ['', '{}', 'no json', '{"keys":[]}', '{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}', privateJwks]
     for (const issuerKeys of [...sets, '{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}']) {
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys }
@@ -97,7 +97,7 @@ examples('identities', {
     }
   },
 
-  async 'exactly one way of being recognised is required'(stage) {
+  async 'exactly one relationship is required'(stage) {
     assert.deepEqual(await refuse(stage, {}), ['claimMatch'])
     assert.deepEqual(await refuse(stage, { claimMatch: {} }), ['claimMatch.issuer', 'claimMatch.subject'])
     assert.deepEqual(await refuse(stage, { awsIdentity: { awsAccount: '123456789012' } }), [
@@ -107,7 +107,7 @@ examples('identities', {
     assert.deepEqual(await refuse(stage, { servicePrincipal: 0 }), ['servicePrincipal'])
   },
 
-  async 'issuers are https URLs'(stage) {
+  async 'issuers must be https URLs'(stage) {
     const bad = [
       '',
       'issuer',
@@ -137,7 +137,7 @@ examples('identities', {
     }
   },
 
-  async 'a claim is named once, and those with a field of their own there'(stage) {
+  async 'a claim can be named once, and iss, sub and aud only in their own fields'(stage) {
     const claims = { env: 'prod' }
     assert.deepEqual(await refuse(stage, { claimMatch: { ...claimMatch, claims: { sub: 'x' } } }), [
       'claimMatch.claims[sub]',
@@ -164,7 +164,7 @@ examples('identities', {
     assert.deepEqual(await names(both), [])
   },
 
-  async 'an identity that holds a role cannot be deleted before the binding is'(stage) {
+  async 'an identity with a role cannot be deleted before its binding'(stage) {
     const identityUid = (await create(stage, { claimMatch })).uid as string
     const binding = await make(stage, createRoleBinding, {
       parent: stage.owner.organization,
@@ -180,7 +180,7 @@ examples('identities', {
     assert.equal((await stage.fail(deleteIdentity, { uid: identityUid })).code, 5)
   },
 
-  async 'people see themselves and nobody above a group sees them'({ platform, succeed, fail, owner }) {
+  async 'people see themselves, and no grant in a group shows them'({ platform, succeed, fail, owner }) {
     const user = await platform.addIdentity('')
     const other = await platform.addIdentity('')
     assert.equal((await succeed(getIdentity, { uid: user.identity }, user.token)).uid, user.identity)
@@ -197,7 +197,7 @@ examples('identities', {
     assert.equal((await fail(deleteIdentity, { uid: user.identity }, user.token)).code, 7)
   },
 
-  async 'the uid of a person can be told before they are there'({ succeed, fail, platform }) {
+  async 'the uid of a person is known before the person is created'({ succeed, fail, platform }) {
     const email = 'somebody@example.com'
     const request = { issuer: platform.config.authUrl, subject: email }
     const { uid } = await succeed(lookupIdentity, request)
@@ -207,7 +207,7 @@ examples('identities', {
     assert.deepEqual(violations(await fail(lookupIdentity, { issuer: 'x' })), ['subject'])
   },
 
-  async 'whoever changes how an identity is recognised must hold all that it holds'(stage) {
+  async 'changing the relationship requires every capability that the identity holds'(stage) {
     const { platform, owner } = stage
     const strong = (await create(stage, { claimMatch })).uid as string
     const roleBinding = { identityUid: strong, roleUid: builtInRole('owner').uid }

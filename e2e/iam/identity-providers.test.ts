@@ -1,4 +1,4 @@
-// Identity providers: how an organization's people sign in, with a secret that goes in and never comes out.
+// Identity providers: how an organization's people sign in, with a client secret that is never returned.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
@@ -37,7 +37,7 @@ const sealedOf = async ({ platform }: Stage, uid: string) => {
 }
 
 examples('identity providers', {
-  async 'a new provider is told without its secret, which is kept encrypted'(stage) {
+  async 'a new provider is returned without its secret, which is stored encrypted'(stage) {
     const provider = await stage.succeed(createIdentityProvider, requestOf(stage, { oidc }))
     const { uid, createTime, updateTime, ...rest } = provider
     assert.deepEqual(rest, { name: 'sso', description: '', defaultRole, oidc: shown })
@@ -66,7 +66,7 @@ examples('identity providers', {
     assert.deepEqual(await refuse({ oidc, defaultRole: '0'.repeat(40) }), ['defaultRole'])
   },
 
-  async 'a secret stays until another is given, or it is named to be cleared'(stage) {
+  async 'a secret is kept until it is replaced or named in the mask to be cleared'(stage) {
     const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
     const before = await sealedOf(stage, uid)
     const update = (change: JsonObject, updateMask?: string) =>
@@ -89,7 +89,7 @@ examples('identity providers', {
     assert.notEqual(await sealedOf(stage, uid), '')
   },
 
-  async 'how people are told apart is chosen once'(stage) {
+  async 'the correlation rule cannot be changed'(stage) {
     const { succeed, fail } = stage
     const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
     const rule = (correlationRule: string) => ({ identityProvider: { uid, oidc: { correlationRule } } })
@@ -99,7 +99,7 @@ examples('identity providers', {
     assert.deepEqual(violations(error), ['oidc.correlationRule'])
   },
 
-  async 'the default role gives no more than its giver holds'({ succeed, fail, platform, owner, ...stage }) {
+  async 'the default role cannot exceed what the caller holds'({ succeed, fail, platform, owner, ...stage }) {
     const all = { succeed, fail, platform, owner, ...stage }
     const admin = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
@@ -112,7 +112,7 @@ examples('identity providers', {
     const widen = { identityProvider: { uid, defaultRole } }
     assert.equal((await fail(updateIdentityProvider, widen, admin.token)).code, 7)
     await succeed(updateIdentityProvider, widen)
-    // Nor is a provider with a strong role led to another issuer.
+    // The issuer of a provider with a stronger role cannot be changed either.
     const lead = { identityProvider: { uid, oidc: { issuer: 'https://mine.test' } } }
     assert.equal((await fail(updateIdentityProvider, lead, admin.token)).code, 7)
   },
@@ -128,7 +128,7 @@ examples('identity providers', {
     assert.match(error.message, /role_bindings\.create denied/)
   },
 
-  async 'a role that is somebody’s default stays'(stage) {
+  async 'a role that is the default of a provider cannot be deleted'(stage) {
     const { owner, succeed, fail } = stage
     const role = { name: 'default', capabilities: ['CAP_IAM_GROUPS_LIST'] }
     const roleUid = await make(stage, createRole, { parent: owner.organization, role })

@@ -33,7 +33,7 @@ const makeIdentity = (stage: Stage, name = 'robot') =>
   })
 
 examples('role bindings', {
-  async 'a new binding is told with its identity, group and role'(stage) {
+  async 'a new binding is returned with its identity, group and role'(stage) {
     const parent = await makeGroup(stage)
     const identityUid = await makeIdentity(stage)
     const roleBinding = { identityUid, roleUid: viewer.uid }
@@ -51,7 +51,7 @@ examples('role bindings', {
     assert.deepEqual(roleBindings, [binding])
   },
 
-  async 'what it tells of others is what they are now'(stage) {
+  async 'a binding shows the current fields of its identity, group and role'(stage) {
     const group = await makeGroup(stage)
     const identityUid = await makeIdentity(stage)
     const roleBinding = { identityUid, roleUid: viewer.uid }
@@ -95,7 +95,7 @@ examples('role bindings', {
     assert.deepEqual(violations(await stage.fail(listRoleBindings, { orderBy: 'name' })), ['orderBy'])
   },
 
-  async 'identity and role are required, and must be there'(stage) {
+  async 'identity and role are required and must exist'(stage) {
     const { owner, fail } = stage
     const parent = owner.organization
     const identityUid = await makeIdentity(stage)
@@ -110,7 +110,7 @@ examples('role bindings', {
     assert.deepEqual(await refuse({ identityUid, roleUid: '0'.repeat(40) }), ['roleUid'])
   },
 
-  async 'a role reaches its own group and what lies below, and nothing else'(stage) {
+  async 'a role of a group can be bound in that group and below only'(stage) {
     const [a, b] = [await makeGroup(stage, 'a'), await makeGroup(stage, 'b')]
     const identityUid = await makeIdentity(stage)
     const role = { name: 'own', capabilities: ['CAP_IAM_GROUPS_LIST'] }
@@ -124,7 +124,7 @@ examples('role bindings', {
     }
   },
 
-  async 'people can be bound by anyone, identities of others only by those who may see them'(stage) {
+  async 'people can be bound by anyone, foreign identities only by callers who may see them'(stage) {
     const { owner, platform, succeed, fail } = stage
     const parent = owner.organization
     const user = await platform.addIdentity('')
@@ -134,7 +134,7 @@ examples('role bindings', {
     const unseen = await fail(createRoleBinding, bind(stranger.identity))
     const missing = await fail(createRoleBinding, bind(`${stranger.organization}/${'0'.repeat(16)}`))
     assert.deepEqual(unseen, missing)
-    // The owner is made a viewer over there, and sees the identity from then on.
+    // The owner becomes a viewer of the other organization and then sees the identity.
     await succeed(
       createRoleBinding,
       {
@@ -147,7 +147,7 @@ examples('role bindings', {
     await succeed(createRoleBinding, bind(stranger.identity))
   },
 
-  async 'nobody gives what they do not hold'({ succeed, fail, platform, owner, ...stage }) {
+  async 'a binding cannot grant more than the caller holds'({ succeed, fail, platform, owner, ...stage }) {
     const parent = owner.organization
     const binder = await platform.addIdentityWith(parent, [
       'CAP_IAM_ROLE_BINDINGS_CREATE',
@@ -162,13 +162,13 @@ examples('role bindings', {
     const { uid } = (await succeed(createRoleBinding, own, binder.token)) as { uid: string }
     const widen = { roleBinding: { uid, roleUid: viewer.uid } }
     assert.equal((await fail(updateRoleBinding, widen, binder.token)).code, 7)
-    // Nor are others put in the place of whom somebody stronger has let in.
+    // The identity of a binding with a stronger role cannot be replaced either.
     await succeed(updateRoleBinding, widen)
     const swap = { roleBinding: { uid, identityUid: binder.identity } }
     assert.equal((await fail(updateRoleBinding, swap, binder.token)).code, 7)
   },
 
-  async 'an update changes identity or role and leaves the other'(stage) {
+  async 'an update changes identity or role and keeps the other'(stage) {
     const parent = stage.owner.organization
     const [first, second] = [await makeIdentity(stage, 'first'), await makeIdentity(stage, 'second')]
     const roleBinding = { identityUid: first, roleUid: viewer.uid }
@@ -193,7 +193,7 @@ examples('role bindings', {
     assert.deepEqual(violations(await stage.fail(updateRoleBinding, cleared)), ['roleUid'])
   },
 
-  async 'the same binding is not made twice'(stage) {
+  async 'the same binding cannot be created twice'(stage) {
     const parent = stage.owner.organization
     const roleBinding = { identityUid: await makeIdentity(stage), roleUid: viewer.uid }
     await stage.succeed(createRoleBinding, { parent, roleBinding })
@@ -204,19 +204,14 @@ examples('role bindings', {
     assert.equal((await stage.fail(updateRoleBinding, same)).code, 6)
   },
 
-  async 'deleting what is gone succeeds, outside one’s scope it does not'({
-    succeed,
-    fail,
-    owner,
-    platform,
-  }) {
+  async 'deleting a deleted binding succeeds, but not outside the scope'({ succeed, fail, owner, platform }) {
     const uid = `${owner.organization}/${'0'.repeat(16)}`
     assert.deepEqual(await succeed(deleteRoleBinding, { uid }), {})
     const stranger = await platform.addOrganization('stranger')
     assert.equal((await fail(deleteRoleBinding, { uid }, stranger.token)).code, 7)
   },
 
-  async 'a batch is made whole, in its order'(stage) {
+  async 'a batch creates all bindings in order'(stage) {
     const parent = stage.owner.organization
     const identities = [
       await makeIdentity(stage, 'b'),
@@ -233,7 +228,7 @@ examples('role bindings', {
     assert.deepEqual(Object.keys(made), ['roleBindings'])
   },
 
-  async 'a batch that cannot be made whole is not made at all'(stage) {
+  async 'a batch with an invalid binding creates none'(stage) {
     const { owner, fail, succeed } = stage
     const parent = owner.organization
     const [first, second] = [await makeIdentity(stage, 'first'), await makeIdentity(stage, 'second')]

@@ -1,4 +1,4 @@
-// Roles: built-in ones for everyone, and those of a group, which allow no more than their maker may do.
+// Roles: built-in ones for everyone, and those of a group, which cannot exceed what their creator holds.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -13,7 +13,7 @@ const capabilities = ['CAP_IAM_ROLES_LIST', 'CAP_IAM_GROUPS_LIST', 'CAP_IAM_ROLE
 const names = (list: JsonObject) => (list.roles as { name: string }[]).map(({ name }) => name)
 
 examples('roles', {
-  async 'a new role has its capabilities in order, each once'({ succeed, owner }) {
+  async 'a new role has its capabilities sorted and without duplicates'({ succeed, owner }) {
     const parent = owner.organization
     const role = await succeed(createRole, { parent, role: { name: 'auditor', capabilities } })
     const { uid, createTime, updateTime, ...rest } = role
@@ -26,7 +26,7 @@ examples('roles', {
     assert.deepEqual(await succeed(getRole, { uid: uid as string }), role)
   },
 
-  async 'built-in roles are listed to everyone who may list roles, without a scope'({ succeed, owner }) {
+  async 'built-in roles are listed, without a scope, to everyone who may list roles'({ succeed, owner }) {
     await succeed(createRole, { parent: owner.organization, role: { name: 'own', capabilities } })
     const all = await succeed(listRoles, { orderBy: 'name' })
     assert.deepEqual(names(all), [...builtInRoles.map(({ name }) => name), 'own'].sort())
@@ -54,14 +54,14 @@ examples('roles', {
     assert.equal((await fail(deleteRole, { uid })).code, 7)
   },
 
-  async 'a role allows something, and nothing unknown'({ fail, owner }) {
+  async 'a role has at least one capability and no unknown ones'({ fail, owner }) {
     const parent = owner.organization
     assert.deepEqual(violations(await fail(createRole, { parent, role: { name: 'a' } })), ['capabilities'])
     const unknown = { name: 'a', capabilities: ['UNKNOWN'] }
     assert.deepEqual(violations(await fail(createRole, { parent, role: unknown })), ['capabilities'])
   },
 
-  async 'two roles of a group do not share a name'({ succeed, fail, owner }) {
+  async 'two roles of a group cannot have the same name'({ succeed, fail, owner }) {
     const parent = owner.organization
     await succeed(createRole, { parent, role: { name: 'same', capabilities } })
     const error = await fail(createRole, { parent, role: { name: 'same', capabilities } })
@@ -71,7 +71,7 @@ examples('roles', {
     assert.equal((await succeed(getRole, { uid: uid as string })).name, 'else')
   },
 
-  async 'nobody makes a role wider than what they hold there'({ succeed, fail, platform, owner }) {
+  async 'a role cannot exceed what the caller holds in the group'({ succeed, fail, platform, owner }) {
     const parent = owner.organization
     const maker = await platform.addIdentityWith(parent, [
       'CAP_IAM_ROLES_CREATE',
@@ -90,12 +90,12 @@ examples('roles', {
     const widen = { role: { uid, capabilities: ['CAP_IAM_GROUPS_LIST', 'CAP_IAM_GROUPS_DELETE'] } }
     assert.equal((await fail(updateRole, widen, maker.token)).code, 7)
     await succeed(updateRole, widen)
-    // What is there already is not given anew.
+    // Capabilities that the role has already are not checked again.
     const rename = { role: { uid, name: 'renamed' } }
     assert.equal((await succeed(updateRole, rename, maker.token)).name, 'renamed')
   },
 
-  async 'a change of a role is felt by the next call'({ succeed, fail, platform, owner }) {
+  async 'a change of a role takes effect on the next call'({ succeed, fail, platform, owner }) {
     const { token, role } = await platform.addIdentityWith(owner.organization, ['CAP_IAM_ROLES_LIST'])
     const request = { parent: owner.organization, role: { name: 'x', capabilities: ['CAP_IAM_ROLES_LIST'] } }
     assert.equal((await fail(createRole, request, token)).code, 7)

@@ -1,4 +1,4 @@
-// Partial updates of what is nested, of one thing in place of another, and of maps and lists.
+// Partial updates of nested fields, oneofs, maps and lists.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
@@ -37,7 +37,7 @@ const ways = ['claimMatch', 'staticKeys', 'awsIdentity', 'servicePrincipal']
 const wayOf = (identity: JsonObject) => ways.filter((way) => way in identity)
 
 examples('updates of IAM resources', {
-  async 'a nested path changes that value and nothing beside it'(stage) {
+  async 'a nested path changes only that field'(stage) {
     const uid = await plant(stage)
     const sent = { description: 'ignored', claimMatch: { subject: 'other', issuer: 'https://ignored.test' } }
     const changed = await update(stage, uid, sent, 'claimMatch.subject')
@@ -45,20 +45,20 @@ examples('updates of IAM resources', {
     assert.equal(changed.description, 'kept')
   },
 
-  async 'without a mask, what the body holds inside an object changes and the rest of it stays'(stage) {
+  async 'without a mask, the nested fields in the body change and the others stay'(stage) {
     const uid = await plant(stage)
     const changed = await update(stage, uid, { claimMatch: { subject: 'other' } })
     assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
   },
 
-  async 'a mask that names the object replaces it whole'(stage) {
+  async 'a mask that names a message replaces it completely'(stage) {
     const uid = await plant(stage)
     const only = { issuer: 'https://new.test', subjectPattern: 'r.*' }
     const changed = await update(stage, uid, { claimMatch: only }, 'claimMatch')
     assert.deepEqual(changed.claimMatch, only)
   },
 
-  async 'one of two alternatives takes the place of the other'(stage) {
+  async 'one alternative of a oneof replaces the other'(stage) {
     const uid = await plant(stage)
     const { subject: _, ...rest } = claimMatch
     const changed = await update(stage, uid, { claimMatch: { subjectPattern: 'r.*' } })
@@ -68,7 +68,7 @@ examples('updates of IAM resources', {
     assert.deepEqual(cleared.claimMatch, without)
   },
 
-  async 'one way of being recognised takes the place of another'(stage) {
+  async 'one relationship replaces another'(stage) {
     const uid = await plant(stage)
     const steps: [string, JsonObject, string?][] = [
       ['awsIdentity', { awsIdentity }],
@@ -84,7 +84,7 @@ examples('updates of IAM resources', {
     }
   },
 
-  async 'a way that would be left half said is refused, and the old one stays'(stage) {
+  async 'an update that would leave an incomplete relationship is refused'(stage) {
     const uid = await plant(stage)
     const refuse = async (change: JsonObject, updateMask: string) =>
       violations(await stage.fail(updateIdentity, { identity: { uid, ...change }, updateMask }))
@@ -99,7 +99,7 @@ examples('updates of IAM resources', {
     assert.deepEqual((await stage.succeed(getIdentity, { uid })).claimMatch, claimMatch)
   },
 
-  async 'maps are replaced whole, and cleared where they are named'(stage) {
+  async 'maps are replaced as a whole, and cleared by a mask'(stage) {
     const uid = await plant(stage)
     const changed = await update(stage, uid, { claimMatch: { claims: { env: 'dev' } } })
     assert.deepEqual((changed.claimMatch as JsonObject).claims, { env: 'dev' })
@@ -108,7 +108,7 @@ examples('updates of IAM resources', {
     assert.deepEqual(cleared.claimMatch, rest)
   },
 
-  async 'lists are replaced whole, and cleared where they may be empty'(stage) {
+  async 'lists are replaced as a whole, and cleared by a mask if they may be empty'(stage) {
     const parent = stage.owner.organization
     const oidc = {
       issuer: 'https://sso.test',
@@ -131,7 +131,7 @@ examples('updates of IAM resources', {
     assert.deepEqual(violations(await stage.fail(updateRole, emptied)), ['capabilities'])
   },
 
-  async 'what the service sets is ignored wherever it is named'(stage) {
+  async 'output-only fields in body and mask are ignored'(stage) {
     const uid = await plant(stage)
     const before = await stage.succeed(getIdentity, { uid })
     const own = {
@@ -144,7 +144,7 @@ examples('updates of IAM resources', {
     assert.deepEqual(await update(stage, uid, own), before)
   },
 
-  async 'a whole replacement clears what it leaves out'(stage) {
+  async 'a mask of * clears omitted fields'(stage) {
     const uid = await plant(stage)
     const { subject, issuer } = claimMatch
     const replaced = await update(stage, uid, { name: 'new', claimMatch: { subject, issuer } }, '*')
@@ -160,7 +160,7 @@ examples('updates of IAM resources', {
     assert.ok(!('amazon' in emptied))
   },
 
-  async 'a mask that names nothing inside is refused'(stage) {
+  async 'a mask with an unknown nested field is refused'(stage) {
     const uid = await plant(stage)
     for (const updateMask of ['nothing', 'subject', 'name.first']) {
       const error = await stage.fail(updateIdentity, { identity: { uid, claimMatch }, updateMask })

@@ -90,7 +90,7 @@ const kinds: Kind[] = [
   },
 ]
 
-/** What makes callers differ in these lists, and some capabilities that must make no difference. */
+/** Capabilities that decide the visible rows, and some that must not matter. */
 const capabilities = [
   ...['groups.list', 'identity.list', 'roles.list', 'role_bindings.list', 'identity_providers.list'],
   ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update'],
@@ -123,7 +123,7 @@ const holdsAll = (world: World, caller: string, method: DescMethod, uid: string)
 const holdsAnywhere = (world: World, caller: string, method: DescMethod) =>
   world.groups.some((group) => holdsAll(world, caller, method, group))
 
-/** Built-in roles are for those who may list roles anywhere, and people for themselves alone. */
+/** Built-in roles are visible to callers who may list roles anywhere; a person only to themselves. */
 function isVisible(world: World, caller: string, method: DescMethod, uid: string): boolean {
   const isAtRoot = groupOf(uid) === ''
   if (isAtRoot && method.parent === RolesService) return holdsAnywhere(world, caller, method)
@@ -144,7 +144,7 @@ function expectedCode(world: World, caller: string, { get, uids }: Kind, uid: st
   return uids(world).includes(uid) ? ok : notFound
 }
 
-// What is asked.
+// The questions.
 
 const anyFilter = fc.oneof(
   fc.constant({}),
@@ -172,10 +172,10 @@ const anyQuestion = fc.record({
 
 type Question = Drawn<typeof anyQuestion>
 
-/** Somebody who asks one question of each kind. */
+/** A caller with one question for each kind. */
 const anyCaller = fc.record({ identity: nth, questions: fc.tuple(...kinds.map(() => anyQuestion)) })
 
-/** Uids to ask about: groups more often than others, and some that are nobody's. */
+/** Uids to ask about: mostly groups, and some that do not exist. */
 function targetsOf(world: World, salt: number): string[] {
   const { newRoot, newChild } = naming(-1 - salt)
   const invented = world.groups.flatMap((group) => [newChild(group), newChild(newChild(group))])
@@ -211,7 +211,7 @@ onEachStore('what callers see of a random tree', (engine) => {
     await platform.stop()
   })
 
-  /** All pages, and what is wrong with them. */
+  /** Reads all pages and collects inconsistencies. */
   async function listAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
     const uids: string[] = []
     const totals = new Set<number>()
@@ -233,7 +233,7 @@ onEachStore('what callers see of a random tree', (engine) => {
     return { uids, totals, faults }
   }
 
-  /** All documents, by the uids that they name, and what is wrong with them. */
+  /** Reads the whole stream and collects inconsistencies. */
   async function exportAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
     const { body, error } = await door.call(method, request, token)
     const faults = body ? [] : [`failed with ${error?.code}: ${error?.message}`]
@@ -275,7 +275,7 @@ onEachStore('what callers see of a random tree', (engine) => {
     return []
   }
 
-  test('lists and Gets show what the rules allow, and nothing else', async () => {
+  test('lists and Gets return exactly what the rules allow', async () => {
     const property = fc.asyncProperty(
       anyPlan(capabilities),
       fc.array(anyCaller, { minLength: 1, maxLength: 6, size: 'max' }),
@@ -300,7 +300,7 @@ onEachStore('what callers see of a random tree', (engine) => {
         assert.equal(complaints.length, 0, complaints.join('\n'))
       },
     )
-    // Biased draws are small ones, and there are few runs.
+    // Unbiased, because biased values are small ones and there are few runs.
     await fc.assert(property, { numRuns: 20, unbiased: true })
   })
 })

@@ -1,5 +1,5 @@
-// A random world for property tests: organizations, who is in them and what they hold. It is drawn as numbers,
-// so that fast-check can shrink it, and written straight into the store.
+// A random world for property tests: organizations, their identities, roles, bindings and other resources. It is
+// generated as numbers, so that fast-check can shrink it, and written directly into the store.
 import { createHash, randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -42,7 +42,7 @@ export type World = {
   groups: string[]
   /** Built-in ones first. */
   roles: Role[]
-  /** People, who lie in no group. */
+  /** People are in no group. */
   users: string[]
   workloads: string[]
   bindings: { uid: string; identity: string; role: Role; group: string }[]
@@ -58,15 +58,15 @@ export type World = {
   subscriptions: string[]
 }
 
-/** Stands for one of however many there turn out to be. */
+/** An index that is reduced modulo the length of the list it selects from. */
 export const nth = fc.nat({ max: 9999 })
 
-/** True in one of so many draws. */
+/** True once in `n` draws on average. */
 export const oneIn = (many: number) => fc.nat({ max: many - 1 }).map((number) => number === 0)
 
 export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length]
 
-/** Written out, so that what is tested does not judge itself. */
+/** Written out by hand, so that the test does not depend on the code it tests. */
 export const isWithin = (uid: string, place: string) => uid === place || uid.startsWith(`${place}/`)
 
 export const organizationOf = (uid: string) => uid.split('/')[0] ?? ''
@@ -76,7 +76,7 @@ export const groupOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
 export const anyBinding = (isBuiltIn: fc.Arbitrary<boolean>) =>
   fc.record({ identity: nth, group: nth, role: nth, isBuiltIn })
 
-/** `capabilities` are those that custom roles are made of. */
+/** Custom roles consist of these `capabilities`. */
 export const anyPlan = (capabilities: readonly string[]) =>
   fc.record({
     salt: fc.nat(),
@@ -89,7 +89,7 @@ export const anyPlan = (capabilities: readonly string[]) =>
       fc.record({ group: nth, isAtTop: fc.boolean(), capabilities: anyCapabilities(capabilities) }),
       { minLength: 1, maxLength: 16, size: 'max' },
     ),
-    // Few, so that each holds several roles in several places.
+    // Few, so that each has several roles in several groups.
     users: fc.integer({ min: 1, max: 3 }),
     workloads: fc.array(nth, { minLength: 1, maxLength: 8, size: 'max' }),
     bindings: fc.array(anyBinding(oneIn(4)), {
@@ -110,7 +110,7 @@ export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 export type Plan = Drawn<ReturnType<typeof anyPlan>>
 
-/** Small roles are those that others can give; wide ones make somebody who can give them. */
+/** Small roles can be delegated by many; wide roles create callers who can delegate. */
 const anyCapabilities = (among: readonly string[]) =>
   fc.oneof(
     fc.subarray([...among], { minLength: 1, maxLength: 3 }),
@@ -123,7 +123,7 @@ export function buildWorld(plan: Plan): World {
   const { newRoot, newChild } = naming(plan.salt)
   const groupUids: string[] = []
   for (const [at, { isBelowLast, parent }] of plan.groups.entries()) {
-    // The first two are organizations, so that there is always another one to keep out of.
+    // The first two groups are organizations, so that there is always a foreign one.
     const above =
       at < 2 ? undefined : isBelowLast ? groupUids.at(-1) : pick([...groupUids, undefined], parent)
     const isTooDeep = above !== undefined && above.split('/').length >= deepest
@@ -135,7 +135,7 @@ export function buildWorld(plan: Plan): World {
     uid: newChild(isAtTop ? organizationOf(groupAt(group)) : groupAt(group)),
     capabilities: new Set(capabilities),
   }))
-  /** As the platform allows it: built-in, or of the group or one above it. */
+  /** A role that can be bound there: built-in, or of the group or one above it. */
   const near = (group: string) => customs.filter(({ uid }) => isWithin(group, groupOf(uid)))
   const givenIn = ({ group, role }: { group: number; role: number }) => ({
     uid: newChild(groupAt(group)),
@@ -168,7 +168,7 @@ export function buildWorld(plan: Plan): World {
   }
 }
 
-/** Uids that look drawn by lot and are the same whenever the plan is. */
+/** Uids that look random and depend only on the plan. */
 export function naming(salt: number) {
   let count = 0
   const next = (length: number) =>
@@ -180,7 +180,7 @@ function distinct<T>(all: T[], keyOf: (one: T) => string): T[] {
   return [...new Map(all.map((one) => [keyOf(one), one])).values()]
 }
 
-/** Times lie a little apart, and not in the order of uids. */
+/** Different times, in another order than the uids. */
 export function plant(store: Store, world: World): Promise<void> {
   const soon = Date.now() + 3_600_000
   return store.write(function* () {
@@ -269,14 +269,14 @@ const provider = (defaultRole: string) =>
     },
   })
 
-/** In an order in which nothing is left that refers to what is gone. */
+/** The tables, referring ones before those they refer to. */
 const planted = [
   ...['tags', 'repos', 'advisories', 'subscriptions'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
   ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
 ]
 
-/** Leaves nothing but built-in roles, so that a world can be planted again under the same uids. */
+/** Deletes everything but built-in roles, so that the next world can use the same uids. */
 export function clear(store: Store): Promise<void> {
   return store.write(function* () {
     for (const rows of planted) yield sql`delete from ${raw(rows)}`

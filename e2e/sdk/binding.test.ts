@@ -1,4 +1,4 @@
-// Whatever the SDK can be asked to send arrives as it was meant: for every call of the contract.
+// Property test: for every method, the server reads exactly the request that the SDK was given.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type {
@@ -29,7 +29,7 @@ type Entry = {
   requestOf(method: DescMethod, json: JsonObject): unknown
 }
 
-// What the types say of a service is not known of one that was found among all.
+// The static types of a service are unknown for one from a list of all services.
 const entries: Record<string, Entry> = {
   'with messages': {
     makeClient: async (service, options) => createClient(service, options) as Record<string, never>,
@@ -58,11 +58,11 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
     }
   })
 
-  describe(`a request ${name} arrives as it was meant`, () => {
+  describe(`a request ${name} arrives unchanged`, () => {
     let sent: Request | undefined
     const options: ConnectionOptions = {
       baseUrl: 'http://localhost',
-      // As every client that keeps to the standard of URLs sends it.
+      // Normalized as the URL standard demands.
       fetch: async (target, init) => {
         sent = new Request(target, init)
         return new Response('{}\n')
@@ -84,7 +84,7 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
   })
 }
 
-/** As the server reads it. */
+/** The request as the server reads it. */
 async function readSent(method: DescMethod, request: Request): Promise<JsonValue> {
   const { pathname, search } = new URL(request.url)
   const match = routes.match(request.method, splitPath(pathname))
@@ -92,7 +92,7 @@ async function readSent(method: DescMethod, request: Request): Promise<JsonValue
   return toJson(method.input, bindRequest(match, search.slice(1), await request.text()))
 }
 
-/** Variables of the path are uids, and an update has a mask: without one the server makes it from the body. */
+/** Path variables are uids, and updates have a mask, since the server would derive one from the body otherwise. */
 function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   const [binding] = bindingsOf(method)
   const found = binding?.path.matchAll(/\{([^=}]+)=(\*+)/g) ?? []
@@ -101,7 +101,7 @@ function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   return anyMessage(method.input, always, (path) => variables.get(path))
 }
 
-/** How many segments a field has at most that is a variable of the path. */
+/** The maximum number of segments of a path variable. */
 type SegmentsOf = (path: string) => number | undefined
 
 function anyMessage(
@@ -120,7 +120,7 @@ function anyMessage(
   return fc.record(values, { requiredKeys }) as fc.Arbitrary<JsonObject>
 }
 
-/** Whether the field is a variable, or holds one. */
+/** Whether the field is a path variable or contains one. */
 const isNeeded = (path: string, segmentsOf: SegmentsOf) =>
   [path, `${path}.uid`].some((one) => segmentsOf(one) !== undefined)
 
@@ -168,7 +168,7 @@ const wellKnown: Record<string, fc.Arbitrary<JsonValue>> = {
     .map((paths) => paths.join(',')),
 }
 
-/** Without what says nothing: empty lists and objects do not travel in a query. */
+/** Without empty lists and objects, which a query cannot express. */
 function dense(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((one) => dense(one) ?? {})
   if (typeof value !== 'object' || value === null) return value

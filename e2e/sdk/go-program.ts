@@ -1,5 +1,4 @@
-// The program that calls with the published Go SDK, built with the Go of the machine. Its modules come from Go's own
-// cache, or from where the machine has them from.
+// Builds the program that calls with the published Go SDK, using the machine's Go and its module cache or proxy.
 import type { ExecFileException, ExecFileOptions } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,12 +7,13 @@ import { join } from 'node:path'
 import { pause } from '../server/stemmad.ts'
 
 const source = join(import.meta.dirname, 'go')
-const patience = { build: 180_000, run: 90_000 }
+/** Generous, so that a slow machine does not reach them. */
+const timeoutMs = { build: 300_000, run: 300_000 }
 
 export type Ended = { code: number | string; stdout: string; stderr: string }
 
 export type Running = {
-  /** What it has said on stdout, once that matches. */
+  /** Resolves with the match when its standard output matches. */
   said(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<Ended>
 }
@@ -23,12 +23,12 @@ export type GoProgram = {
   remove(): Promise<void>
 }
 
-/** The program, or why this machine cannot have it. Source that does not compile is an error. */
+/** The program, or the reason why it cannot be built here. Source that does not compile is an error. */
 export async function buildGoProgram(): Promise<GoProgram | string> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-go-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   const program = join(folder, process.platform === 'win32' ? 'clients.exe' : 'clients')
-  // What is pinned is what is used: neither another Go nor other modules are fetched in its place.
+  // Only the pinned versions are used: neither another Go nor other modules are downloaded.
   const env = {
     ...process.env,
     GOTOOLCHAIN: 'local',
@@ -37,9 +37,9 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
     CGO_ENABLED: '0',
   }
   const build = ['build', '-buildvcs=false', '-o', program, '.']
-  const built = await start('go', build, { env, timeout: patience.build, cwd: source }).ended
+  const built = await start('go', build, { env, timeout: timeoutMs.build, cwd: source }).ended
   if (built.code === 0)
-    return { start: (args, own) => start(program, args, { env: own, timeout: patience.run }), remove }
+    return { start: (args, own) => start(program, args, { env: own, timeout: timeoutMs.run }), remove }
   await remove()
   const reason = reasonOf(built)
   if (reason === undefined) throw new Error(`e2e/sdk/go cannot be built:\n${built.stderr}`)
@@ -48,7 +48,7 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
 
 function reasonOf({ code, stderr }: Ended): string | undefined {
   if (code === 'ENOENT') return 'there is no Go on this machine'
-  if (code === 'SIGTERM') return `Go did not build it in ${patience.build / 1000} seconds`
+  if (code === 'SIGTERM') return `Go did not build it in ${timeoutMs.build / 1000} seconds`
   const lines = stderr.split('\n')
   const isOld = lines.find((line) => /requires go >= .*GOTOOLCHAIN=local/.test(line))
   const isUnreachable = lines.find((line) => /https?:\/\/|dial tcp|module lookup disabled/.test(line))

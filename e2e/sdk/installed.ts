@@ -1,4 +1,4 @@
-// The packages as their users have them: packed, and installed by npm in a folder that has nothing else.
+// Packs the packages and installs them with npm in an empty folder, as their users do.
 import { execFile } from 'node:child_process'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -6,17 +6,17 @@ import { promisify } from 'node:util'
 import { temporaryFolder } from '../server/stemmad.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** That the tests run on, with the npm that started them. */
+/** The Node that runs the tests, with the npm that started them. */
 const { execPath } = process
 const npm = process.env.npm_execpath
-const patience = 120_000
+const timeoutMs = 300_000
 
 type Ran = { stdout: string; stderr: string }
 
 const run = (args: string[], cwd: string): Promise<Ran> =>
-  promisify(execFile)(execPath, args, { cwd, timeout: patience, env: environment() })
+  promisify(execFile)(execPath, args, { cwd, timeout: timeoutMs, env: environment() })
 
-/** Without what is meant for this process alone, and with this Node before others. */
+/** The environment without variables of this process, and with this Node first in PATH. */
 function environment(): NodeJS.ProcessEnv {
   const own = /^(npm_(?!config_)|INIT_CWD$|NODE_(OPTIONS|TEST_CONTEXT|COMPILE_CACHE)$)/
   const others = Object.entries(process.env).filter(([name]) => !own.test(name))
@@ -24,13 +24,13 @@ function environment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(others), PATH }
 }
 
-/** Whatever npm is told, in that folder. */
+/** Runs npm in that folder. */
 export function runNpm(args: string[], cwd: string): Promise<Ran> {
   if (npm === undefined) throw new Error('these tests are started by npm, which says where it is')
   return run([npm, '--prefix', cwd, ...args], cwd)
 }
 
-/** Answers the folder; whoever has it installed removes it. */
+/** Returns the folder, which the caller removes. */
 export async function installPackages(): Promise<string> {
   const folder = await temporaryFolder()
   await run([join(root, 'scripts/pack.ts'), folder], folder)
@@ -48,8 +48,8 @@ export async function installPackages(): Promise<string> {
 type Lock = { packages: Record<string, { dev?: boolean; link?: boolean }> }
 
 /**
- * Of all others the versions that the repository has: they lie in the cache since it was installed, so that little or
- * nothing is fetched. What nobody depends on, npm leaves out.
+ * Pins the dependencies to the versions of the repository, which are in npm's cache already, so that little or nothing
+ * is downloaded. npm ignores pins of packages that nothing depends on.
  */
 async function lockOf(dependencies: Record<string, string>) {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock

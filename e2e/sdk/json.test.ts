@@ -1,4 +1,4 @@
-// The SDK with plain JSON against the real server: what differs from the one with messages, and that the rest does not.
+// The JSON client of the SDK against the real server: its differences from the client with messages.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -56,11 +56,11 @@ onEachStore('the SDK with JSON', (engine) => {
     }
   }
 
-  test('makes, reads, changes and deletes', async () => {
+  test('creates, reads, updates and deletes', async () => {
     const made: GroupJson = await groups.createGroup({ parent, group: { name: 'team', description: 'a' } })
     assert.match(made.createTime ?? '', /^\d{4}-\d\d-\d\dT/)
     assert.deepEqual(await groups.getGroup({ uid: made.uid }), made)
-    // What is there is what is changed, also if it is empty.
+    // Every field in the body changes, also an empty one.
     const cleared = await groups.updateGroup({ group: { uid: made.uid, description: '' } })
     assert.deepEqual([cleared.name, cleared.description], ['team', ''])
     const group = { uid: made.uid, name: 'crew', description: 'no' }
@@ -70,7 +70,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(groups.getGroup({ uid: made.uid }), isError(Code.NOT_FOUND))
   })
 
-  test('is told by its types what is no field, no value and no call', async () => {
+  test('has types that reject unknown fields, values and methods', async () => {
     // @ts-expect-error no such field
     const grup = () => groups.createGroup({ parent, grup: { name: 'a' } })
     // @ts-expect-error no such field inside
@@ -81,7 +81,7 @@ onEachStore('the SDK with JSON', (engine) => {
     const mask = () => groups.updateGroup({ group: { uid: 'f'.repeat(40) }, updateMask: { paths: ['name'] } })
     // @ts-expect-error no such call
     const makes = () => groups.makeGroup({})
-    // The server has the last word on what types could not prevent.
+    // The server refuses what the types could not prevent.
     await assert.rejects(grup, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(nam, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(seven, isError(Code.INVALID_ARGUMENT, 'name'))
@@ -90,7 +90,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is not a list/)
   })
 
-  test('walks all pages of a list, and goes on where it was told to skip', async () => {
+  test('iterates over all pages of a list, starting after skip', async () => {
     const { uid: home } = await groups.createGroup({ parent, group: { name: 'home' } })
     const names = Array.from({ length: 7 }, (_, at) => `g${at}`)
     for (const name of names) await groups.createGroup({ parent: home, group: { name } })
@@ -103,7 +103,7 @@ onEachStore('the SDK with JSON', (engine) => {
     assert.equal(totalCount, '7')
   })
 
-  test('reads a stream, and leaves it when it has enough', async () => {
+  test('reads a stream and can stop early', async () => {
     const advisories = createClient(AdvisoriesService, options)
     const osv = (at: number) => ({
       ...{ schema_version: '1.7.3', id: `GHSA-${at}`, modified: '2026-02-03T04:05:06Z' },
@@ -126,7 +126,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(refused, isError(Code.INVALID_ARGUMENT, 'uidp.children_of'))
   })
 
-  test('tells what was wrong, and obeys times, signals and tags', async () => {
+  test('throws typed errors, and supports timeouts, signals and entity tags', async () => {
     const wrong = groups.createGroup({ parent, group: { name: 'No Capitals' } })
     await assert.rejects(wrong, isError(Code.INVALID_ARGUMENT, 'name'))
     const nobody = createClient(GroupsService, { baseUrl: platform.url })
@@ -146,7 +146,7 @@ onEachStore('the SDK with JSON', (engine) => {
     await assert.rejects(late, isError(Code.ABORTED))
   })
 
-  test('gets its tokens by exchange and by refresh', async () => {
+  test('gets tokens by exchange and refresh', async () => {
     const identity = await createClient(IdentitiesService, options).createIdentity({
       parent,
       identity: { name: 'ci', claimMatch: { issuer: issuer.issuer, subject: 'robot' } },

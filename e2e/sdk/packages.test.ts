@@ -1,4 +1,4 @@
-// What is published works where it is installed: the server, the client and the SDK, in Node and in a browser.
+// The published packages work where they are installed: server, client and SDK, in Node and in a browser.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -50,7 +50,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     }
   }
 
-  test('hold JavaScript, what goes with it, and nothing of the house', async () => {
+  test('contain JavaScript and declarations, and no tests or sources', async () => {
     for (const name of ['api', 'server', 'cli']) {
       const files = await filesOf(name)
       const foreign = files.filter((file) =>
@@ -66,7 +66,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.deepEqual(await readdir(join(folder, 'node_modules/@stemma/server/store/migrations')), sources)
   })
 
-  test('depend on all that they import', async () => {
+  test('declare every package they import', async () => {
     for (const name of ['api', 'server', 'cli']) {
       const { dependencies } = await manifestOf(name)
       const modules = (await filesOf(name)).filter((file) => /\.m?js$/.test(file))
@@ -81,7 +81,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     }
   })
 
-  test('carry the protos of the whole contract', async () => {
+  test('contain the protos of the whole contract', async () => {
     const sources = await readdir(join(root, 'api/proto'), { recursive: true })
     assert.deepEqual(
       await readdir(join(folder, 'node_modules/@stemma/api/proto'), { recursive: true }),
@@ -89,15 +89,15 @@ describe('the packages', { timeout: 240_000 }, () => {
     )
   })
 
-  test('start by their names', async () => {
+  test('install their commands', async () => {
     for (const program of ['stemmad', 'stemma']) {
       const { stdout } = await runNpm(['exec', '--offline', '--', program, '--help'], folder)
       assert.match(stdout, new RegExp(`^${program} `))
     }
   })
 
-  test('say so on a Node that is too old', async () => {
-    // The launcher asks for nothing but the version, which can be told otherwise.
+  test('refuse a Node that is too old with a clear message', async () => {
+    // The launcher reads only the version, which can be overridden here.
     const older = `data:text/javascript,Object.defineProperty(process, 'versions', { value: { node: '22.1.0' } })`
     for (const launcher of [stemmad.launcher, join(folder, 'node_modules/@stemma/cli/bin/stemma.mjs')]) {
       const { code, stderr } = await runStemmad(
@@ -113,7 +113,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })
 
-  test('serve, import on another thread, and answer the SDK', async () => {
+  test('serve, import in a worker thread, and answer the SDK', async () => {
     const { token, organization } = await bootstrap()
     const record = { schema_version: '1.7.3', id: 'GHSA-1', modified: '2026-02-03T04:05:06Z' }
     const affected = [{ package: { ecosystem: 'npm', name: 'left-pad' } }]
@@ -137,7 +137,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     })
   })
 
-  test('tell TypeScript what every call takes and gives, as their readme has it', async () => {
+  test('have types for every call, and the examples of the readme compile', async () => {
     const readme = await readFile(join(folder, 'node_modules/@stemma/api/README.md'), 'utf8')
     const blocks = Array.from(readme.matchAll(/^```ts\n(.*?)^```/gms), ([, block = '']) => block)
     const { json = [], messages = [] } = Object.groupBy(blocks, (block) =>
@@ -165,7 +165,7 @@ describe('the packages', { timeout: 240_000 }, () => {
   })
 
   describe('in a bundle', () => {
-    /** For browsers, from what is installed. */
+    /** Bundles the installed packages for browsers. */
     async function bundle(contents: string) {
       const { outputFiles, metafile } = await build({
         stdin: { contents, resolveDir: folder },
@@ -202,7 +202,7 @@ describe('the packages', { timeout: 240_000 }, () => {
         ),
       ].join('\n')
 
-    test('the SDK is small, and services that are not used stay out', async (context) => {
+    test('the SDK is small, and unused services are left out', async (context) => {
       const files = new Set(services.map(({ file }) => file.name))
       const calls = services.flatMap(({ methods }) => methods).length
       const measure = async (entry: string) => {
@@ -268,7 +268,7 @@ describe('the packages', { timeout: 240_000 }, () => {
 const imported =
   /^(?:import|export)\b[^'"();=]*\bfrom ['"]([^'"]+)|^import ['"]([^'"]+)|\bimport\(['"]([^'"]+)/gm
 
-/** What is imported that is neither of the package itself nor of Node. */
+/** Imports of other packages. */
 function packagesIn(text: string): string[] {
   const paths = Array.from(text.matchAll(imported), ([, ...found]) => found.find(Boolean) ?? '')
   const others = paths.filter((path) => !/^(\.|node:)/.test(path))

@@ -1,4 +1,4 @@
-// Clients that people already have, against a server of ours: the published Go SDK as its users call it.
+// The published Go SDK, unchanged, against our server.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -42,14 +42,14 @@ onEachStore('the published Go SDK', (engine) => {
     return body.uid as string
   }
 
-  /** A person who opens what the client tells them to, and ends at the client's own server. */
+  /** Opens the URL that the client prints, signs in, and ends at the client's callback. */
   async function openAndSignIn(address: string): Promise<void> {
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { email: ada, password })
     assert.equal((await fetch(page.url)).status, 200, page.text)
   }
 
-  test('signs in, and takes everything from its making to its end', { skip }, async () => {
+  test('signs in, and creates, reads, updates and deletes every kind', { skip }, async () => {
     assert.ok(program)
     const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
     const claimMatch = { issuer: issuer.issuer, subject: 'robot' }

@@ -1,4 +1,4 @@
-// The SDK against the real server: lists, streams, errors, tags of versions, and where tokens come from.
+// The SDK against the real server: lists, streams, errors, entity tags and token sources.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -48,12 +48,12 @@ onEachStore('the SDK', (engine) => {
     return error
   }
 
-  test('makes, reads, changes and deletes, with messages', async () => {
+  test('creates, reads, updates and deletes with messages', async () => {
     const made = await groups.createGroup({ parent, group: { name: 'team', description: 'a team' } })
     assert.equal(made.$typeName, 'platform.iam.v2beta1.Group')
     assert.ok(made.createTime && made.createTime.seconds > 0n)
     assert.deepEqual(await groups.getGroup({ uid: made.uid }), made)
-    // What is empty is not sent unless the mask says that it is meant.
+    // An empty field is sent only if the mask names it.
     const kept = await groups.updateGroup({ group: { uid: made.uid, name: 'crew', description: '' } })
     assert.deepEqual([kept.name, kept.description], ['crew', 'a team'])
     const updateMask = { paths: ['description'] }
@@ -63,7 +63,7 @@ onEachStore('the SDK', (engine) => {
     assert.equal((await failure(groups.getGroup({ uid: made.uid }))).code, Code.NOT_FOUND)
   })
 
-  test('walks all pages of a list, and no more than are asked for', async () => {
+  test('iterates over all pages of a list, and reads only the pages it needs', async () => {
     const home = (await groups.createGroup({ parent, group: { name: 'home' } })).uid
     const names = Array.from({ length: 7 }, (_, at) => `g${at}`)
     for (const name of names) await groups.createGroup({ parent: home, group: { name } })
@@ -83,7 +83,7 @@ onEachStore('the SDK', (engine) => {
     assert.equal(requests, 2)
   })
 
-  test('tells what was wrong', async () => {
+  test('throws typed errors', async () => {
     const wrong = await failure(groups.createGroup({ parent, group: { name: 'No Capitals' } }))
     assert.deepEqual([wrong.code, wrong.status, wrong.reason], [3, 400, 'INVALID_ARGUMENT'])
     assert.match(wrong.message, /^Invalid argument: name/)
@@ -105,11 +105,11 @@ onEachStore('the SDK', (engine) => {
     const nobody = createClient(GroupsService, { baseUrl: platform.url })
     assert.equal((await failure(nobody.getGroup({ uid: parent }))).code, Code.UNAUTHENTICATED)
     assert.equal((await failure(groups.getGroup({ uid: 'f'.repeat(40) }))).code, Code.PERMISSION_DENIED)
-    // An empty uid is not the list.
+    // An empty uid must not become a list.
     assert.deepEqual((await failure(groups.getGroup({}))).fieldViolations[0]?.field, 'uid')
   })
 
-  test('guards a change by the tag of what was read', async () => {
+  test('guards an update by the entity tag of a read', async () => {
     const { uid } = await groups.createGroup({ parent, group: { name: 'tagged' } })
     let tag = ''
     const onHeaders = (headers: Headers) => {
@@ -142,14 +142,14 @@ onEachStore('the SDK', (engine) => {
     })
     after(() => remove(folder))
 
-    test('to its end, as the documents that they are', async () => {
+    test('to its end', async () => {
       const advisories = createClient(AdvisoriesService, options)
       const documents = await Array.fromAsync(advisories.exportAdvisoriesOsv({}))
       assert.equal(documents.length, count)
       assert.equal(documents[0]?.details, 'ä'.repeat(999))
     })
 
-    test('and leaves it when it has enough', async () => {
+    test('and can stop early', async () => {
       const advisories = createClient(AdvisoriesService, options)
       let read = 0
       for await (const _ of advisories.exportAdvisoriesOsv({})) if (++read === 5) break
@@ -160,7 +160,7 @@ onEachStore('the SDK', (engine) => {
   })
 
   describe('gets its tokens', () => {
-    test('by exchange of the token of another issuer, once for many calls', async () => {
+    test('by exchanging a token of another issuer, once for many calls', async () => {
       const identities = createClient(IdentitiesService, options)
       const claimMatch = {
         iss: { case: 'issuer', value: issuer.issuer },
@@ -196,7 +196,7 @@ onEachStore('the SDK', (engine) => {
       assert.equal((await failure(strange.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
     })
 
-    test('by a refresh token of the exchange, and hands out the next', async () => {
+    test('by a refresh token of the exchange, and returns the next one', async () => {
       const { store, keys, config, owner } = platform
       const { authUrl, baseUrl } = config
       const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now, random: randomBytes })
@@ -218,7 +218,7 @@ onEachStore('the SDK', (engine) => {
       await Promise.all(Array.from({ length: 5 }, () => mine.listGroups({})))
       assert.equal(seen.length, 1)
       assert.notEqual(seen[0], options.refreshToken)
-      // The one that was used up ends the sign-in; a client that is told so says it.
+      // Reusing a refresh token ends the sign-in, and the client reports it.
       const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshTokenSource(options) })
       assert.equal((await failure(late.listGroups({}))).code, Code.UNAUTHENTICATED)
     }
