@@ -1,5 +1,5 @@
-// Every reference in our pages and comments leads to something that exists: links between pages, file paths, and
-// sections of the specification.
+// Every reference in our pages and comments leads to something that exists: links between pages, file paths,
+// log messages, and sections of the specification.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -65,6 +65,20 @@ describe('file paths', () => {
       )
     })
   }
+})
+
+test('the log messages in docs/production.md are those of the server', () => {
+  const source = globSync('server/**/*.ts', { cwd: root, exclude: ['**/node_modules'] })
+    .map(read)
+    .join('')
+  const messages = [...read('docs/production.md').matchAll(/^\| \d0 \| `([^`]+)` \|/gm)].map(
+    ([, text = '']) => text,
+  )
+  assert.ok(messages.length > 0)
+  assert.deepEqual(
+    messages.filter((message) => !source.includes(`'${message}'`)),
+    [],
+  )
 })
 
 describe('references to the specification', () => {
