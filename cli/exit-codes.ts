@@ -1,9 +1,8 @@
-// What a script learns from how `stemma` ends.
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 
 export const exitCodes = {
-  done: 0,
-  refused: 1,
+  success: 0,
+  failed: 1,
   usage: 2,
   notSignedIn: 3,
   denied: 4,
@@ -26,21 +25,21 @@ const byCode: Partial<Record<Code, number>> = {
   [Code.RESOURCE_EXHAUSTED]: exitCodes.unavailable,
 }
 
-export const exitCodeOf = (code: number): number => byCode[code as Code] ?? exitCodes.refused
+export const exitCodeOf = (code: number): number => byCode[code as Code] ?? exitCodes.failed
 
-export const exitCodesHelp = `How stemma ends:
+export const exitCodesHelp = `Exit codes:
 
-  0    done
-  1    something went wrong that has no code of its own: a fault of the server, a full disk
-  2    wrong usage: an unknown flag, a value that the server does not take, a name that means several
-  3    not signed in, or no longer: stemma auth login
-  4    signed in, but not allowed to
-  5    there is no such thing
-  6    it is there already, still in use, or was changed in the meantime
-  7    the server cannot be reached, is busy, or broke off: try again later
-  130  ended with Ctrl-C
+  0    Success.
+  1    Any other error, such as an internal error of the server or a full disk.
+  2    Wrong usage: an unknown flag, an invalid value, or a name that matches several resources.
+  3    Not signed in. Run stemma auth login.
+  4    Permission denied.
+  5    Not found.
+  6    Conflict: the resource exists already, is in use, or was changed in the meantime.
+  7    The server cannot be reached, is busy, or took too long. Try again later.
+  130  Interrupted with Ctrl-C.
 
-In a script:
+Example of a script:
 
   stemma groups get acme/platform >/dev/null 2>&1 || case $? in
     5) stemma groups create --parent acme --name platform ;;

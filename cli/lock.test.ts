@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withLock } from './lock.ts'
 
 let folder: string
@@ -14,46 +14,47 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-/** How many were at it at once, at most. */
-async function mostAtOnce(): Promise<number> {
-  let [now, most] = [0, 0]
-  const act = async () => {
-    now += 1
-    most = Math.max(most, now)
-    for (let count = 0; count < 5; count++) await turn()
-    now -= 1
+async function maxConcurrency(): Promise<number> {
+  let [running, max] = [0, 0]
+  const work = async () => {
+    running += 1
+    max = Math.max(max, running)
+    for (let count = 0; count < 5; count++) await nextTurn()
+    running -= 1
   }
-  await Promise.all(Array.from({ length: 8 }, () => withLock(file, act)))
-  return most
+  await Promise.all(Array.from({ length: 8 }, () => withLock(file, Date.now, work)))
+  return max
 }
 
-test('lets one at a time through, and leaves nothing behind', async () => {
-  assert.equal(await mostAtOnce(), 1)
-  assert.deepEqual(await readdir(join(folder, 'tokens')), [])
-})
+describe('a lock file', () => {
+  test('admits one process at a time and is removed afterwards', async () => {
+    assert.equal(await maxConcurrency(), 1)
+    assert.deepEqual(await readdir(join(folder, 'tokens')), [])
+  })
 
-test('is given back by who fails', async () => {
-  await assert.rejects(
-    withLock(file, () => Promise.reject(new Error('no'))),
-    /no/,
-  )
-  assert.equal(await withLock(file, async () => 'yes'), 'yes')
-})
+  test('is removed after an error', async () => {
+    await assert.rejects(
+      withLock(file, Date.now, () => Promise.reject(new Error('no'))),
+      /no/,
+    )
+    assert.equal(await withLock(file, Date.now, async () => 'yes'), 'yes')
+  })
 
-test('a lock of one who died long ago is taken over, by one at a time', async () => {
-  await withLock(file, async () => undefined)
-  const longAgo = new Date(Date.now() - 60_000)
-  for (const left of [file, `${file}.stale`]) {
-    await writeFile(left, '1')
-    await utimes(left, longAgo, longAgo)
-  }
-  assert.equal(await mostAtOnce(), 1)
-  assert.deepEqual(await readdir(join(folder, 'tokens')), [])
-})
+  test('is taken over by one process if it is stale', async () => {
+    await withLock(file, Date.now, async () => undefined)
+    const longAgo = new Date(Date.now() - 60_000)
+    for (const stale of [file, `${file}.stale`]) {
+      await writeFile(stale, '1')
+      await utimes(stale, longAgo, longAgo)
+    }
+    assert.equal(await maxConcurrency(), 1)
+    assert.deepEqual(await readdir(join(folder, 'tokens')), [])
+  })
 
-test('is for nobody else’s eyes', async () => {
-  await withLock(file, async () => {
-    assert.equal((await stat(file)).mode & 0o777, 0o600)
-    assert.equal((await stat(join(folder, 'tokens'))).mode & 0o777, 0o700)
+  test('can be read by its owner only', async () => {
+    await withLock(file, Date.now, async () => {
+      assert.equal((await stat(file)).mode & 0o777, 0o600)
+      assert.equal((await stat(join(folder, 'tokens'))).mode & 0o777, 0o700)
+    })
   })
 })

@@ -1,39 +1,38 @@
-// One at a time among programs that share a folder.
+// A lock file, for processes that share a folder.
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { UsageError } from './usage.ts'
+import { UsageError } from './failure.ts'
 
-/** Whoever holds a lock for longer than this has died; nothing that is done under one takes so long. */
-const longest = 30_000
-const patience = longest + 10_000
-const pause = 50
+/** A lock of this age is stale: its owner has crashed, since no work under a lock takes this long. */
+const staleAfterMs = 30_000
+const timeoutMs = staleAfterMs + 10_000
+const pollIntervalMs = 50
 
-export async function withLock<T>(file: string, act: () => Promise<T>): Promise<T> {
-  await take(file)
+/** Runs `work` while no other process has the lock. `now` returns milliseconds since 1970. */
+export async function withLock<T>(file: string, now: () => number, work: () => Promise<T>): Promise<T> {
+  await acquire(file, now)
   try {
-    return await act()
+    return await work()
   } finally {
     await rm(file, { force: true })
   }
 }
 
-async function take(file: string): Promise<void> {
+async function acquire(file: string, now: () => number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-  const end = Date.now() + patience
-  while (!(await couldTake(file))) {
-    if (Date.now() > end)
-      throw new UsageError(`another stemma holds ${file}; remove it if none is running any more`)
-    if (!(await isStale(file))) await sleep(pause)
-    // Two who find it stale must not remove, one after the other, also the lock that the first then takes.
-    else
-      await withLock(`${file}.stale`, async () => {
-        if (await isStale(file)) await rm(file, { force: true })
-      })
+  const deadline = now() + timeoutMs
+  while (!(await tryAcquire(file))) {
+    if (now() > deadline)
+      throw new UsageError(
+        `another stemma process has locked ${file}; remove the file if no such process is running`,
+      )
+    if (await isStale(file, now)) await removeStale(file, now)
+    else await sleep(pollIntervalMs)
   }
 }
 
-async function couldTake(file: string): Promise<boolean> {
+async function tryAcquire(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 })
     return true
@@ -43,10 +42,16 @@ async function couldTake(file: string): Promise<boolean> {
   }
 }
 
-async function isStale(file: string): Promise<boolean> {
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+/** Under a lock of its own: a second process must not remove the lock that the first acquires after the removal. */
+const removeStale = (file: string, now: () => number): Promise<void> =>
+  withLock(`${file}.stale`, now, async () => {
+    if (await isStale(file, now)) await rm(file, { force: true })
+  })
+
+async function isStale(file: string, now: () => number): Promise<boolean> {
+  const stats = await stat(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
     throw error
   })
-  return found !== undefined && Date.now() - found.mtimeMs > longest
+  return stats !== undefined && now() - stats.mtimeMs > staleAfterMs
 }

@@ -1,49 +1,49 @@
-// The client. It speaks the public API and has no privileges. What a command does not need is not loaded for it.
-import { oneLine } from './one-line.ts'
+// `stemma`, a client of the public API. Modules are imported when a command needs them, to start quickly.
+import { Failure } from './failure.ts'
 import manifest from './package.json' with { type: 'json' }
-import { Failure } from './usage.ts'
+import type { Runtime } from './runtime.ts'
+import { processRuntime, report } from './runtime.ts'
+import { singleLine } from './single-line.ts'
 
-// Whoever has read enough (`| head`) is no fault of anybody.
+// The reader of a pipe may close it early (`| head`). That is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
 
 try {
-  await run(process.argv.slice(2), process.env)
+  await run(process.argv.slice(2), processRuntime)
 } catch (error) {
-  const { message, stack = message } = error as Error
-  const isTold = error instanceof Failure || (error as NodeJS.ErrnoException).syscall !== undefined
-  // A full disk and the like are told as the system tells them; only what is our fault needs its stack.
-  const lines = isTold
-    ? [oneLine(message), ...(error instanceof Failure ? error.more : []).map(oneLine)]
-    : [stack]
-  process.stderr.write(`stemma: ${lines.join('\n')}\n`)
+  report(processRuntime, `stemma: ${linesOf(error as Error).join('\n')}`)
   process.exitCode = error instanceof Failure ? error.exitCode : 1
 }
 
-async function run([first = '--help', ...args]: string[], env: NodeJS.ProcessEnv): Promise<void> {
+/** Errors of the system, such as a full disk, are reported by their message; only a bug is reported with its stack. */
+function linesOf(error: Error): string[] {
+  if (error instanceof Failure) return [error.message, ...error.details].map(singleLine)
+  const isSystemError = (error as NodeJS.ErrnoException).syscall !== undefined
+  return [isSystemError ? singleLine(error.message) : (error.stack ?? error.message)]
+}
+
+async function run([first = '--help', ...args]: string[], runtime: Runtime): Promise<void> {
+  const print = (text: string) => void runtime.stdout.write(text)
   if (first === '--version' || first === '-v') return print(`${manifest.version}\n`)
-  if (first === 'auth') return (await import('./auth/auth.ts')).runAuth(args, env)
+  if (first === 'auth') return (await import('./auth/auth.ts')).runAuth(args, runtime)
   if (first === 'completion' || first === '__complete') {
-    const { completionScript, completions } = await import('./completion/run.ts')
-    return print(first === 'completion' ? completionScript(args) : await completions(args, env))
+    const { completionScript, completions } = await import('./completion/completion.ts')
+    return print(first === 'completion' ? completionScript(args) : await completions(args, runtime))
   }
-  const words = ['--help', '-h'].includes(first)
-    ? []
-    : first === 'help'
-      ? args
-      : wordsOfHelp([first, ...args])
-  if (words) return print(`${(await import('./help/help.ts')).helpOf(words)}\n`)
-  await (await import('./resources/run.ts')).runResource(first, args, env)
+  const topic = helpTopic([first, ...args])
+  if (topic) return print(`${(await import('./help/help.ts')).helpOf(topic)}\n`)
+  await (await import('./resources/run.ts')).runResource(first, args, runtime)
 }
 
-/** What help is asked for, if it is: before `--`, which ends the flags. */
-function wordsOfHelp(args: string[]): string[] | undefined {
+/** The words that help was requested for, or undefined. Words after `--` are not flags. */
+function helpTopic(args: string[]): string[] | undefined {
+  const [first = '', ...rest] = args
+  if (['--help', '-h'].includes(first)) return []
+  if (first === 'help') return rest
   const end = args.indexOf('--')
-  const isAsked = (end < 0 ? args : args.slice(0, end)).some((arg) => arg === '--help' || arg === '-h')
-  return isAsked ? args.filter((arg) => !arg.startsWith('-')) : undefined
-}
-
-function print(text: string): void {
-  process.stdout.write(text)
+  const flags = end < 0 ? args : args.slice(0, end)
+  const isRequested = flags.some((arg) => arg === '--help' || arg === '-h')
+  return isRequested ? args.filter((arg) => !arg.startsWith('-')) : undefined
 }

@@ -1,54 +1,58 @@
-// Tokens in files, one folder for each audience, where other clients of this API look for them as well.
+// Tokens in files, one folder for each audience. Other clients of this API use the same folders.
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { writePrivately } from './context.ts'
+import { UsageError } from './failure.ts'
 import { withLock } from './lock.ts'
-import { UsageError } from './usage.ts'
+import { writePrivateFile } from './private-file.ts'
+import type { Runtime } from './runtime.ts'
 
 export type Tokens = {
   access: string | undefined
   refresh: string | undefined
-  /** The audience whose token it was exchanged for, and with which it goes. */
-  from?: string
+  /** The audience whose token was exchanged for this one. Both are removed together. */
+  exchangedFrom?: string
 }
 
-/** Less than this before its end a token is not handed out any more. */
-const margin = 60_000
+type Clock = Pick<Runtime, 'env' | 'now'>
+
+/** A token that expires within this time counts as expired. */
+const marginMs = 60_000
 
 const files = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
 
-export async function readTokens(audience: string, env: NodeJS.ProcessEnv): Promise<Tokens> {
+/** Reads the tokens of an audience, without an access token that has expired. */
+export async function readTokens(audience: string, { env, now }: Clock): Promise<Tokens> {
   const folder = folderOf(audience, env)
   const [access, refresh] = await Promise.all([read(folder, 'oidc-token'), read(folder, 'refresh-token')])
-  return { access: access && expiryOf(access) - Date.now() > margin ? access : undefined, refresh }
+  return { access: access && expiryOf(access) - now() > marginMs ? access : undefined, refresh }
 }
 
 export async function saveTokens(audience: string, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = folderOf(audience, env)
-  // The refresh token first: without the other one it is of use, not the other way round.
-  await write(folder, 'refresh-token', tokens.refresh)
-  await write(folder, 'exchanged-from', tokens.from)
-  if (tokens.access !== undefined) await write(folder, 'oidc-token', tokens.access)
+  // The refresh token first: if the process ends in between, it is enough to fetch an access token.
+  await writeOrRemove(folder, 'refresh-token', tokens.refresh)
+  await writeOrRemove(folder, 'exchanged-from', tokens.exchangedFrom)
+  if (tokens.access !== undefined) await writeOrRemove(folder, 'oidc-token', tokens.access)
 }
 
 export const removeTokens = (audience: string, env: NodeJS.ProcessEnv): Promise<void> =>
   removeFiles(folderOf(audience, env))
 
-/** Of other audiences, what was got with the tokens of this one. */
-export async function removeExchanged(audience: string, env: NodeJS.ProcessEnv): Promise<void> {
-  const all = join(cacheFolder(env), 'stemma')
-  for (const name of await readdir(all).catch(orNothing([]))) {
-    const folder = join(all, name)
+/** Removes the tokens of other audiences for which a token of this audience was exchanged. */
+export async function removeExchangedTokens(audience: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const parent = join(cacheFolder(env), 'stemma')
+  for (const name of await readdir(parent).catch(ifMissing([]))) {
+    const folder = join(parent, name)
     if ((await read(folder, 'exchanged-from')) === audience) await removeFiles(folder)
   }
 }
 
-/** A refresh token is used once, so whoever reads one to use it, or puts another in its place, does so alone. */
-export const holdTokens = <T>(audience: string, env: NodeJS.ProcessEnv, act: () => Promise<T>): Promise<T> =>
-  withLock(join(folderOf(audience, env), 'lock'), act)
+/** A refresh token can be used once, so one process at a time reads it to use it, or replaces it. */
+export const withTokenLock = <T>(audience: string, { env, now }: Clock, work: () => Promise<T>): Promise<T> =>
+  withLock(join(folderOf(audience, env), 'lock'), now, work)
 
-/** When a token ends, in milliseconds; 0 for what is no token. Only the server can tell whether it is genuine. */
+/** When a token expires, in milliseconds since 1970; 0 if that cannot be read. The signature is not verified. */
 export function expiryOf(token: string): number {
   try {
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -61,29 +65,29 @@ export function expiryOf(token: string): number {
 type FileName = (typeof files)[number]
 
 async function read(folder: string, name: FileName): Promise<string | undefined> {
-  const text = await readFile(join(folder, name), 'utf8').catch(orNothing(''))
+  const text = await readFile(join(folder, name), 'utf8').catch(ifMissing(''))
   return text.trim() || undefined
 }
 
-/** What is left of somebody else must not stay behind. */
-const write = (folder: string, name: FileName, text: string | undefined): Promise<void> =>
-  text === undefined ? rm(join(folder, name), { force: true }) : writePrivately(join(folder, name), text)
+/** Removes the file without a text, so that nothing of an earlier sign-in is left. */
+const writeOrRemove = (folder: string, name: FileName, text: string | undefined): Promise<void> =>
+  text === undefined ? rm(join(folder, name), { force: true }) : writePrivateFile(join(folder, name), text)
 
 async function removeFiles(folder: string): Promise<void> {
   for (const name of files) await rm(join(folder, name), { force: true })
 }
 
-const orNothing =
-  <T>(nothing: T) =>
+const ifMissing =
+  <T>(fallback: T) =>
   (error: NodeJS.ErrnoException): T => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return nothing
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return fallback
     throw error
   }
 
 function folderOf(audience: string, env: NodeJS.ProcessEnv): string {
-  const flat = audience.replaceAll('/', '-')
-  if (['', '.', '..'].includes(flat)) throw new UsageError('--audience must name whom the token is for')
-  return join(cacheFolder(env), 'stemma', process.platform === 'win32' ? flat.replaceAll(':', '-') : flat)
+  const name = audience.replaceAll('/', '-')
+  if (['', '.', '..'].includes(name)) throw new UsageError('--audience must name the audience of the token')
+  return join(cacheFolder(env), 'stemma', process.platform === 'win32' ? name.replaceAll(':', '-') : name)
 }
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {

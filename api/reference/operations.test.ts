@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { splitSummary } from './about.ts'
+import { splitSummary } from './comments.ts'
 import { curlOf } from './curl.ts'
 import type { Operation } from './operations.ts'
 import { describeServices } from './operations.ts'

@@ -6,7 +6,7 @@ import { services } from '../gen/services.ts'
 import type { HttpBinding } from '../http-binding.ts'
 import type { Method } from '../method.ts'
 import { describeMethods, isOutputOnly, isRequired } from '../method.ts'
-import { aboutOf, splitSummary } from './about.ts'
+import { commentOf, splitSummary } from './comments.ts'
 import { shortName, slugOf, titleOf, versionOf } from './naming.ts'
 
 export type Service = {
@@ -63,7 +63,7 @@ export function describeServices(): Service[] {
       slug: slugOf(desc),
       title: titleOf(desc),
       version: versionOf(desc.typeName),
-      about: aboutOf(desc),
+      about: commentOf(desc),
       operations: describeMethods(desc).flatMap(operationsOf),
     }))
     .sort((a, b) => order(a).localeCompare(order(b), 'en'))
@@ -102,7 +102,7 @@ const mayBeEmpty = ({ field, isMany }: Variable) => isMany && !isRequired(field)
 function operationOf(method: Method, binding: HttpBinding, id: string): Operation {
   const { desc } = method
   const variables = variablesOf(desc.input, binding.path)
-  const { summary, rest } = splitSummary(aboutOf(desc))
+  const { summary, rest } = splitSummary(commentOf(desc))
   const capabilities = (method.access?.capabilities ?? []).map(capabilityName)
   const isForm = binding.verb === 'POST' && binding.body === ''
   return {
@@ -170,7 +170,7 @@ function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Vari
     isWhole: true,
     isList: field.fieldKind === 'list',
     isPartial: verb === 'PATCH',
-    about: aboutOf(field),
+    about: commentOf(field),
   }
 }
 

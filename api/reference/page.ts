@@ -2,7 +2,7 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isInputOnly, isOutputOnly, isRequired, rulesOf } from '../method.ts'
-import { aboutOf, aboutValue } from './about.ts'
+import { commentOf, enumValueComment } from './comments.ts'
 import { curlOf } from './curl.ts'
 import type { Fault } from './faults.ts'
 import { faultsOf } from './faults.ts'
@@ -104,11 +104,11 @@ function collectField(types: Map<string, DescMessage | DescEnum>, { message, enu
 
 function typePart(desc: DescMessage | DescEnum): TypePart {
   const name = localName(desc.typeName)
-  const head = { name, anchor: anchorOf(`type ${name}`), about: aboutOf(desc) }
+  const head = { name, anchor: anchorOf(`type ${name}`), about: commentOf(desc) }
   if (desc.kind === 'message') return { ...head, rows: desc.fields.map((field) => rowOf(field, 'answer')) }
   return {
     ...head,
-    values: desc.values.map((value) => ({ name: value.name, about: aboutValue(desc, value.name) })),
+    values: desc.values.map((value) => ({ name: value.name, about: enumValueComment(desc, value.name) })),
   }
 }
 

@@ -3,7 +3,7 @@
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isImmutable, isInputOnly, isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
-import { aboutOf } from './about.ts'
+import { commentOf } from './comments.ts'
 import { shortName } from './naming.ts'
 
 export type Schema = { [key: string]: unknown }
@@ -38,7 +38,7 @@ export function objectSchema(schemas: Schemas, desc: DescMessage, fields: DescFi
   const required = fields.filter((field) => mustBeThere(field, side)).map(({ jsonName }) => jsonName)
   return {
     type: 'object',
-    ...described(aboutOf(desc)),
+    ...described(commentOf(desc)),
     ...(fields.length > 0
       ? {
           properties: Object.fromEntries(
@@ -72,12 +72,12 @@ export function fieldSchema(schemas: Schemas, field: DescField, side: Side): Sch
 export function fieldAbout(field: DescField): string {
   const { operatorOnly, uid } = rulesOf(field)
   const notes = [
-    aboutOf(field),
+    commentOf(field),
     field.oneof &&
       `At most one of ${field.oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')}.`,
     isImmutable(field) && 'Cannot be changed later.',
     operatorOnly && 'Only the operator of the server changes it.',
-    uid && aboutOf(field) === '' && 'A uid.',
+    uid && commentOf(field) === '' && 'A uid.',
   ]
   return notes.filter(Boolean).join(' ')
 }
@@ -121,7 +121,7 @@ function ruleSchema(field: DescField): Schema {
 }
 
 function enumSchema(desc: DescEnum): Schema {
-  return { type: 'string', ...described(aboutOf(desc)), enum: desc.values.map(({ name }) => name) }
+  return { type: 'string', ...described(commentOf(desc)), enum: desc.values.map(({ name }) => name) }
 }
 
 export function scalarSchema(type: ScalarType | undefined): Schema {

@@ -1,39 +1,44 @@
-// Sign-in by the browser of the person (RFC 8252): the server sends it back to a port of this machine, with a code
-// that only this program can redeem (RFC 7636).
+// Sign-in with the browser of this machine (RFC 8252): the server redirects it to a local port with an authorization
+// code, which only this process can redeem (PKCE, RFC 7636).
 import * as oidc from 'openid-client'
-import { openCallback } from './callback.ts'
-import type { SignedIn, Wishes } from './provider.ts'
-import { atProvider, inWords, scope, signedIn } from './provider.ts'
+import { startCallbackServer } from './callback-server.ts'
+import type { SignInParameters, SignInResult } from './oidc-provider.ts'
+import { scope, signInResult, toFailure, withProvider } from './oidc-provider.ts'
 
-const minutes = 10
+const timeoutMinutes = 10
 
-export function signInByBrowser(
+/** `show` is called with the URL that the person must open. */
+export function signInWithBrowser(
   issuer: string,
-  wishes: Wishes,
-  show: (address: URL) => void,
-): Promise<SignedIn> {
-  return atProvider(issuer, async (provider) => {
+  parameters: SignInParameters,
+  show: (url: URL) => void,
+): Promise<SignInResult> {
+  return withProvider(issuer, async (provider) => {
     const state = oidc.randomState()
     const verifier = oidc.randomPKCECodeVerifier()
     const challenge = await oidc.calculatePKCECodeChallenge(verifier)
     const checks = { expectedState: state, pkceCodeVerifier: verifier, idTokenExpected: true }
-    const callback = await openCallback(state, minutes, (answer) =>
-      oidc.authorizationCodeGrant(provider, answer, checks).catch((error: unknown) => {
-        // The page in the browser tells it as well.
-        throw inWords(error, issuer)
+    const server = await startCallbackServer(state, timeoutMinutes, (url) =>
+      oidc.authorizationCodeGrant(provider, url, checks).catch((error: unknown) => {
+        // Converted here, since the page in the browser shows the message too.
+        throw toFailure(error, issuer)
       }),
     )
     try {
-      const parameters = {
-        ...{ redirect_uri: callback.redirectUri, state, scope },
-        ...{ code_challenge: challenge, code_challenge_method: 'S256' },
-        // Without it there is no refresh token (OpenID Connect Core, 11).
+      const url = oidc.buildAuthorizationUrl(provider, {
+        ...parameters,
+        redirect_uri: server.redirectUri,
+        state,
+        scope,
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        // Required for a refresh token (OpenID Connect Core, section 11).
         prompt: 'consent',
-      }
-      show(oidc.buildAuthorizationUrl(provider, { ...wishes, ...parameters }))
-      return signedIn(await callback.outcome, issuer)
+      })
+      show(url)
+      return signInResult(await server.result, issuer)
     } finally {
-      callback.close()
+      server.close()
     }
   })
 }

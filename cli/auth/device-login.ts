@@ -1,26 +1,26 @@
-// Sign-in with a browser that is on another machine (RFC 8628).
+// Sign-in with a browser on another machine (device authorization, RFC 8628).
 import * as oidc from 'openid-client'
-import type { SignedIn, Wishes } from './provider.ts'
-import { atProvider, expired, scope, signedIn } from './provider.ts'
+import type { SignInParameters, SignInResult } from './oidc-provider.ts'
+import { codeExpired, scope, signInResult, withProvider } from './oidc-provider.ts'
 
-/** `complete` is the address with the code in it. */
-export type Invitation = { address: string; code: string; complete: string | undefined }
+/** What the person needs. `urlWithCode` saves them from typing the code. */
+export type DeviceCode = { url: string; code: string; urlWithCode: string | undefined }
 
-export function signInByDevice(
+export function signInWithDevice(
   issuer: string,
-  wishes: Wishes,
-  show: (invitation: Invitation) => void,
-): Promise<SignedIn> {
-  return atProvider(issuer, async (provider) => {
-    const device = await oidc.initiateDeviceAuthorization(provider, { ...wishes, scope })
-    const { verification_uri: address, user_code: code, verification_uri_complete: complete } = device
-    show({ address, code, complete })
-    const end = AbortSignal.timeout(device.expires_in * 1000)
-    const answer = await oidc
-      .pollDeviceAuthorizationGrant(provider, device, undefined, { signal: end })
+  parameters: SignInParameters,
+  show: (deviceCode: DeviceCode) => void,
+): Promise<SignInResult> {
+  return withProvider(issuer, async (provider) => {
+    const device = await oidc.initiateDeviceAuthorization(provider, { ...parameters, scope })
+    const { verification_uri: url, user_code: code, verification_uri_complete: urlWithCode } = device
+    show({ url, code, urlWithCode })
+    const signal = AbortSignal.timeout(device.expires_in * 1000)
+    const tokens = await oidc
+      .pollDeviceAuthorizationGrant(provider, device, undefined, { signal })
       .catch((error: unknown) => {
-        throw end.aborted ? expired() : error
+        throw signal.aborted ? codeExpired() : error
       })
-    return signedIn(answer, issuer)
+    return signInResult(tokens, issuer)
   })
 }

@@ -1,42 +1,41 @@
-// What `stemma auth` says of itself.
+export const authHelp = `Usage: stemma auth COMMAND [flags]
 
-export const authHelp = `Usage: stemma auth <command> [flags]
+  login    Sign in: with a browser, with --device on another machine, with --identity as a workload.
+  token    Print an access token. Refreshes it if it has expired.
+  status   Print who you are, and your roles.
+  logout   Sign out, and remove the tokens from this machine.
 
-  login    sign in: by browser, with --device by a browser elsewhere, with --identity as a machine
-  token    print an access token, refreshed if need be
-  status   who you are, and what you hold where
-  logout   end the sign-in, and forget its tokens
-
-Sign in at your desk, on a machine without a browser, and to accept an invite:
+Sign in with the browser of this machine, with a browser on another machine, or with an invite:
 
   stemma auth login --api https://stemma.example.com
   stemma auth login --api https://stemma.example.com --device
   stemma auth login --api https://stemma.example.com --invite CODE
 
-Through the provider of your organization, named by its domain or its uid:
+Sign in with the identity provider of your organization, by its domain or uid:
 
   stemma auth login --identity-provider example.com
 
-Call the API, and get a token for the registry:
+Use the token in other programs, and get one for the registry:
 
   curl -H "Authorization: Bearer $(stemma auth token)" https://stemma.example.com/iam/v2beta1/groups
   stemma auth token --audience stemma.example.com
 
-In a CI job, with the token that its issuer gave it:
+Sign in as a workload in a CI job, with the id token of the job:
 
   echo "$ID_TOKEN" | stemma auth login --api https://stemma.example.com --identity UID --identity-token -
 
-For login:
-  --no-browser                   only print the address to open (so does BROWSER=none)
-  --device                       show a code to enter in a browser on any machine
-  --invite CODE                  accept this invite
-  --identity-provider UID|DOMAIN sign in through this provider, or that of this organization
-  --login-hint EMAIL             the address to sign in with
-  --identity UID                 assume this identity,
-  --identity-token FILE|-        with a token of its own issuer from a file, or from a pipe
+Flags of login:
+  --no-browser                    Only print the address to open. BROWSER=none has the same effect.
+  --device                        Print a code to enter in a browser on any machine.
+  --invite CODE                   Accept this invite.
+  --identity-provider UID|DOMAIN  Sign in with this identity provider, or with that of this domain.
+  --login-hint EMAIL              The e-mail address to sign in with.
+  --identity UID                  Sign in as this identity. Requires --identity-token.
+  --identity-token FILE|-         Token of the identity's own issuer, from a file or standard input.
 
-For all:
-  --api URL                      the server (STEMMA_API, or the current context; http://localhost:8080)
-  --issuer URL                   its token issuer (STEMMA_ISSUER; the same as --api)
-  --audience AUD                 whom the token is for (the same as --api)
-  --context NAME                 a name for the server; login saves it (STEMMA_CONTEXT)`
+Flags of all commands:
+  --api URL                       URL of the server. Default: STEMMA_API, then the current context, then
+                                  http://localhost:8080.
+  --issuer URL                    URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.
+  --audience AUD                  Audience of the token. Default: the same as --api.
+  --context NAME                  Name of a saved server (STEMMA_CONTEXT). login saves the server with this name.`

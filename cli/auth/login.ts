@@ -1,93 +1,99 @@
-// `stemma auth login`: by browser, by a browser elsewhere, or with a token of an identity's own issuer.
+// `stemma auth login`: with the browser of this machine, with a browser on another machine, or with a token of the
+// issuer of a workload.
 import { readFile } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
+import { text as readAll } from 'node:stream/consumers'
 import type { Context } from '../context.ts'
 import { readContext, saveContext } from '../context.ts'
-import { contextOptions, flagsOf } from '../flags.ts'
-import { oneLine } from '../one-line.ts'
-import { UsageError } from '../usage.ts'
-import { signInByBrowser } from './browser-login.ts'
-import { signInByDevice } from './device-login.ts'
+import { UsageError } from '../failure.ts'
+import { contextOptions, parseFlags } from '../parse-flags.ts'
+import type { Runtime } from '../runtime.ts'
+import { report } from '../runtime.ts'
+import { singleLine } from '../single-line.ts'
+import { exchangeToken, saveSignIn } from './access-token.ts'
+import { signInWithBrowser } from './browser-login.ts'
+import { signInWithDevice } from './device-login.ts'
+import type { SignInParameters, SignInResult } from './oidc-provider.ts'
 import { openBrowser } from './open-browser.ts'
-import type { SignedIn, Wishes } from './provider.ts'
-import { exchange, keepTokens } from './tokens.ts'
 
-const words = { type: 'string' } as const
-const yes = { type: 'boolean' } as const
+const text = { type: 'string' } as const
+const toggle = { type: 'boolean' } as const
 
-const readFlags = (args: string[]) =>
-  flagsOf(args, {
+const parseLoginFlags = (args: string[]) =>
+  parseFlags(args, {
     ...contextOptions,
-    identity: words,
-    'identity-token': words,
-    device: yes,
-    'no-browser': yes,
-    invite: words,
-    'identity-provider': words,
-    'login-hint': words,
+    identity: text,
+    'identity-token': text,
+    device: toggle,
+    'no-browser': toggle,
+    invite: text,
+    'identity-provider': text,
+    'login-hint': text,
   })
 
-type Flags = ReturnType<typeof readFlags>
+type Flags = ReturnType<typeof parseLoginFlags>
 
-export async function login(args: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  const flags = readFlags(args)
-  const context = await readContext(flags, env)
-  requireOneWay(flags, context)
-  const { tokens, who } = await signIn(context, flags, env)
-  await keepTokens(context.audience, tokens, env)
-  await saveContext(context, env)
-  say(`Signed in to ${context.api} as ${who}.`)
+export async function login(args: string[], runtime: Runtime): Promise<void> {
+  const flags = parseLoginFlags(args)
+  const context = await readContext(flags, runtime.env)
+  requireConsistent(flags, context)
+  const { tokens, name } = await signIn(context, flags, runtime)
+  await saveSignIn(context.audience, tokens, runtime)
+  await saveContext(context, runtime.env)
+  reportLine(runtime, `Signed in to ${context.api} as ${name}.`)
 }
 
-const ofPeople = ['device', 'no-browser', 'invite', 'identity-provider', 'login-hint'] as const
+const flagsOfPeople = ['device', 'no-browser', 'invite', 'identity-provider', 'login-hint'] as const
 
-function requireOneWay(flags: Flags, { api, audience }: Context): void {
+function requireConsistent(flags: Flags, { api, audience }: Context): void {
   if (flags.identity === undefined) {
     if (flags['identity-token'] !== undefined)
-      throw new UsageError('--identity-token needs --identity UID: whom to sign in as')
+      throw new UsageError('--identity-token requires --identity UID, the identity to sign in as')
     if (audience !== api)
       throw new UsageError(
-        '--audience needs --identity here; sign in without it, then: stemma auth token --audience AUD',
+        '--audience requires --identity; sign in without it, then run: stemma auth token --audience AUD',
       )
     return
   }
-  const other = ofPeople.find((name) => flags[name] !== undefined)
-  if (other) throw new UsageError(`--identity and --${other} are two ways to sign in; choose one`)
+  const conflicting = flagsOfPeople.find((name) => flags[name] !== undefined)
+  if (conflicting) throw new UsageError(`--identity and --${conflicting} cannot be used together`)
   if (flags['identity-token'] === undefined)
-    throw new UsageError('--identity needs --identity-token FILE|-: a token of its own issuer')
+    throw new UsageError('--identity requires --identity-token FILE|-, a token of its own issuer')
 }
 
-async function signIn(context: Context, flags: Flags, env: NodeJS.ProcessEnv): Promise<SignedIn> {
-  const { identity, 'identity-token': from } = flags
-  if (identity !== undefined && from !== undefined)
-    return { tokens: await exchange(context, await readToken(from), identity), who: identity }
-  const wishes = wishesOf(flags)
+async function signIn(context: Context, flags: Flags, runtime: Runtime): Promise<SignInResult> {
+  const { identity, 'identity-token': source } = flags
+  if (identity !== undefined && source !== undefined) {
+    const token = await readIdentityToken(source, runtime)
+    return { tokens: await exchangeToken(context, token, identity), name: identity }
+  }
+  const parameters = parametersOf(flags)
   if (flags.device)
-    return signInByDevice(context.issuer, wishes, ({ address, code, complete }) => {
-      say(`Open this address on any machine: ${address}`)
-      say(`and enter the code: ${code}`)
-      if (complete !== undefined) say(`Or open this one, and compare the code: ${complete}`)
+    return signInWithDevice(context.issuer, parameters, ({ url, code, urlWithCode }) => {
+      reportLine(runtime, `Open this address on any machine: ${url}`)
+      reportLine(runtime, `and enter the code: ${code}`)
+      if (urlWithCode !== undefined)
+        reportLine(runtime, `Or open this one, and compare the code: ${urlWithCode}`)
     })
-  return signInByBrowser(context.issuer, wishes, (address) => {
-    say(`Open this address to sign in: ${address.href}`)
-    if (!flags['no-browser']) openBrowser(address, env)
+  return signInWithBrowser(context.issuer, parameters, (url) => {
+    reportLine(runtime, `Open this address to sign in: ${url.href}`)
+    if (!flags['no-browser']) openBrowser(url, runtime)
   })
 }
 
-const wishesOf = (flags: Flags): Wishes => ({
+const parametersOf = (flags: Flags): SignInParameters => ({
   ...(flags.invite !== undefined && { invite: flags.invite }),
   ...(flags['identity-provider'] !== undefined && { idp_id: flags['identity-provider'] }),
   ...(flags['login-hint'] !== undefined && { login_hint: flags['login-hint'] }),
 })
 
-async function readToken(from: string): Promise<string> {
-  const token = from === '-' ? await text(process.stdin) : await readFile(from, 'utf8').catch(unreadable)
-  if (token.trim() === '') throw new UsageError('--identity-token holds nothing')
-  return token.trim()
+async function readIdentityToken(source: string, { stdin }: Runtime): Promise<string> {
+  const content = source === '-' ? await readAll(stdin) : await readFile(source, 'utf8').catch(unreadable)
+  if (content.trim() === '') throw new UsageError('--identity-token is empty')
+  return content.trim()
 }
 
 function unreadable(error: NodeJS.ErrnoException): never {
   throw new UsageError(`--identity-token: ${error.message}`)
 }
 
-const say = (line: string): void => void process.stderr.write(`${oneLine(line)}\n`)
+const reportLine = (runtime: Runtime, line: string): void => report(runtime, singleLine(line))

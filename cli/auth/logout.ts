@@ -1,23 +1,26 @@
-// `stemma auth logout`: forget the tokens, and have the server forget the sign-in.
 import type { Context } from '../context.ts'
-import { oneLine } from '../one-line.ts'
-import { holdTokens, readTokens, removeExchanged, removeTokens } from '../token-store.ts'
-import { revoke } from './tokens.ts'
+import type { Runtime } from '../runtime.ts'
+import { report } from '../runtime.ts'
+import { singleLine } from '../single-line.ts'
+import { readTokens, removeExchangedTokens, removeTokens, withTokenLock } from '../token-store.ts'
+import { revokeToken } from './access-token.ts'
 
-export async function logout(context: Context, env: NodeJS.ProcessEnv): Promise<void> {
+/** `stemma auth logout`: removes the tokens from this machine and ends the sign-in on the server. */
+export async function logout(context: Context, runtime: Runtime): Promise<void> {
   for (const audience of new Set([context.audience, context.api]))
-    await holdTokens(audience, env, async () => {
-      const { refresh } = await readTokens(audience, env)
-      // First of all from this machine, whatever the server says, and however long it takes.
-      await removeTokens(audience, env)
-      await removeExchanged(audience, env)
-      if (refresh !== undefined) await revoke(context.issuer, refresh).catch(tell)
+    await withTokenLock(audience, runtime, async () => {
+      const { refresh } = await readTokens(audience, runtime)
+      // Before the call to the server, which may fail or take long.
+      await removeTokens(audience, runtime.env)
+      await removeExchangedTokens(audience, runtime.env)
+      if (refresh !== undefined)
+        await revokeToken(context.issuer, refresh).catch((error: Error) => reportNotRevoked(runtime, error))
     })
-  process.stderr.write(`Signed out of ${context.api}.\n`)
+  report(runtime, `Signed out of ${context.api}.`)
 }
 
-function tell({ message }: Error): void {
-  process.stderr.write(
-    `The tokens are removed here, but the server does not know of it: ${oneLine(message)}\n`,
+const reportNotRevoked = (runtime: Runtime, { message }: Error): void =>
+  report(
+    runtime,
+    `The tokens are removed from this machine, but the sign-in could not be ended on the server: ${singleLine(message)}`,
   )
-}

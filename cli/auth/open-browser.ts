@@ -1,19 +1,20 @@
-// The browser of the person who sits at this terminal, if there is one.
 import { spawn } from 'node:child_process'
+import type { Runtime } from '../runtime.ts'
 
 const openers: Partial<Record<NodeJS.Platform, [string, ...string[]]>> = {
   darwin: ['open'],
-  // What `start` does, without a shell that would read the address.
+  // The same as `start`, but without a shell that would interpret the URL.
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-export function openBrowser({ protocol, href }: URL, env: NodeJS.ProcessEnv): void {
-  const isSeen = process.platform !== 'linux' || env.DISPLAY || env.WAYLAND_DISPLAY
-  if (!process.stderr.isTTY || !isSeen || env.BROWSER === 'none') return
-  // The server says where to go; a file or a program of this machine is no place for a sign-in.
+/** Opens a URL in the browser if a person uses this terminal and has a display. */
+export function openBrowser({ protocol, href }: URL, { env, stderr }: Runtime): void {
+  const hasDisplay = process.platform !== 'linux' || env.DISPLAY || env.WAYLAND_DISPLAY
+  if (!stderr.isTTY || !hasDisplay || env.BROWSER === 'none') return
+  // The URL comes from the server: other protocols could start programs on this machine.
   if (protocol !== 'https:' && protocol !== 'http:') return
   const [program, ...args] = openers[process.platform] ?? ['xdg-open']
-  // The address was printed, so a browser that does not come is no loss.
+  // An error is ignored: the URL was printed too.
   spawn(program, [...args, href], { detached: true, stdio: 'ignore' })
     .on('error', () => undefined)
     .unref()

@@ -1,127 +1,132 @@
-// `stemma __complete -- WORD…`: what the last word may become, one on a line, with what it means behind a tab.
-import type { JsonObject } from '@bufbuild/protobuf'
-import { aboutOf } from '@stemma/api/reference/about.ts'
-import { globalOptions, isSwitch, ownOptions } from '../arguments.ts'
+// Finds the words that can complete the last word of a command line.
+import { commentOf } from '@stemma/api/reference/comments.ts'
+import { commonOptions, isToggle, kindOptions } from '../command-line.ts'
+import type { ContextFlags } from '../context.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource, resources } from '../contract/commands.ts'
-import { enumNames } from '../contract/enums.ts'
-import type { Flag } from '../contract/flags.ts'
-import { flagsOf } from '../contract/flags.ts'
-import { formats } from '../output/print.ts'
-import { meant } from '../resources/input.ts'
+import { enumNames } from '../contract/enum-names.ts'
+import type { Flag } from '../contract/request-flags.ts'
+import { flagsOf } from '../contract/request-flags.ts'
+import { formats } from '../output/format.ts'
+import { targetResource } from '../resources/read-request.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Candidate } from './candidate.ts'
 import { scripts } from './scripts.ts'
 import { suggestNames } from './suggest-names.ts'
 
-export type Candidate = { word: string; about?: string }
+/** Tells the script of the shell to complete file names. */
+const fileNames: Candidate[] = [{ word: ':files' }]
+const authCommands = ['login', 'token', 'status', 'logout']
+const otherCommands = ['auth', 'completion', 'help']
 
-const files: Candidate[] = [{ word: ':files' }]
-const authVerbs = ['login', 'token', 'status', 'logout']
-const topics = ['auth', 'completion', 'help']
-
-export async function complete(words: string[], env: NodeJS.ProcessEnv): Promise<Candidate[]> {
+export async function complete(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
-  const candidates = await candidatesFor(words, env)
-  return candidates === files ? files : candidates.filter(({ word }) => word.startsWith(current))
+  const candidates = await candidatesFor(words, runtime)
+  if (candidates === fileNames) return fileNames
+  return candidates.filter(({ word }) => word.startsWith(current))
 }
 
-async function candidatesFor(words: string[], env: NodeJS.ProcessEnv): Promise<Candidate[]> {
+async function candidatesFor(words: string[], runtime: Runtime): Promise<Candidate[]> {
   const [first = '', second = ''] = words
-  if (words.length <= 1) return plain([...resources.map(({ name }) => name), ...topics])
-  if (first === 'help') return helpWords(words)
+  if (words.length <= 1) return plain([...resourceNames(), ...otherCommands])
+  if (first === 'help') return helpTopics(words)
   if (first === 'completion') return plain(Object.keys(scripts))
   if (first === 'auth')
-    return words.length === 2 ? plain(authVerbs) : plain(['--api', '--context', '--issuer', '--audience'])
+    return words.length === 2 ? plain(authCommands) : plain(['--api', '--context', '--issuer', '--audience'])
   if (words.length === 2) return plain(verbsOf(first))
-  if (first === 'groups' && second === 'tree') return ofTree(words, env)
+  if (first === 'groups' && second === 'tree') return treeCandidates(words, runtime)
   const command = findCommand(first, second)
-  return command ? ofCommand(command, words.slice(2), env) : []
+  return command ? commandCandidates(command, words.slice(2), runtime) : []
 }
 
 const plain = (words: readonly string[]): Candidate[] => words.map((word) => ({ word }))
+
+const resourceNames = () => resources.map(({ name }) => name)
 
 const verbsOf = (resource: string): string[] => [
   ...(findResource(resource)?.commands.map(({ verb }) => verb) ?? []),
   ...(resource === 'groups' ? ['tree'] : []),
 ]
 
-const helpWords = (words: string[]): Candidate[] =>
-  words.length === 2
-    ? plain([...resources.map(({ name }) => name), 'auth', 'exit-codes'])
-    : plain(verbsOf(words[1] ?? ''))
+const helpTopics = (words: string[]): Candidate[] =>
+  words.length === 2 ? plain([...resourceNames(), 'auth', 'exit-codes']) : plain(verbsOf(words[1] ?? ''))
 
-function ofTree(words: string[], env: NodeJS.ProcessEnv): Promise<Candidate[]> | Candidate[] {
+function treeCandidates(words: string[], runtime: Runtime): Promise<Candidate[]> | Candidate[] {
   const current = words.at(-1) ?? ''
   return current.startsWith('-')
-    ? plain(['--depth', '--output', ...Object.keys(globalOptions).map((name) => `--${name}`)])
-    : suggestNames('groups', current, wishesIn(words), env)
+    ? plain(['--depth', '--output', ...Object.keys(commonOptions).map((name) => `--${name}`)])
+    : suggestNames('groups', current, serverFlags(words), runtime)
 }
 
-async function ofCommand(command: Command, words: string[], env: NodeJS.ProcessEnv): Promise<Candidate[]> {
+async function commandCandidates(command: Command, words: string[], runtime: Runtime): Promise<Candidate[]> {
   const current = words.at(-1) ?? ''
-  const before = words.at(-2) ?? ''
+  const previous = words.at(-2) ?? ''
+  const suggest = (resource: string, text: string) =>
+    suggestNames(resource, text, serverFlags(words), runtime)
   const [, flag, value] = /^(--[^=]+)=(.*)$/.exec(current) ?? []
   if (flag !== undefined && value !== undefined) {
-    const found = await valuesOf(command, flag, value, words, env)
-    return found === files ? files : found.map(({ word, ...rest }) => ({ word: `${flag}=${word}`, ...rest }))
+    const values = await flagValues(command, flag, value, suggest)
+    if (values === fileNames) return fileNames
+    return values.map(({ word, ...rest }) => ({ word: `${flag}=${word}`, ...rest }))
   }
-  if (takesValue(command, before)) return valuesOf(command, before, current, words, env)
-  if (current.startsWith('-')) return flagNames(command)
-  return command.target.length > 0
-    ? suggestNames(meant(command), current, wishesIn(words), env)
-    : flagNames(command)
+  if (hasValue(command, previous)) return flagValues(command, previous, current, suggest)
+  if (current.startsWith('-') || command.target.length === 0) return flagNames(command)
+  return suggest(targetResource(command), current)
 }
 
 function flagNames(command: Command): Candidate[] {
-  const own = flagsOf(command).map((flag) => ({
-    word: `--${flag.name}`,
-    about: firstWords(aboutOf(flag.field)),
+  const fields = flagsOf(command).map(({ name, field }) => ({
+    word: `--${name}`,
+    description: firstClause(commentOf(field)),
   }))
-  const others = Object.keys({ ...ownOptions(command), ...globalOptions })
-  return [...own, ...plain(others.map((name) => `--${name}`))]
+  const others = Object.keys({ ...kindOptions(command), ...commonOptions })
+  return [...fields, ...plain(others.map((name) => `--${name}`))]
 }
 
-const firstWords = (text: string) => text.split(/[.;:]/)[0] ?? ''
+const firstClause = (text: string) => text.split(/[.;:]/)[0] ?? ''
 
-const flagOf = (command: Command, word: string): Flag | undefined =>
+const findFlag = (command: Command, word: string): Flag | undefined =>
   flagsOf(command).find(({ name, alias }) => word === `--${name}` || word === `--${alias}`)
 
-const withValues = ['--output', '-o', '--file', '-f', '--api', '--issuer', '--audience', '--context']
+const flagsWithValue = ['--output', '-o', '--file', '-f', '--api', '--issuer', '--audience', '--context']
 
-function takesValue(command: Command, word: string): boolean {
-  const flag = flagOf(command, word)
-  return flag ? !isSwitch(flag) : withValues.includes(word)
+function hasValue(command: Command, word: string): boolean {
+  const flag = findFlag(command, word)
+  return flag ? !isToggle(flag) : flagsWithValue.includes(word)
 }
 
-async function valuesOf(
+async function flagValues(
   command: Command,
   word: string,
   current: string,
-  words: string[],
-  env: NodeJS.ProcessEnv,
+  suggest: (resource: string, text: string) => Promise<Candidate[]>,
 ): Promise<Candidate[]> {
   if (word === '--output' || word === '-o') return plain(formats)
-  if (word === '--file' || word === '-f') return files
-  const flag = flagOf(command, word)
+  if (word === '--file' || word === '-f') return fileNames
+  const flag = findFlag(command, word)
   if (!flag) return []
-  if (flag.refersTo !== undefined) return suggestNames(flag.refersTo, current, wishesIn(words), env)
+  if (flag.refersTo !== undefined) return suggest(flag.refersTo, current)
   if (flag.field.enum) return plain(enumNames(flag.field.enum))
   return flag.name === 'order-by' ? plain(orders(flag)) : []
 }
 
 /** The comment of `order_by` lists the sortable fields in backticks. */
-const orders = ({ field }: Flag): string[] => {
-  const words = new Set(Array.from(aboutOf(field).matchAll(/`([a-z_]+)`/g), ([, word = '']) => word))
+function orders({ field }: Flag): string[] {
+  const words = new Set(Array.from(commentOf(field).matchAll(/`([a-z_]+)`/g), ([, word = '']) => word))
   words.delete('desc')
   return [...words].flatMap((name) => [name, `${name} desc`])
 }
 
-/** The server that the rest of the line means. */
-function wishesIn(words: string[]): JsonObject {
-  const names = ['api', 'issuer', 'audience', 'context']
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const at = words.indexOf(`--${name}`)
-      return at >= 0 && words[at + 1] !== undefined ? [[name, words[at + 1] ?? '']] : []
-    }),
-  )
+/** The flags that select the server, for calls that find names. */
+function serverFlags(words: string[]): ContextFlags {
+  const textAfter = (name: string) => {
+    const index = words.indexOf(`--${name}`)
+    return index < 0 ? undefined : words[index + 1]
+  }
+  return {
+    api: textAfter('api'),
+    issuer: textAfter('issuer'),
+    audience: textAfter('audience'),
+    context: textAfter('context'),
+  }
 }

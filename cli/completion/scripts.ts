@@ -1,6 +1,7 @@
-// What a shell runs to complete. All of them ask `stemma __complete`, which knows what may come next.
+// The completion scripts of the shells. They call `stemma __complete`, which prints one candidate per line, or `:files`
+// to request file names.
 
-/** `:files` in place of candidates means that a file is wanted. Words are quoted, since names may hold spaces. */
+/** Candidates are quoted, since names may contain spaces. */
 const bash = `# bash completion for stemma
 _stemma() {
   local line words=("\${COMP_WORDS[@]:1:COMP_CWORD}") current
@@ -20,7 +21,7 @@ _stemma() {
     done
     words=("\${joined[@]}")
   fi
-  # A name that was quoted for its spaces is meant without its quotes.
+  # Remove the backslashes of quoted names.
   words=("\${words[@]//\\\\/}")
   current=\${words[-1]}
   COMPREPLY=()
@@ -31,7 +32,7 @@ _stemma() {
       return
     fi
     line=\${line%%$'\\t'*}
-    # Only what stands behind the last = or : of the word is replaced.
+    # Bash replaces only the part after the last = or : of the word.
     local behind=\${current##*[=:]}
     line=\${line#"\${current%"$behind"}"}
     COMPREPLY+=("$(printf %q "$line")")

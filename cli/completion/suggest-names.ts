@@ -1,63 +1,64 @@
-// Names from the server, while somebody waits with a finger on the tab key.
+// Completes names with list calls to the server.
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
+import { openConnection } from '../connection.ts'
 import type { ContextFlags } from '../context.ts'
 import { commandOf, rowsField } from '../contract/commands.ts'
 import { camel } from '../contract/spelling.ts'
 import { findGroups } from '../names/find.ts'
-import { isNamed, namedLike, nameFieldOf } from '../names/kinds.ts'
-import { openSession } from '../session.ts'
+import { isNamed, namedLike, nameFieldOf } from '../names/naming.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Candidate } from './candidate.ts'
 
-/** In milliseconds. */
-const patience = 2000
-const most = 200
+const timeoutMs = 2000
+const maxCandidates = 200
 
-type Suggested = { word: string; about?: string }
-
-/** Nothing, if it takes too long, nobody is signed in, or anything else is amiss: completion must not get in the way. */
+/** Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: a shell shows no errors. */
 export async function suggestNames(
   resource: string,
-  current: string,
-  server: ContextFlags | JsonObject,
-  env: NodeJS.ProcessEnv,
-): Promise<Suggested[]> {
+  word: string,
+  server: ContextFlags,
+  runtime: Runtime,
+): Promise<Candidate[]> {
   try {
-    const connection = await openSession({ ...(server as ContextFlags), timeout: patience }, env)
-    const kind = namedLike(resource)
-    return kind === 'groups' ? await groupPaths(connection, current) : await names(connection, kind)
+    const connection = await openConnection({ ...server, timeoutMs }, runtime)
+    const named = namedLike(resource)
+    return named === 'groups' ? await groupPaths(connection, word) : await names(connection, named)
   } catch {
     return []
   }
 }
 
-/** A path grows by one name at a time: what lies below the part that is written already. */
-async function groupPaths(connection: Connection, current: string): Promise<Suggested[]> {
-  const above = current.slice(0, current.lastIndexOf('/') + 1)
-  if (above === '') {
-    const roots = await rowsOf(connection, 'groups', { uidp: { inRoot: true } })
-    return wordsOf(roots.length > 0 ? roots : await rowsOf(connection, 'groups', {}), '')
+/** Completes a path by one name: the children of the group that is typed already. */
+async function groupPaths(connection: Connection, word: string): Promise<Candidate[]> {
+  const prefix = word.slice(0, word.lastIndexOf('/') + 1)
+  if (prefix === '') {
+    const organizations = await listRows(connection, 'groups', { uidp: { inRoot: true } })
+    const groups = organizations.length > 0 ? organizations : await listRows(connection, 'groups', {})
+    return candidatesOf(groups, '')
   }
-  const [place] = await findGroups(connection, above.slice(0, -1))
-  return place ? wordsOf(await rowsOf(connection, 'groups', { uidp: { childrenOf: place.uid } }), above) : []
+  const [parent] = await findGroups(connection, prefix.slice(0, -1))
+  if (!parent) return []
+  return candidatesOf(await listRows(connection, 'groups', { uidp: { childrenOf: parent.uid } }), prefix)
 }
 
-async function names(connection: Connection, kind: string): Promise<Suggested[]> {
-  const rows = await rowsOf(connection, kind, {})
-  const nameField = camel(nameFieldOf(kind))
-  return isNamed(kind) ? wordsOf(rows, '', nameField) : rows.map(({ uid }) => ({ word: String(uid) }))
+async function names(connection: Connection, resource: string): Promise<Candidate[]> {
+  const rows = await listRows(connection, resource, {})
+  if (!isNamed(resource)) return rows.map(({ uid }) => ({ word: String(uid) }))
+  return candidatesOf(rows, '', camel(nameFieldOf(resource)))
 }
 
-async function rowsOf(connection: Connection, resource: string, filter: JsonObject): Promise<JsonObject[]> {
+async function listRows(connection: Connection, resource: string, filter: JsonObject): Promise<JsonObject[]> {
   const command = commandOf(resource, 'list')
-  const answer = await connection.call(command.method.desc, { pageSize: most, ...filter })
-  return (answer[rowsField(command)] ?? []) as JsonObject[]
+  const response = await connection.call(command.method.desc, { pageSize: maxCandidates, ...filter })
+  return (response[rowsField(command)] ?? []) as JsonObject[]
 }
 
-function wordsOf(rows: JsonObject[], prefix: string, nameField = 'name'): Suggested[] {
-  const words = new Map<string, Suggested>()
+function candidatesOf(rows: JsonObject[], prefix: string, nameField = 'name'): Candidate[] {
+  const candidates = new Map<string, Candidate>()
   for (const { [nameField]: name = '', description = '' } of rows) {
     const word = prefix + String(name)
-    if (!words.has(word)) words.set(word, { word, about: String(description) })
+    if (!candidates.has(word)) candidates.set(word, { word, description: String(description) })
   }
-  return [...words.values()].sort((a, b) => (a.word < b.word ? -1 : 1))
+  return [...candidates.values()].sort((a, b) => (a.word < b.word ? -1 : 1))
 }

@@ -9,9 +9,9 @@ export type Command = {
   resource: string
   verb: string
   method: Method
-  /** What it does with its answer. */
+  /** Decides which flags the command has and how its response is printed. */
   kind: 'list' | 'stream' | 'delete' | 'update' | 'call'
-  /** The fields that lead to the uid that is given without a flag, where there is one. */
+  /** The fields from the request to the uid that is given without a flag. Empty if there is none. */
   target: DescField[]
 }
 
@@ -23,7 +23,8 @@ export type Resource = {
   message: DescMessage | undefined
 }
 
-const first = ['list', 'get', 'create', 'update', 'delete']
+/** These verbs come first in help, in this order. */
+const standardVerbs = ['list', 'get', 'create', 'update', 'delete']
 
 export const resources: Resource[] = services
   .filter(({ typeName }) => typeName.includes('.v2beta1.'))
@@ -35,7 +36,7 @@ export const findResource = (name: string) => resources.find((resource) => resou
 export const findCommand = (resource: string, verb: string) =>
   findResource(resource)?.commands.find((command) => command.verb === verb)
 
-/** A command that is known to be there. */
+/** A command that the contract must have. */
 export function commandOf(resource: string, verb: string): Command {
   const command = findCommand(resource, verb)
   if (!command) throw new Error(`the contract has no ${resource} ${verb}`)
@@ -63,17 +64,16 @@ function resourceOf(service: DescService): Resource {
   }
 }
 
-/** What is wanted most comes first. */
 function rank({ verb }: Command): number {
-  const at = first.indexOf(verb)
-  return at < 0 ? first.length : at
+  const index = standardVerbs.indexOf(verb)
+  return index < 0 ? standardVerbs.length : index
 }
 
-/** What is left of a method's name without its resource. What is got besides the resource itself is a verb of its own. */
+/** The name of the method without the resource: `list` of `ListGroups`, `readme` of `GetRepoReadme`. */
 function verbOf(method: string, resource: string): string {
   const name = kebab(method)
   const without = [resource, singular(resource)].reduce(
-    (left, word) => `-${left}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
+    (rest, word) => `-${rest}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
     name,
   )
   return (without || name).replace(/^get-/, '').replace('open-vex', 'openvex')
@@ -90,13 +90,13 @@ function hasField(message: DescMessage, name: string): boolean {
   return message.fields.some((field) => field.name === name)
 }
 
-/** A parent is said by a flag, since it is another resource than the one at hand. */
+/** A parent has a flag instead, since it is another resource. */
 function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)
 }
 
-/** The fields that a dotted path of proto names walks through. */
+/** The fields along a dotted path of proto names. */
 export function fieldsAt(message: DescMessage, path: string): DescField[] {
   const [first, ...rest] = path.split('.')
   const field = message.fields.find(({ name }) => name === first)
@@ -106,17 +106,17 @@ export function fieldsAt(message: DescMessage, path: string): DescField[] {
     : [field]
 }
 
-/** The field of an answer that holds rows, where it is made of them. */
+/** The field of the response that contains the rows, if the response is not a single resource. */
 function rowsIn({ method }: Command) {
   const { fields } = method.desc.output
   if (fields.some(({ name }) => name === 'uid')) return undefined
   return fields.find((field) => field.fieldKind === 'list' && field.listKind === 'message')
 }
 
-/** The message that a command is about: its response, or each row of it. */
+/** The message that is printed: the response, or each of its rows. */
 export function subjectOf(command: Command): DescMessage {
   return rowsIn(command)?.message ?? command.method.desc.output
 }
 
-/** Where the rows lie in an answer; `` for an answer that is one resource. */
+/** JSON name of the field that contains the rows. Empty if the response is a single resource. */
 export const rowsField = (command: Command): string => rowsIn(command)?.jsonName ?? ''

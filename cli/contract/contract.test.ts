@@ -1,18 +1,18 @@
-// Walks the contract and fails for what somebody forgot.
+// Checks for every method of the contract that it has a usable command.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
-import { aboutOf } from '@stemma/api/reference/about.ts'
-import { globalOptions, ownOptions, readLine } from '../arguments.ts'
+import { commentOf } from '@stemma/api/reference/comments.ts'
+import { commonOptions, kindOptions, parseCommandLine } from '../command-line.ts'
 import { examplesOf, treeExamples } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
-import { readTreeLine } from '../resources/tree-command.ts'
+import { parseTreeLine } from '../resources/run-tree.ts'
 import { commandOf, findResource, resources, subjectOf } from './commands.ts'
-import { flagsOf, isUid } from './flags.ts'
+import { flagsOf, isUid } from './request-flags.ts'
 
 const generated = join(import.meta.dirname, '../../api/gen/platform')
 const files = readdirSync(generated, { recursive: true, encoding: 'utf8' }).filter((file) =>
@@ -27,20 +27,20 @@ const services = modules.flatMap(Object.values).filter(isService)
 const commands = resources.flatMap((resource) => resource.commands)
 
 describe('every method of v2beta1', () => {
-  test('is found at all', () => assert.ok(services.length >= 13))
+  test('is found', () => assert.ok(services.length >= 13))
   for (const method of services.flatMap((service) => service.methods))
     test(`${method.parent.name}.${method.name} has a command`, () =>
       assert.equal(commands.filter((command) => command.method.desc === method).length, 1))
 })
 
 describe('every command', () => {
-  test('has a name of its own, made of small words', () => {
+  test('has a unique name of lowercase words', () => {
     const names = commands.map(({ resource, verb }) => `${resource} ${verb}`)
     assert.equal(new Set(names).size, names.length)
     for (const name of names) assert.match(name, /^[a-z]+(?:-[a-z]+)* [a-z]+(?:-[a-z]+)*$/)
   })
 
-  test('of the usual ones has the usual verb', () => {
+  test('has the verb of its method', () => {
     for (const resource of ['groups', 'identities', 'roles', 'role-bindings', 'repos', 'tags'])
       for (const verb of ['list', 'get', 'create', 'update', 'delete']) commandOf(resource, verb)
     for (const [resource, verb] of [
@@ -61,21 +61,21 @@ describe('every command', () => {
     const name = `${command.resource} ${command.verb}`
     const flags = flagsOf(command)
 
-    test(`${name} has flags that are told apart`, () => {
+    test(`${name} has unique flags`, () => {
       const names = flags.flatMap((flag) => [flag.name, ...(flag.alias === undefined ? [] : [flag.alias])])
       assert.equal(new Set(names).size, names.length)
-      const taken = names.filter((flag) => flag in globalOptions || flag in ownOptions(command))
+      const taken = names.filter((flag) => flag in commonOptions || flag in kindOptions(command))
       assert.deepEqual(taken, name === 'identities lookup' ? ['issuer'] : [])
     })
 
-    test(`${name} knows what its uids mean`, () => {
+    test(`${name} has a resource for each uid flag`, () => {
       for (const { field, refersTo } of flags)
-        if (isUid(field)) assert.ok(findResource(refersTo ?? ''), `${field.name} means no resource`)
+        if (isUid(field)) assert.ok(findResource(refersTo ?? ''), `${field.name} has no resource`)
     })
 
-    test(`${name} says what it is for`, () => {
-      assert.ok(aboutOf(command.method.desc), 'its method has no comment')
-      for (const { field, name: flag } of flags) assert.ok(aboutOf(field), `--${flag} has no comment`)
+    test(`${name} has help`, () => {
+      assert.ok(commentOf(command.method.desc), 'its method has no comment')
+      for (const { field, name: flag } of flags) assert.ok(commentOf(field), `--${flag} has no comment`)
       assert.match(helpOf([command.resource, command.verb]), /Usage: stemma /)
     })
   }
@@ -85,7 +85,7 @@ describe('every table', () => {
   for (const { name, commands: own } of resources) {
     const list = own.find(({ verb }) => verb === 'list')
     if (list)
-      test(`${name} shows fields that there are`, () => {
+      test(`${name} has columns of existing fields`, () => {
         const message = subjectOf(list)
         for (const { paths } of columnsOf(message, true))
           for (const path of paths) assert.ok(has(message, path.split('.')), path)
@@ -105,7 +105,7 @@ describe('every example', () => {
     test(line, () => {
       const [, ...words] = wordsOf(line)
       assert.deepEqual(words.slice(0, 2), ['groups', 'tree'])
-      readTreeLine(words.slice(2))
+      parseTreeLine(words.slice(2))
     })
 
   for (const command of commands)
@@ -113,13 +113,13 @@ describe('every example', () => {
       test(line.split('\n')[0] ?? '', () => {
         const [, ...words] = wordsOf(line)
         assert.deepEqual(words.slice(0, 2), [command.resource, command.verb])
-        const { positionals } = readLine(command, words.slice(2))
+        const { positionals } = parseCommandLine(command, words.slice(2))
         if (command.target.length === 0) assert.deepEqual(positionals, [])
         else assert.ok(positionals.length > 0 || words.includes('-f'))
       })
 })
 
-/** As a shell takes a line apart, from `stemma` on. */
+/** Splits a line as a shell does, from `stemma` on. */
 function wordsOf(line: string): string[] {
   const own = line
     .replaceAll('\\\n', ' ')
@@ -128,6 +128,6 @@ function wordsOf(line: string): string[] {
   return [...own.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
 }
 
-test('what only the server says has no flag', () => {
+test('output-only fields have no flag', () => {
   for (const command of commands) for (const { path } of flagsOf(command)) assert.ok(!path.some(isOutputOnly))
 })

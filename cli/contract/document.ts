@@ -1,41 +1,47 @@
-// A resource as a document, in JSON or YAML: from a file or a pipe, in either spelling of its fields.
+// Resources as documents in JSON or YAML, with field names in JSON or proto spelling.
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { parse } from 'yaml'
-import { UsageError } from '../usage.ts'
-import { isWalked } from './flags.ts'
+import { UsageError } from '../failure.ts'
+import { hasFieldFlags } from './request-flags.ts'
 
-/** JSON is YAML as well, so one reader does for both. */
-export function readDocument(text: string, from: string): JsonObject {
+/** Limits alias expansion in YAML, which could otherwise grow exponentially. */
+const maxAliasCount = 100
+
+/** Parses JSON or YAML; JSON is a subset of YAML. `source` is the file name for errors. */
+export function parseDocument(text: string, source: string): JsonObject {
   let content: unknown
   try {
-    content = parse(text, { maxAliasCount: 100 })
+    content = parse(text, { maxAliasCount })
   } catch (error) {
-    throw new UsageError(`${from} is neither JSON nor YAML: ${(error as Error).message.split('\n')[0]}`)
+    throw new UsageError(`${source} is neither JSON nor YAML: ${(error as Error).message.split('\n')[0]}`)
   }
-  if (!isObject(content)) throw new UsageError(`${from} must hold one object with the fields of the resource`)
-  // Times that YAML would take for dates, and the like, become what JSON has for them.
+  if (!isObject(content)) throw new UsageError(`${source} must contain one object`)
+  // A JSON round trip converts values that only YAML has, such as dates.
   return JSON.parse(JSON.stringify(content)) as JsonObject
 }
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** With the names of JSON, and without what only the server says, so that what `get` printed can be given back. */
-export function tidy(message: DescMessage, document: JsonObject, from: string): JsonObject {
+/** Converts field names to JSON names and omits output-only fields, so that the output of `get` can be sent back. */
+export function normalizeDocument(message: DescMessage, document: JsonObject, source: string): JsonObject {
   const entries = Object.entries(document).flatMap(([key, value]): [string, JsonValue][] => {
     const field = message.fields.find(({ name, jsonName }) => key === name || key === jsonName)
-    if (!field) throw unknown(message, key, from)
-    return isOutputOnly(field) || value === null ? [] : [[field.jsonName, tidyValue(field, value, from)]]
+    if (!field) throw unknownField(message, key, source)
+    if (isOutputOnly(field) || value === null) return []
+    return [[field.jsonName, normalizeValue(field, value, source)]]
   })
   return Object.fromEntries(entries)
 }
 
-function tidyValue(field: DescField, value: JsonValue, from: string): JsonValue {
-  return isWalked(field) && isObject(value) ? tidy(field.message, value, from) : value
+function normalizeValue(field: DescField, value: JsonValue, source: string): JsonValue {
+  return hasFieldFlags(field) && isObject(value) ? normalizeDocument(field.message, value, source) : value
 }
 
-function unknown(message: DescMessage, key: string, from: string): UsageError {
+function unknownField(message: DescMessage, key: string, source: string): UsageError {
   const names = message.fields.filter((field) => !isOutputOnly(field)).map(({ jsonName }) => jsonName)
-  return new UsageError(`${from}: there is no field ${JSON.stringify(key)}; there is ${names.join(', ')}`)
+  return new UsageError(
+    `${source} has an unknown field ${JSON.stringify(key)}; known fields: ${names.join(', ')}`,
+  )
 }

@@ -1,24 +1,27 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { readLine } from '../arguments.ts'
-import { UsageError } from '../usage.ts'
+import { parseCommandLine } from '../command-line.ts'
+import { UsageError } from '../failure.ts'
 import { commandOf } from './commands.ts'
-import { readDocument } from './document.ts'
-import { requestOf, requireSendable } from './request.ts'
-import { jsonOf } from './values.ts'
+import { parseDocument } from './document.ts'
+import { parseFlagValue } from './flag-values.ts'
+import { buildRequest, requireEncodable } from './request.ts'
 
 function request(resource: string, verb: string, args: string[], content?: JsonObject): JsonObject {
   const command = commandOf(resource, verb)
-  const { fields } = readLine(command, args)
-  const given = fields.map(({ flag, texts }) => ({ path: flag.path, value: jsonOf(flag.field, texts, 0) }))
-  const made = requestOf(command, given, content && { content, from: 'x.yaml' })
-  requireSendable(command, made)
-  return made
+  const { fields } = parseCommandLine(command, args)
+  const values = fields.map(({ flag, texts }) => ({
+    path: flag.path,
+    value: parseFlagValue(flag.field, texts, 0),
+  }))
+  const built = buildRequest(command, values, content && { content, source: 'x.yaml' })
+  requireEncodable(command, built)
+  return built
 }
 
 describe('a request', () => {
-  test('takes flags to their fields, however deep', () => {
+  test('sets fields by flags at any depth', () => {
     assert.deepEqual(request('identities', 'create', ['--name', 'ci', '--claim-match.issuer=https://a']), {
       identity: { name: 'ci', claimMatch: { issuer: 'https://a' } },
     })
@@ -28,19 +31,19 @@ describe('a request', () => {
     })
   })
 
-  test('takes a document in either spelling, and flags over it', () => {
+  test('accepts a document in either spelling, with flags taking precedence', () => {
     const content = { name: 'sso', default_role: 'a', oidc: { issuer: 'https://a', client_id: 'b' } }
     assert.deepEqual(request('identity-providers', 'create', ['--oidc.client-id', 'c'], content), {
       identityProvider: { name: 'sso', defaultRole: 'a', oidc: { issuer: 'https://a', clientId: 'c' } },
     })
   })
 
-  test('leaves out what only the server says, so that what was read can be given back', () => {
+  test('omits output-only fields, so that the output of get can be sent back', () => {
     const content = { uid: 'u', name: 'a', createTime: '2026-01-01T00:00:00Z', verified: false }
     assert.deepEqual(request('groups', 'create', [], content), { group: { name: 'a', verified: false } })
   })
 
-  test('has a mask of exactly what was given', () => {
+  test('has a mask of the fields that were given', () => {
     const content = { name: 'sso', oidc: { issuer: 'https://a', additionalScopes: ['x', 'y'] } }
     const { updateMask } = request('identity-providers', 'update', ['--oidc.client-secret', 's'], content)
     assert.equal(updateMask, 'name,oidc.issuer,oidc.clientSecret,oidc.additionalScopes')
@@ -52,31 +55,37 @@ describe('a request', () => {
     assert.throws(() => request('groups', 'update', []), /nothing to change/)
   })
 
-  test('says which field there is not, and what cannot be sent', () => {
+  test('names unknown fields and values that cannot be encoded', () => {
     assert.throws(
       () => request('groups', 'create', [], { nam: 'a' }),
-      /x\.yaml: there is no field "nam"; there is name, /,
+      /x\.yaml has an unknown field "nam"; known fields: name, /,
     )
     assert.throws(() => request('groups', 'create', [], { name: ['a'] }), /^Error: name: expected string/)
     const both = ['--claim-match.issuer', 'a', '--static-keys.issuer', 'b']
-    assert.throws(() => request('identities', 'create', both), /claimMatch and staticKeys exclude each other/)
+    assert.throws(
+      () => request('identities', 'create', both),
+      /claimMatch and staticKeys cannot be set together/,
+    )
   })
 })
 
 describe('a command line', () => {
   const command = commandOf('groups', 'create')
-  test('says what was meant by a flag that there is not', () => {
-    assert.throws(() => readLine(command, ['--nme', 'a']), /has no flag --nme \(did you mean --name\?\)/)
+  test('suggests a flag for an unknown one', () => {
     assert.throws(
-      () => readLine(commandOf('identities', 'create'), ['--issuer-pattern', 'a']),
+      () => parseCommandLine(command, ['--nme', 'a']),
+      /has no flag --nme \(did you mean --name\?\)/,
+    )
+    assert.throws(
+      () => parseCommandLine(commandOf('identities', 'create'), ['--issuer-pattern', 'a']),
       /--claim-match\.issuer-pattern/,
     )
-    assert.throws(() => readLine(command, ['--name']), UsageError)
+    assert.throws(() => parseCommandLine(command, ['--name']), UsageError)
   })
-  test('takes a uid by its short flag and by its long one', () => {
+  test('accepts a uid flag with and without -uid', () => {
     for (const flag of ['--role', '--role-uid'])
       assert.deepEqual(
-        readLine(commandOf('role-bindings', 'create'), [flag, 'viewer']).fields.map(
+        parseCommandLine(commandOf('role-bindings', 'create'), [flag, 'viewer']).fields.map(
           ({ flag: { name }, texts }) => [name, texts],
         ),
         [['role', ['viewer']]],
@@ -86,17 +95,20 @@ describe('a command line', () => {
 
 describe('a document', () => {
   test('is JSON or YAML', () => {
-    assert.deepEqual(readDocument('{"name": "a"}', 'x'), { name: 'a' })
-    assert.deepEqual(readDocument('name: a\noidc:\n  issuer: b\n', 'x'), { name: 'a', oidc: { issuer: 'b' } })
+    assert.deepEqual(parseDocument('{"name": "a"}', 'x'), { name: 'a' })
+    assert.deepEqual(parseDocument('name: a\noidc:\n  issuer: b\n', 'x'), {
+      name: 'a',
+      oidc: { issuer: 'b' },
+    })
   })
-  test('is said to be neither where it is not', () => {
+  test('is rejected if it is not an object in JSON or YAML', () => {
     for (const wrong of ['', '[]', '- a', 'just words', '{', 'a: [', 'a: 1\na: 2'])
-      assert.throws(() => readDocument(wrong, 'x'), UsageError, wrong)
+      assert.throws(() => parseDocument(wrong, 'x'), UsageError, wrong)
   })
-  test('that grows out of itself is refused', () => {
+  test('with exponentially many aliases is rejected', () => {
     const levels = Array.from({ length: 30 }, (_, at) => `a${at + 1}: &a${at + 1} [*a${at},*a${at}]`).join(
       '\n',
     )
-    assert.throws(() => readDocument(`a0: &a0 [x]\n${levels}`, 'x'), UsageError)
+    assert.throws(() => parseDocument(`a0: &a0 [x]\n${levels}`, 'x'), UsageError)
   })
 })

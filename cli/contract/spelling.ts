@@ -1,4 +1,4 @@
-// How one name is written in protos (snake_case), JSON (lowerCamel) and on a command line (kebab-case).
+// Spellings of names: snake_case in protos, lowerCamel in JSON, kebab-case on the command line.
 
 export const kebab = (name: string): string =>
   name
@@ -11,5 +11,14 @@ export const camel = (name: string): string =>
 
 export const snake = (name: string): string => kebab(name).replaceAll('-', '_')
 
-/** One resource: `role-bindings` are made of a `role-binding`. */
+/** The singular of a resource: `role-binding` of `role-bindings`. */
 export const singular = (resource: string): string => resource.replace(/ies$/, 'y').replace(/s$/, '')
+
+/** The singular with its article for messages: `an identity` of `identities`. */
+export function withArticle(resource: string): string {
+  const words = spaced(singular(resource))
+  return `${/^[aeiou]/.test(words) ? 'an' : 'a'} ${words}`
+}
+
+/** The words of a resource for messages: `role bindings` of `role-bindings`. */
+export const spaced = (resource: string): string => resource.replaceAll('-', ' ')

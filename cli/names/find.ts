@@ -1,19 +1,19 @@
-// Resources by their names: what a list with that name shows.
+// Finds resources by name, with list calls.
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import { commandOf, rowsField } from '../contract/commands.ts'
-import { UsageError } from '../usage.ts'
-import { nameFilterOf, parentOf, separatorOf } from './kinds.ts'
+import { UsageError } from '../failure.ts'
+import { nameFilterOf, parentOf, separatorOf } from './naming.ts'
 
-export type Found = { uid: string; name: string; description: string }
+export type Match = { uid: string; name: string; description: string }
 
-/** More than this is not told apart by looking. */
-const most = 20
+/** If a name has this many matches, the user must give a uid. */
+const maxMatches = 20
 
-export async function find(connection: Connection, resource: string, filter: JsonObject): Promise<Found[]> {
+async function find(connection: Connection, resource: string, filter: JsonObject): Promise<Match[]> {
   const command = commandOf(resource, 'list')
-  const answer = await connection.call(command.method.desc, { pageSize: most, ...filter })
-  const rows = (answer[rowsField(command)] ?? []) as JsonObject[]
+  const response = await connection.call(command.method.desc, { pageSize: maxMatches, ...filter })
+  const rows = (response[rowsField(command)] ?? []) as JsonObject[]
   return rows.map(({ uid = '', name = '', description = '', artifactName = '' }) => ({
     uid: String(uid),
     name: String(name),
@@ -21,68 +21,73 @@ export async function find(connection: Connection, resource: string, filter: Jso
   }))
 }
 
-/** A list with an empty name would show all there is. */
+/** An empty name matches nothing: as a filter it would match everything. */
 async function findByName(
   connection: Connection,
   resource: string,
   name: string,
   uidp: JsonObject = {},
-): Promise<Found[]> {
+): Promise<Match[]> {
   const filter = nameFilterOf(resource)
   if (name === '' || !filter) return []
   return find(connection, resource, { [filter.jsonName]: filter.fieldKind === 'list' ? [name] : name, uidp })
 }
 
 /**
- * `acme/team-a`: from the root down, or from a group whose name is seen anywhere if there is no such organization, as
- * for somebody who sees only a part of the tree. Siblings may share a name, so each step may find several.
+ * Finds groups by path, such as `acme/team-a`. The path starts at an organization or, if the caller sees no organization
+ * with that name, at any group. Groups in the same parent may have the same name, so each step may have several matches.
  */
-export async function findGroups(connection: Connection, path: string): Promise<Found[]> {
+export async function findGroups(connection: Connection, path: string): Promise<Match[]> {
   const [first = '', ...rest] = path.split('/')
-  const roots = await findByName(connection, 'groups', first, { inRoot: true })
-  let found = roots.length > 0 ? roots : await findByName(connection, 'groups', first)
+  const organizations = await findByName(connection, 'groups', first, { inRoot: true })
+  let matches = organizations.length > 0 ? organizations : await findByName(connection, 'groups', first)
   for (const name of rest) {
-    const below = few(found).map(({ uid }) => findByName(connection, 'groups', name, { childrenOf: uid }))
-    found = (await Promise.all(below)).flat()
+    const children = requireFew(matches).map(({ uid }) =>
+      findByName(connection, 'groups', name, { childrenOf: uid }),
+    )
+    matches = (await Promise.all(children)).flat()
   }
-  return found
+  return matches
 }
 
 /**
- * `ci` anywhere, unless there is one near, or `acme/team-a/ci` in that group. A repo may have slashes in its own name,
- * so all that a text can mean is found.
+ * Finds resources by name (`ci`) or path (`acme/team-a/ci`). Matches in the group `near` take precedence over others.
+ * The name of a repo may contain slashes, so every split of the text into path and name is tried.
  */
 export async function findNamed(
   connection: Connection,
   resource: string,
   text: string,
   near?: string,
-): Promise<Found[]> {
+): Promise<Match[]> {
   if (near !== undefined) {
-    const here = await findByName(connection, resource, text, { childrenOf: near })
-    if (here.length > 0) return here
+    const nearby = await findByName(connection, resource, text, { childrenOf: near })
+    if (nearby.length > 0) return nearby
   }
-  const anywhere = await findByName(connection, resource, text)
-  return [...anywhere, ...(await findBelow(connection, resource, text))]
+  const byName = await findByName(connection, resource, text)
+  return [...byName, ...(await findByPath(connection, resource, text))]
 }
 
-async function findBelow(connection: Connection, resource: string, text: string): Promise<Found[]> {
+async function findByPath(connection: Connection, resource: string, text: string): Promise<Match[]> {
   const separator = separatorOf(resource)
   const parent = parentOf(resource)
   const parts = text.split(separator)
-  const found: Found[] = []
-  for (let at = 1; at < parts.length; at++) {
-    const [place, name] = [parts.slice(0, at).join(separator), parts.slice(at).join(separator)]
-    const places =
-      parent === 'groups' ? await findGroups(connection, place) : await findNamed(connection, parent, place)
-    for (const { uid } of few(places))
-      found.push(...(await findByName(connection, resource, name, { childrenOf: uid })))
+  const matches: Match[] = []
+  for (let length = 1; length < parts.length; length++) {
+    const path = parts.slice(0, length).join(separator)
+    const name = parts.slice(length).join(separator)
+    const parents =
+      parent === 'groups' ? await findGroups(connection, path) : await findNamed(connection, parent, path)
+    for (const { uid } of requireFew(parents))
+      matches.push(...(await findByName(connection, resource, name, { childrenOf: uid })))
   }
-  return found
+  return matches
 }
 
-/** Each of them is looked into; one that was left out might be the one. */
-function few(places: Found[]): Found[] {
-  if (places.length < most) return places
-  throw new UsageError(`${JSON.stringify(places[0]?.name)} means ${most} or more; say the place by its uid`)
+/** Each match is searched in turn, so an incomplete list could miss the right one. */
+function requireFew(matches: Match[]): Match[] {
+  if (matches.length < maxMatches) return matches
+  throw new UsageError(
+    `${JSON.stringify(matches[0]?.name)} has ${maxMatches} or more matches; use a uid instead`,
+  )
 }

@@ -1,53 +1,48 @@
-// From a name to the one uid that it means.
 import type { Connection } from '@stemma/api'
-import { singular } from '../contract/spelling.ts'
+import { singular, spaced, withArticle } from '../contract/spelling.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { Refused, UsageError } from '../usage.ts'
-import type { Found } from './find.ts'
+import { Failure, UsageError } from '../failure.ts'
+import type { Match } from './find.ts'
 import { findGroups, findNamed } from './find.ts'
-import { isNamed, looksLikeUid, namedLike } from './kinds.ts'
+import { isNamed, looksLikeUid, namedLike } from './naming.ts'
 
-/** `near` is the group that the command is about, whose own come first. */
-export async function uidOf(
+/** Resolves a name, path or uid to a uid. Matches in the group `near` take precedence over others. */
+export async function resolveUid(
   connection: Connection,
   resource: string,
   text: string,
   near?: string,
 ): Promise<string> {
   if (looksLikeUid(text)) return text
-  const kind = namedLike(resource)
-  if (text === '') throw new UsageError(`must name one of the ${spoken(kind)}, by name or by uid`)
-  if (!isNamed(kind))
+  const named = namedLike(resource)
+  if (text === '') throw new UsageError(`expected the name or uid of ${withArticle(named)}`)
+  if (!isNamed(named))
     throw new UsageError(
-      `${JSON.stringify(text)} is no uid, and ${spoken(kind)} have no names; stemma ${kind} list shows their uids`,
+      `${JSON.stringify(text)} is not a uid, and ${spaced(named)} have no names; stemma ${named} list shows their uids`,
     )
-  const found = unique(await candidates(connection, kind, text, near))
-  const [only, ...others] = found
-  if (!only) throw unknown(kind, text)
-  if (others.length > 0) throw ambiguous(kind, text, found)
-  return only.uid
+  const matches = unique(
+    await (named === 'groups' ? findGroups(connection, text) : findNamed(connection, named, text, near)),
+  )
+  const [match, ...others] = matches
+  if (!match) throw notFound(named, text)
+  if (others.length > 0) throw ambiguous(named, text, matches)
+  return match.uid
 }
 
-function candidates(connection: Connection, kind: string, text: string, near?: string): Promise<Found[]> {
-  if (kind === 'groups') return findGroups(connection, text)
-  return findNamed(connection, kind, text, near)
-}
+const unique = (matches: Match[]): Match[] => [
+  ...new Map(matches.map((match) => [match.uid, match])).values(),
+]
 
-const unique = (found: Found[]): Found[] => [...new Map(found.map((one) => [one.uid, one])).values()]
-
-function unknown(kind: string, text: string): Refused {
-  return new Refused(
-    `there is no ${spoken(singular(kind))} ${JSON.stringify(text)} that you can see`,
+const notFound = (resource: string, text: string): Failure =>
+  new Failure(
+    `there is no ${spaced(singular(resource))} ${JSON.stringify(text)}, or you may not see it`,
     exitCodes.notFound,
   )
-}
 
-function ambiguous(kind: string, text: string, found: Found[]): UsageError {
-  const lines = found.map(({ uid, description }) => `  ${uid}  ${description}`.trimEnd())
+function ambiguous(resource: string, text: string, matches: Match[]): UsageError {
+  const lines = matches.map(({ uid, description }) => `  ${uid}  ${description}`.trimEnd())
   return new UsageError(
-    `${JSON.stringify(text)} could be any of ${found.length} ${spoken(kind)}; say which by its uid:`,
+    `${JSON.stringify(text)} matches ${matches.length} ${spaced(resource)}; use one of these uids instead:`,
     lines,
   )
 }
-
-const spoken = (words: string) => words.replaceAll('-', ' ')

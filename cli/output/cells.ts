@@ -1,43 +1,39 @@
-// One value as people read it.
+// Values of fields as text for people.
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
-import { shortName } from '../contract/enums.ts'
-import { oneLine } from '../one-line.ts'
+import { shortName } from '../contract/enum-names.ts'
+import { singleLine } from '../single-line.ts'
 
-export type Reading = {
-  /** Since when ages are counted; without it times are shown as they are. */
-  now?: number | undefined
-}
-
-export function cellOf(message: DescMessage, row: JsonObject, paths: string[], reading: Reading): string {
+/** The first of several fields that is not empty. Times are shown as ages relative to `now` if that is given. */
+export function cellText(message: DescMessage, row: JsonObject, paths: string[], now?: number): string {
   for (const path of paths) {
-    const text = cellAt(message, row, path.split('.'), reading)
+    const text = textAt(message, row, path.split('.'), now)
     if (text !== '') return text
   }
   return ''
 }
 
-function cellAt(message: DescMessage, row: JsonObject, [first, ...rest]: string[], reading: Reading): string {
+function textAt(message: DescMessage, row: JsonObject, [first, ...rest]: string[], now?: number): string {
   const field = message.fields.find(({ jsonName }) => jsonName === first)
   const value = field && row[field.jsonName]
   if (!field || value === undefined || value === null) return ''
-  if (rest.length > 0 && field.message) return cellAt(field.message, value as JsonObject, rest, reading)
-  return wordsOf(field, value, reading)
+  if (rest.length > 0 && field.message) return textAt(field.message, value as JsonObject, rest, now)
+  return valueText(field, value, now)
 }
 
-export function wordsOf(field: DescField, value: JsonValue, reading: Reading): string {
-  if (Array.isArray(value)) return value.map((one) => single(field, one, reading)).join(',')
-  return single(field, value, reading)
+export function valueText(field: DescField, value: JsonValue, now?: number): string {
+  if (Array.isArray(value)) return value.map((element) => elementText(field, element, now)).join(',')
+  return elementText(field, value, now)
 }
 
-function single(field: DescField, value: JsonValue, { now }: Reading): string {
+function elementText(field: DescField, value: JsonValue, now?: number): string {
   if (field.enum && typeof value === 'string') return shortName(field.enum, value)
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (now !== undefined && field.message?.typeName === 'google.protobuf.Timestamp')
     return ageOf(String(value), now)
-  return oneLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return singleLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-const units: [number, string][] = [
+const units: [milliseconds: number, unit: string][] = [
   [86_400_000 * 365, 'y'],
   [86_400_000, 'd'],
   [3_600_000, 'h'],
@@ -45,11 +41,11 @@ const units: [number, string][] = [
   [1000, 's'],
 ]
 
-/** `5m`, `3d`; what has yet to come is `in 3d`. */
+/** The age of a time in its largest unit, such as `5m` or `3d`; `in 3d` for a time in the future. */
 export function ageOf(time: string, now: number): string {
-  const distance = now - Date.parse(time)
-  const length = Math.abs(distance)
-  const [size, unit] = units.find(([least]) => length >= least) ?? [1000, 's']
+  const difference = now - Date.parse(time)
+  const length = Math.abs(difference)
+  const [size, unit] = units.find(([milliseconds]) => length >= milliseconds) ?? [1000, 's']
   const age = `${Math.floor(length / size)}${unit}`
-  return distance < -1000 ? `in ${age}` : age
+  return difference < -1000 ? `in ${age}` : age
 }

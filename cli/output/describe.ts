@@ -1,36 +1,45 @@
-// One resource with all that it holds, a line for each field.
-import type { DescMessage, JsonObject } from '@bufbuild/protobuf'
-import { isWalked } from '../contract/flags.ts'
-import { wordsOf } from './cells.ts'
+import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
+import { hasFieldFlags } from '../contract/request-flags.ts'
+import { valueText } from './cells.ts'
 import type { Screen } from './screen.ts'
-import { pad, widthOf } from './width.ts'
+import { pad, widthOf } from './text-width.ts'
 
-export function describe(message: DescMessage, row: JsonObject, screen: Screen): string {
-  const lines = linesOf(message, row, '', screen)
+type Line = [name: string, text: string]
+
+/** All fields of a resource that are not empty, one per line. */
+export function describe(message: DescMessage, resource: JsonObject, screen: Screen): string {
+  const lines = linesOf(message, resource, '', screen)
   const width = Math.max(0, ...lines.map(([name]) => widthOf(name)))
   return lines.map(([name, text]) => `${screen.dim(pad(name, width))}  ${text}\n`).join('')
 }
 
-function linesOf(message: DescMessage, row: JsonObject, prefix: string, screen: Screen): [string, string][] {
-  return Object.entries(row).flatMap(([key, value]): [string, string][] => {
+function linesOf(message: DescMessage, object: JsonObject, prefix: string, screen: Screen): Line[] {
+  return Object.entries(object).flatMap(([key, value]): Line[] => {
     const field = message.fields.find(({ jsonName }) => jsonName === key)
-    const name = prefix + key
-    if (!field) return [[name, JSON.stringify(value)]]
-    if (isWalked(field)) return linesOf(field.message, value as JsonObject, `${name}.`, screen)
-    if (field.fieldKind === 'list' && field.message && Array.isArray(value))
-      return value.map((one, at) => [at === 0 ? name : '', wordsOf(field, one, {})])
-    if (Array.isArray(value)) return value.length === 0 ? [] : [[name, wordsOf(field, value, {})]]
-    if (field.fieldKind === 'map')
-      return Object.entries(value as JsonObject).map(([inner, one]) => [
-        `${name}.${inner}`,
-        wordsOf(field, one, {}),
-      ])
-    return value === ''
-      ? []
-      : [[name, timed(wordsOf(field, value, {}), wordsOf(field, value, { now: screen.now }), screen)]]
+    // Only a newer server sends a field that is not in the contract.
+    if (!field) return [[prefix + key, JSON.stringify(value)]]
+    if (hasFieldFlags(field)) return linesOf(field.message, value as JsonObject, `${prefix}${key}.`, screen)
+    return fieldLines(field, prefix + key, value, screen)
   })
 }
 
-/** A time stands as it is, with its age beside it for people. */
-const timed = (text: string, aged: string, { isTerminal }: Screen): string =>
-  isTerminal && aged !== text ? `${text} (${aged})` : text
+function fieldLines(field: DescField, name: string, value: JsonValue, screen: Screen): Line[] {
+  if (Array.isArray(value)) {
+    if (field.message)
+      return value.map((element, index) => [index === 0 ? name : '', valueText(field, element)])
+    return value.length === 0 ? [] : [[name, valueText(field, value)]]
+  }
+  if (field.fieldKind === 'map')
+    return Object.entries(value as JsonObject).map(([key, entry]) => [
+      `${name}.${key}`,
+      valueText(field, entry),
+    ])
+  return value === '' ? [] : [[name, textWithAge(field, value, screen)]]
+}
+
+/** A terminal shows the age of a time beside it. */
+function textWithAge(field: DescField, value: JsonValue, { isTerminal, now }: Screen): string {
+  const text = valueText(field, value)
+  const age = valueText(field, value, now)
+  return isTerminal && age !== text ? `${text} (${age})` : text
+}

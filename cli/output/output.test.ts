@@ -4,13 +4,13 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { parse } from 'yaml'
 import { commandOf, subjectOf } from '../contract/commands.ts'
-import type { Node } from '../resources/tree.ts'
-import { draw } from '../resources/tree.ts'
+import type { TreeNode } from '../resources/tree.ts'
+import { branches } from '../resources/tree.ts'
 import { ageOf } from './cells.ts'
-import type { Format } from './print.ts'
-import { openPrinter, printOne } from './print.ts'
+import type { Format } from './format.ts'
+import { createPrinter, printResource } from './printer.ts'
 import type { Screen } from './screen.ts'
-import { cut, widthOf } from './width.ts'
+import { truncate, widthOf } from './text-width.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 const message = subjectOf(commandOf('groups', 'list'))
@@ -24,8 +24,8 @@ async function printed(format: Format, pages: JsonObject[][], isTerminal = false
       text += more
     },
   }
-  const printer = openPrinter(format, message, screen)
-  for (const page of pages) await printer.page(page)
+  const printer = createPrinter(format, message, screen)
+  for (const page of pages) await printer.printPage(page)
   await printer.end()
   return text
 }
@@ -38,23 +38,23 @@ const row = (name: string, uid: string): JsonObject => ({
 })
 
 describe('a table', () => {
-  test('is aligned by its first page, and what comes later is not cut', async () => {
+  test('is aligned to its first page, and later rows are not truncated', async () => {
     const text = await printed('table', [[row('ab', '1'), row('abcd', '2')], [row('abcdefgh', '3')]], true)
     assert.equal(
       text,
       'NAME  DESCRIPTION  AGE  UID\nab    -            3h   1\nabcd  -            3h   2\nabcdefgh  -            3h   3\n',
     )
   })
-  test('shows times as they are to programs, and nothing that a terminal obeys to anybody', async () => {
+  test('shows times unchanged to programs, and never control characters', async () => {
     const text = await printed('table', [[row('a\x1b[31m\nb', '1')]])
     assert.match(text, /2026-01-31T09:00:00Z/)
     assert.doesNotMatch(text, /\x1b/)
     assert.equal(text.split('\n').length, 3)
   })
-  test('of nothing is nothing', async () => assert.equal(await printed('table', [[]]), ''))
+  test('without rows prints nothing', async () => assert.equal(await printed('table', [[]]), ''))
 })
 
-describe('any form of a list', () => {
+describe('a list in any format', () => {
   const rows = fc.array(
     fc.record(
       { uid: fc.string(), name: fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()) },
@@ -62,7 +62,7 @@ describe('any form of a list', () => {
     ),
     { maxLength: 5 },
   )
-  test('gives back what it was given, however it was paged', () =>
+  test('contains all rows of all pages', () =>
     fc.assert(
       fc.asyncProperty(fc.array(rows, { maxLength: 4 }), async (pages) => {
         assert.deepEqual(JSON.parse(await printed('json', pages)), pages.flat())
@@ -70,7 +70,7 @@ describe('any form of a list', () => {
         assert.ok(lines >= pages.flat().length)
       }),
     ))
-  test('holds no codes that a terminal obeys', () =>
+  test('contains no control characters', () =>
     fc.assert(
       fc.asyncProperty(rows, async (page) => {
         for (const format of ['json', 'yaml', 'table'] as const)
@@ -80,14 +80,14 @@ describe('any form of a list', () => {
           )
       }),
     ))
-  test('is a sequence in YAML', async () =>
+  test('is one sequence in YAML', async () =>
     assert.deepEqual(parse(await printed('yaml', [[row('a', '1')], [row('b', '2')]])), [
       row('a', '1'),
       row('b', '2'),
     ]))
 })
 
-test('a readme is printed as it is', async () => {
+test('a readme is printed without its field name', async () => {
   let text = ''
   const screen = {
     ...{ isTerminal: false, now, dim: String, bold: String },
@@ -96,11 +96,11 @@ test('a readme is printed as it is', async () => {
     },
   }
   const command = commandOf('repos', 'readme')
-  await printOne('table', subjectOf(command), { uid: 'u', content: '# a\n\nb' }, screen)
+  await printResource('table', subjectOf(command), { uid: 'u', content: '# a\n\nb' }, screen)
   assert.equal(text, '# a\n\nb\n')
 })
 
-test('ages are told in the largest unit, before and after', () => {
+test('an age is shown in its largest unit, in the past and in the future', () => {
   const ago = (milliseconds: number) => ageOf(new Date(now - milliseconds).toISOString(), now)
   assert.deepEqual([0, 5000, 65_000, 7_200_000, 86_400_000 * 3, 86_400_000 * 800, -7_200_000].map(ago), [
     '0s',
@@ -113,17 +113,18 @@ test('ages are told in the largest unit, before and after', () => {
   ])
 })
 
-test('a text is never wider than it was cut to', () =>
+test('a truncated text is not wider than requested', () =>
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, width) => {
-      assert.ok(widthOf(cut(text, width)) <= width)
+      assert.ok(widthOf(truncate(text, width)) <= width)
     }),
   ))
 
-test('a tree has a branch for each, and the last one bends', () => {
-  const node = (name: string, ...children: Node[]): Node => ({ uid: name, name, children })
+test('a tree has a branch for each group', () => {
+  const node = (name: string, ...children: TreeNode[]): TreeNode => ({ uid: name, name, children })
   const tree = [node('a', node('b'), node('c', node('d'))), node('e')]
-  const lines = (depth: number) => [...draw(tree, depth)].map(({ branch, node: { name } }) => branch + name)
+  const lines = (depth: number) =>
+    [...branches(tree, depth)].map(({ branch, node: { name } }) => branch + name)
   assert.deepEqual(lines(9), ['├── a', '│   ├── b', '│   └── c', '│       └── d', '└── e'])
   assert.deepEqual(lines(1), ['├── a', '└── e'])
 })

@@ -1,25 +1,30 @@
-// A line that says how far something is, for whoever waits at a terminal and sees nothing else of it.
-
+/** A line on standard error that shows how much is done. */
 export type Progress = {
-  /** Of how many, where that is known. What is done already needs no word. */
-  say(done: number, total?: number): void
+  /** `total` is undefined if it is not known. */
+  update(done: number, total?: number): void
   clear(): void
 }
 
-const pause = 200
+const intervalMs = 200
+const clearLine = '\r\x1b[K'
 
-export function openProgress(isWanted: boolean, now: () => number = Date.now): Progress {
-  let last = now()
+/** Shows nothing unless `isVisible` is set, and nothing for work that takes less than the interval. */
+export function createProgress(
+  isVisible: boolean,
+  stderr: NodeJS.WritableStream,
+  now: () => number,
+): Progress {
+  let lastUpdate = now()
   let isShown = false
   return {
-    say(done, total) {
-      if (!isWanted || done === total || now() - last < pause) return
-      last = now()
+    update(done, total) {
+      if (!isVisible || done === total || now() - lastUpdate < intervalMs) return
+      lastUpdate = now()
       isShown = true
-      process.stderr.write(`\r\x1b[K${done} ${total === undefined ? 'so far' : `of ${total}`}`)
+      stderr.write(`${clearLine}${done} ${total === undefined ? 'so far' : `of ${total}`}`)
     },
     clear() {
-      if (isShown) process.stderr.write('\r\x1b[K')
+      if (isShown) stderr.write(clearLine)
       isShown = false
     },
   }

@@ -1,27 +1,30 @@
-// Where output goes: written no faster than it is taken, coloured only for people.
 import { once } from 'node:events'
 import { styleText } from 'node:util'
+import type { Runtime } from '../runtime.ts'
 
+/** Standard output. Colours are used only on a terminal. */
 export type Screen = {
   isTerminal: boolean
+  /** Time of the command, to which ages are relative; in milliseconds since 1970. */
   now: number
+  /** Waits until the reader has taken the text, so that a slow reader does not fill the memory. */
   write(text: string): Promise<void>
   dim(text: string): string
   bold(text: string): string
 }
 
-export function openScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv, now = Date.now()): Screen {
-  const isTerminal = stream.isTTY === true
+export function openScreen({ stdout, env, now }: Pick<Runtime, 'stdout' | 'env' | 'now'>): Screen {
+  const isTerminal = stdout.isTTY === true
   const hasColours = isTerminal && !env.NO_COLOR && env.TERM !== 'dumb'
   const style = (format: 'dim' | 'bold') => (text: string) =>
     hasColours ? styleText(format, text, { validateStream: false }) : text
   return {
     isTerminal,
-    now,
+    now: now(),
     dim: style('dim'),
     bold: style('bold'),
     async write(text) {
-      if (!stream.write(text)) await once(stream, 'drain')
+      if (!stdout.write(text)) await once(stdout, 'drain')
     },
   }
 }

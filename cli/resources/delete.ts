@@ -1,33 +1,41 @@
-// `delete`: asks before it does, and deletes nothing unasked.
-import { once } from 'node:events'
-import type { Connection } from '@stemma/api'
+import { StemmaError } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
-import { findCommand } from '../contract/commands.ts'
-import { singular } from '../contract/spelling.ts'
-import { oneLine } from '../one-line.ts'
-import { UsageError } from '../usage.ts'
+import { singular, spaced } from '../contract/spelling.ts'
+import { UsageError } from '../failure.ts'
+import { resolveUid } from '../names/resolve.ts'
+import { createProgress } from '../output/progress.ts'
+import { report } from '../runtime.ts'
+import { confirmDelete } from './confirm-delete.ts'
+import type { Invocation } from './invocation.ts'
+import { targetResource } from './read-request.ts'
 
-/** Whether to go on. What it is called is asked of the server: a uid tells nobody what goes. */
-export async function confirm(command: Command, uids: string[], connection: Connection): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new UsageError(`nobody is here to be asked; say --yes to delete ${countOf(command, uids.length)}`)
-  const names = await Promise.all(uids.slice(0, 5).map((uid) => describe(command, uid, connection)))
-  const more = uids.length > names.length ? ` and ${uids.length - names.length} more` : ''
-  process.stderr.write(`Delete ${spoken(command, uids.length)} ${names.join(', ')}${more}? [y/N] `)
-  const [answer] = (await Promise.race([once(process.stdin, 'data'), once(process.stdin, 'end')])) as [
-    Buffer?,
-  ]
-  process.stdin.pause()
-  return /^y(?:es)?$/i.test(String(answer ?? '').trim())
+/** Deletes resources one by one, after a confirmation for all of them. */
+export async function runDelete(invocation: Invocation): Promise<void> {
+  const { command, line, connection, runtime } = invocation
+  if (line.positionals.length === 0)
+    throw new UsageError(`${command.resource} delete needs at least one name or uid`)
+  const uids: string[] = []
+  for (const text of line.positionals) uids.push(await resolveUid(connection, targetResource(command), text))
+  if (!line.options.yes && !(await confirmDelete(invocation, uids)))
+    return report(runtime, 'Nothing was deleted.')
+  await deleteAll(invocation, uids)
+  report(runtime, `Deleted ${countOf(command, uids.length)}.`)
 }
 
-async function describe({ resource }: Command, uid: string, connection: Connection): Promise<string> {
-  const get = findCommand(resource, 'get')
-  const { name } = get ? await connection.call(get.method.desc, { uid }) : {}
-  return typeof name === 'string' && name !== '' ? `${JSON.stringify(oneLine(name))} (${uid})` : uid
+async function deleteAll({ command, connection, runtime }: Invocation, uids: string[]): Promise<void> {
+  const { stderr, now } = runtime
+  const progress = createProgress(stderr.isTTY === true, stderr, now)
+  for (const [index, uid] of uids.entries()) {
+    await connection.call(command.method.desc, { uid }).catch((error: unknown) => {
+      progress.clear()
+      if (error instanceof StemmaError && uids.length > 1)
+        report(runtime, `Deleted ${countOf(command, index)} before the error at ${uid}.`)
+      throw error
+    })
+    progress.update(index + 1, uids.length)
+  }
+  progress.clear()
 }
 
-export const countOf = (command: Command, count: number): string => `${count} ${spoken(command, count)}`
-
-const spoken = ({ resource }: Command, count: number) =>
-  (count === 1 ? singular(resource) : resource).replaceAll('-', ' ')
+const countOf = ({ resource }: Command, count: number): string =>
+  `${count} ${spaced(count === 1 ? singular(resource) : resource)}`

@@ -1,50 +1,79 @@
-// `list`: a page, or with --all one page after the other, none of which is kept.
 import type { JsonObject } from '@bufbuild/protobuf'
 import type { Connection } from '@stemma/api'
 import type { Command } from '../contract/commands.ts'
-import { rowsField } from '../contract/commands.ts'
-import type { Printer } from '../output/print.ts'
+import { rowsField, subjectOf } from '../contract/commands.ts'
+import { spaced } from '../contract/spelling.ts'
+import { parseFormat } from '../output/format.ts'
+import type { PagePrinter } from '../output/page-printer.ts'
+import { createPrinter } from '../output/printer.ts'
 import type { Progress } from '../output/progress.ts'
+import { report } from '../runtime.ts'
+import type { Invocation } from './invocation.ts'
+import { progressBesideOutput } from './invocation.ts'
+import { readRequest } from './read-request.ts'
 
-export type Page = { rows: JsonObject[]; next: string; total: number }
+export type Page = { rows: JsonObject[]; nextPageToken: string; totalCount: number }
 
-const largest = 200
+const maxPageSize = 200
 
-/** All pages of a list, from where the request starts. */
-export async function* pagesOf(
+/** Prints one page, or with --all every page. No page is kept in memory. */
+export async function runList(invocation: Invocation): Promise<void> {
+  const { command, line, connection, screen, runtime } = invocation
+  const request = await readRequest(invocation, undefined)
+  const printer = createPrinter(parseFormat(line.options.output), subjectOf(command), screen)
+  const reportEmpty = () => report(runtime, `No ${spaced(command.resource)}.`)
+  if (line.options.all) {
+    const pages = listPages(connection, command, request)
+    const count = await printPages(pages, printer, progressBesideOutput(invocation))
+    if (count === 0) reportEmpty()
+    return
+  }
+  const { rows, nextPageToken, totalCount } = await listPage(connection, command, request)
+  await printer.printPage(rows)
+  await printer.end()
+  if (rows.length === 0) reportEmpty()
+  if (nextPageToken !== '')
+    report(
+      runtime,
+      `${rows.length} of ${totalCount}; --all lists all, --page-token ${nextPageToken} lists the next page`,
+    )
+}
+
+/** All pages of a list, from the beginning of the request. */
+export async function* listPages(
   connection: Connection,
   command: Command,
   request: JsonObject,
 ): AsyncGenerator<Page> {
-  let asked: JsonObject = { pageSize: largest, ...request }
+  let pageRequest: JsonObject = { pageSize: maxPageSize, ...request }
   for (;;) {
-    const page = await pageOf(connection, command, asked)
+    const page = await listPage(connection, command, pageRequest)
     yield page
-    if (page.next === '') return
-    // What is skipped was skipped by the first page.
-    asked = { ...asked, pageToken: page.next, skip: 0 }
+    if (page.nextPageToken === '') return
+    // `skip` applies to the first page only.
+    pageRequest = { ...pageRequest, pageToken: page.nextPageToken, skip: 0 }
   }
 }
 
-export async function pageOf(connection: Connection, command: Command, request: JsonObject): Promise<Page> {
-  const answer = await connection.call(command.method.desc, request)
+async function listPage(connection: Connection, command: Command, request: JsonObject): Promise<Page> {
+  const response = await connection.call(command.method.desc, request)
   return {
-    rows: (answer[rowsField(command)] ?? []) as JsonObject[],
-    next: String(answer.nextPageToken ?? ''),
-    total: Number(answer.totalCount ?? 0),
+    rows: (response[rowsField(command)] ?? []) as JsonObject[],
+    nextPageToken: String(response.nextPageToken ?? ''),
+    totalCount: Number(response.totalCount ?? 0),
   }
 }
 
-export async function printAll(
+async function printPages(
   pages: AsyncIterable<Page>,
-  printer: Printer,
+  printer: PagePrinter,
   progress: Progress,
 ): Promise<number> {
   let count = 0
-  for await (const { rows, total } of pages) {
-    await printer.page(rows)
+  for await (const { rows, totalCount } of pages) {
+    await printer.printPage(rows)
     count += rows.length
-    progress.say(count, total)
+    progress.update(count, totalCount)
   }
   progress.clear()
   await printer.end()

@@ -76,7 +76,7 @@ onEachStore('stemma auth login', (engine) => {
     const said = await login()
     assert.match(said, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
     const { stdout } = await auth('status')
-    assert.match(stdout, /^http\S+\nada@example\.com, for \d+ more minutes\n/)
+    assert.match(stdout, /^http\S+\nada@example\.com, token expires in \d+ minutes\n/)
     const { sub, aud } = decodeJwt(await tokenOf())
     assert.deepEqual([sub, aud], [identity, platform.config.baseUrl])
   })
@@ -202,7 +202,7 @@ onEachStore('stemma auth login', (engine) => {
     const { code, stderr } = await auth('token')
     assert.deepEqual(
       [code, stderr],
-      [3, 'stemma: your sign-in has ended, or is not valid: stemma auth login\n'],
+      [3, 'stemma: the sign-in has ended or is not valid; run: stemma auth login\n'],
     )
   })
 
@@ -241,7 +241,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal(code, 0)
     assert.match(
       stderr,
-      /^The tokens are removed here, but .*: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nSigned out/,
+      /^The tokens are removed from this machine, but .*: http:\/\/127\.0\.0\.1:1 cannot be reached: .*\nSigned out/,
     )
     assert.equal((await auth('token')).code, 3)
   })
@@ -252,9 +252,9 @@ onEachStore('stemma auth login', (engine) => {
       [['--device', ...identityFlags], /--identity and --device/],
       [['--invite', 'x', ...identityFlags], /--identity and --invite/],
       [['--no-browser', ...identityFlags], /--identity and --no-browser/],
-      [['--identity', identity], /--identity needs --identity-token/],
-      [['--identity-token', '-'], /--identity-token needs --identity/],
-      [['--audience', 'x'], /--audience needs --identity/],
+      [['--identity', identity], /--identity requires --identity-token/],
+      [['--identity-token', '-'], /--identity-token requires --identity/],
+      [['--audience', 'x'], /--audience requires --identity/],
     ]
     for (const [flags, words] of combinations) {
       const { code, stderr } = await auth('login', ...api(), ...flags)
@@ -271,11 +271,11 @@ onEachStore('stemma auth login', (engine) => {
         7,
         /^stemma: http:\/\/localhost:\d+ cannot be reached: .*ECONNREFUSED.*\n$/,
       ],
-      [`${platform.url}/nowhere`, 1, /^stemma: http\S+\/nowhere is no place to sign in: HTTP 404\n$/],
+      [`${platform.url}/nowhere`, 1, /^stemma: http\S+\/nowhere does not support sign-in: HTTP 404\n$/],
       [
         platform.url.replace('127.0.0.1', 'localhost'),
         1,
-        /^stemma: http:\/\/localhost\S+ says that it is http.*\n$/,
+        /^stemma: the issuer of http:\/\/localhost\S+ is http.*\n$/,
       ],
     ] as const)
       for (const way of [[], ['--device']]) {

@@ -61,12 +61,12 @@ onEachStore('stemma', (engine) => {
     assert.equal((await made('groups update', uid, '--description', '')).description, '')
     assert.match(
       await refused(2, 'groups delete', uid),
-      /nobody is here to be asked; say --yes to delete 1 group/,
+      /cannot ask for confirmation without a terminal; use --yes to delete 1 group/,
     )
     assert.equal(await done('groups delete acme/platform/c --yes'), '')
     assert.match(
       await refused(5, 'groups get acme/platform/c'),
-      /there is no group "acme\/platform\/c" that you can see/,
+      /there is no group "acme\/platform\/c", or you may not see it/,
     )
     await refused(5, 'groups get', uid)
   })
@@ -94,7 +94,8 @@ onEachStore('stemma', (engine) => {
   test('a list says when it is not the whole, and --all is the whole', async () => {
     const { stdout, stderr } = await run('groups list --page-size 2 --order-by name -o json'.split(' '))
     assert.equal(JSON.parse(stdout).length, 2)
-    const [, token = ''] = /^2 of 4; --all shows all, --page-token (\S+) the next page\n$/.exec(stderr) ?? []
+    const [, token = ''] =
+      /^2 of 4; --all lists all, --page-token (\S+) lists the next page\n$/.exec(stderr) ?? []
     const rest = JSON.parse(
       await done('groups list --page-size 2 --order-by name -o json --page-token', token),
     ) as Row[]
@@ -126,7 +127,7 @@ onEachStore('stemma', (engine) => {
     const here = await made('identities create --parent acme/platform --name ci', ...claims)
     const there = await made('identities create --parent acme/research --name ci', ...claims)
     const stderr = await refused(2, 'identities get ci')
-    assert.match(stderr, /^stemma: "ci" could be any of 2 identities; say which by its uid:\n/)
+    assert.match(stderr, /^stemma: "ci" matches 2 identities; use one of these uids instead:\n/)
     for (const { uid } of [here, there]) assert.ok(stderr.includes(`\n  ${uid}\n`), stderr)
     assert.equal((await made('identities get acme/research/ci')).uid, there.uid)
     const binding = await made('role-bindings create --parent acme/platform --identity ci --role viewer')
@@ -153,12 +154,12 @@ onEachStore('stemma', (engine) => {
       'roles get /',
     ])
       await refused(5, line)
-    assert.match(await refused(2, 'identities get', ''), /must name one of the identities, by name or by uid/)
+    assert.match(await refused(2, 'identities get', ''), /expected the name or uid of an identity/)
   })
 
   test('siblings that share a name are told apart as well', async () => {
     for (let count = 0; count < 2; count++) await made('groups create --parent acme/research --name', 'twin')
-    assert.match(await refused(2, 'groups update acme/research/twin --description x'), /any of 2 groups/)
+    assert.match(await refused(2, 'groups update acme/research/twin --description x'), /matches 2 groups/)
     assert.match(
       await refused(2, 'groups create --name x --parent acme/research/twin'),
       /^stemma: --parent: "acme/,
@@ -216,7 +217,7 @@ onEachStore('stemma', (engine) => {
 
   test('a repo whose name looks like the path of another is not taken for it', async () => {
     const other = await made('repos create --parent acme/research --name acme/tools/static')
-    assert.match(await refused(2, 'repos get acme/tools/static'), /any of 2 repos/)
+    assert.match(await refused(2, 'repos get acme/tools/static'), /matches 2 repos/)
     await done('repos delete --yes', other.uid)
   })
 
@@ -277,7 +278,7 @@ onEachStore('stemma', (engine) => {
       )
       assert.match(await refused(2, 'groups fly'), /it has list, get, create, update, delete, /)
       assert.match(await refused(2, 'planes list'), /stemma has no command "planes"/)
-      assert.match(await refused(2, 'groups get'), /say which group, by name or by uid/)
+      assert.match(await refused(2, 'groups get'), /groups get needs the name or uid of a group/)
       assert.match(
         await refused(2, 'group-invites create --parent acme --role viewer --ttl soon'),
         /^stemma: --ttl: must be a duration/,
@@ -290,15 +291,12 @@ onEachStore('stemma', (engine) => {
       assert.equal(denied.code, 4)
       await refused(6, 'groups delete acme --yes')
       const nobody = await client.run(['groups', 'list'], '', { STEMMA_API: platform.url })
-      assert.deepEqual(
-        [nobody.code, nobody.stderr],
-        [3, 'stemma: you are not signed in, or no longer: stemma auth login\n'],
-      )
+      assert.deepEqual([nobody.code, nobody.stderr], [3, 'stemma: not signed in; run: stemma auth login\n'])
       assert.equal((await run(['groups', 'list'], '', 'no.token.here')).code, 3)
       const lost = await client.run(['groups', 'list'], '', { ...env(), STEMMA_API: 'http://127.0.0.1:1' })
       assert.equal(lost.code, 7)
       assert.match(lost.stderr, /cannot be reached/)
-      assert.match(await done('help exit-codes'), /4 +signed in, but not allowed to/)
+      assert.match(await done('help exit-codes'), /4 +Permission denied/)
     })
 
     test('is told in full with --debug, and no secret with it', async () => {
@@ -348,7 +346,10 @@ onEachStore('stemma', (engine) => {
   })
 
   test('a token from the environment says who one is', async () => {
-    assert.match(await done('auth status'), new RegExp(`${platform.owner.identity}, for \\d+ more minutes\n`))
+    assert.match(
+      await done('auth status'),
+      new RegExp(`${platform.owner.identity}, token expires in \\d+ minutes\n`),
+    )
   })
 
   test('several are read at once', async () => {

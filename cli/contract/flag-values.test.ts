@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { UsageError } from '../usage.ts'
+import { UsageError } from '../failure.ts'
 import { commandOf } from './commands.ts'
-import { flagsOf } from './flags.ts'
-import { durationOf, timeOf } from './moments.ts'
-import { jsonOf } from './values.ts'
+import { parseFlagValue } from './flag-values.ts'
+import { flagsOf } from './request-flags.ts'
+import { parseDuration, parseTime } from './time-values.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 
 function json(resource: string, verb: string, flag: string, ...texts: string[]) {
   const found = flagsOf(commandOf(resource, verb)).find(({ name }) => name === flag)
-  assert.ok(found, `there is no --${flag}`)
-  return jsonOf(found.field, texts, now)
+  assert.ok(found, `no flag --${flag}`)
+  return parseFlagValue(found.field, texts, now)
 }
 
-describe('a value', () => {
-  test('of an enum is its name, short or long, in whatever case', () => {
+describe('the value of a flag', () => {
+  test('is an enum name, short or long, in any case', () => {
     for (const text of ['fixed', 'FIXED', 'event-type-filter-fixed', 'EVENT_TYPE_FILTER_FIXED'])
       assert.equal(json('advisories', 'list', 'latest-event-type', text), 'EVENT_TYPE_FILTER_FIXED')
     assert.deepEqual(json('roles', 'create', 'capabilities', 'groups.list,CAP_REPO_LIST', 'tag.list'), [
@@ -30,17 +30,17 @@ describe('a value', () => {
     )
     assert.throws(
       () => json('roles', 'create', 'capabilities', 'groups.fly'),
-      /there is groups\.create, groups\.update, /,
+      /similar values: groups\.create, groups\.update, /,
     )
   })
 
-  test('of a list is repeated, of a map a key and what follows the first =', () => {
+  test('is repeated for a list, and split at the first = for a map', () => {
     assert.deepEqual(json('repos', 'create', 'aliases', 'a:1,2', 'b:2'), ['a:1,2', 'b:2'])
     assert.deepEqual(json('identities', 'create', 'claim-match.claims', 'a=b=c', 'd='), { a: 'b=c', d: '' })
     assert.throws(() => json('identities', 'create', 'claim-match.claims', 'a'), /must be key=value, not "a"/)
   })
 
-  test('of a number, a duration, a time and a mask is what JSON has for it', () => {
+  test('is converted to the JSON of numbers, durations, times and masks', () => {
     assert.equal(json('groups', 'list', 'page-size', '5'), 5)
     assert.throws(() => json('groups', 'list', 'page-size', '5x'), /must be a whole number/)
     assert.equal(json('group-invites', 'create', 'ttl', '1d 12h'), '129600s')
@@ -57,24 +57,24 @@ describe('a value', () => {
 })
 
 describe('a time', () => {
-  test('is a date, a moment, or so long ago', () => {
-    assert.equal(timeOf('2026-01-31', now, true), '2026-01-31T00:00:00.000Z')
-    assert.equal(timeOf('2026-01-31T12:00:00+01:00', now, true), '2026-01-31T11:00:00.000Z')
-    assert.equal(timeOf('2h ago', now, false), '2026-01-31T10:00:00.000Z')
-    assert.equal(timeOf('in 2h', now, true), '2026-01-31T14:00:00.000Z')
+  test('is a date, a date with time, or relative to now', () => {
+    assert.equal(parseTime('2026-01-31', now, true), '2026-01-31T00:00:00.000Z')
+    assert.equal(parseTime('2026-01-31T12:00:00+01:00', now, true), '2026-01-31T11:00:00.000Z')
+    assert.equal(parseTime('2h ago', now, false), '2026-01-31T10:00:00.000Z')
+    assert.equal(parseTime('in 2h', now, true), '2026-01-31T14:00:00.000Z')
     for (const wrong of ['', 'soon', '2026', '2026-13-01', '99999999999w'])
-      assert.throws(() => timeOf(wrong, now, true), UsageError, wrong)
+      assert.throws(() => parseTime(wrong, now, true), UsageError, wrong)
   })
 })
 
-test('durations add up, whatever they are made of', () => {
+test('the parts of a duration are added up', () => {
   const units = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
   const part = fc.tuple(fc.nat(1000), fc.constantFrom(...(Object.keys(units) as (keyof typeof units)[])))
   fc.assert(
     fc.property(fc.array(part, { minLength: 1, maxLength: 5 }), (parts) => {
       const sum = parts.reduce((total, [count, unit]) => total + count * units[unit], 0)
-      assert.equal(durationOf(parts.map(([count, unit]) => `${count}${unit}`).join(' ')), `${sum}s`)
+      assert.equal(parseDuration(parts.map(([count, unit]) => `${count}${unit}`).join(' ')), `${sum}s`)
     }),
   )
-  for (const wrong of ['', '24', 'h', '1x', '-5m']) assert.throws(() => durationOf(wrong), UsageError)
+  for (const wrong of ['', '24', 'h', '1x', '-5m']) assert.throws(() => parseDuration(wrong), UsageError)
 })

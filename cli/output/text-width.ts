@@ -1,5 +1,6 @@
-// How many columns of a terminal a text takes, as far as tables need to know.
+// Width of texts in columns of a terminal.
 
+/** East Asian characters and emoji, which take two columns. */
 const wide = /[ᄀ-ᅟ⺀-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 const segmenter = new Intl.Segmenter()
 
@@ -13,8 +14,8 @@ export function widthOf(text: string): number {
 export const pad = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - widthOf(text)))
 
-/** Cut to a width, with a sign that something is missing. */
-export function cut(text: string, width: number): string {
+/** Shortens a text to a width, with an ellipsis at its end. */
+export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let short = ''
   for (const { segment } of segmenter.segment(text)) {

@@ -1,19 +1,20 @@
-// What the protos say in comments, for the reference.
+// The comments of the protos, which are the text of the reference.
 import type { DescEnum, DescField, DescMessage, DescMethod, DescOneof, DescService } from '@bufbuild/protobuf'
 import { comments } from '../gen/comments.ts'
 
-type Described = DescEnum | DescField | DescMessage | DescMethod | DescOneof | DescService
+type Commented = DescEnum | DescField | DescMessage | DescMethod | DescOneof | DescService
 
-/** What the protos say of something; `` where they say nothing. */
-export const aboutOf = (desc: Described) => comments[nameOf(desc)] ?? ''
+/** The comment of a declaration; empty if it has none. */
+export const commentOf = (desc: Commented): string => comments[fullName(desc)] ?? ''
 
-export const aboutValue = (desc: DescEnum, value: string) => comments[`${desc.typeName}.${value}`] ?? ''
+export const enumValueComment = (desc: DescEnum, value: string): string =>
+  comments[`${desc.typeName}.${value}`] ?? ''
 
-function nameOf(desc: Described): string {
+function fullName(desc: Commented): string {
   return 'typeName' in desc ? desc.typeName : `${desc.parent?.typeName}.${desc.name}`
 }
 
-/** The first sentence, and what follows it. */
+/** Splits a text into its first sentence and the rest. */
 export function splitSummary(text: string): { summary: string; rest: string } {
   const [first = '', ...others] = text.split('\n\n')
   const [, summary = first, more = ''] = /^(.*?[^.]\.)\s+(?=[A-Z`])(.*)$/s.exec(first) ?? []

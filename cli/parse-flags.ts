@@ -1,13 +1,13 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { parseArgs } from 'node:util'
-import { UsageError } from './usage.ts'
+import { UsageError } from './failure.ts'
 
 const text = { type: 'string' } as const
 
-/** Which server is meant, for every command. */
+/** Flags that select the server. Every command has them. */
 export const contextOptions = { api: text, issuer: text, audience: text, context: text }
 
-export function flagsOf<T extends ParseArgsOptionsConfig>(args: string[], options: T) {
+export function parseFlags<T extends ParseArgsOptionsConfig>(args: string[], options: T) {
   try {
     return parseArgs({ args, options }).values
   } catch (error) {

@@ -10,23 +10,23 @@ function optionsOf(resource: string): ResourceOptions {
   return resourceOptions(message)
 }
 
-/** The resource that it is created in. */
+/** The resource in which this resource is created. */
 export function parentOf(resource: string): string {
   const { parent } = optionsOf(resource)
   return resources.find(({ message }) => message?.typeName === parent)?.name ?? 'groups'
 }
 
-/** The text between the path of its parent and its name. */
+/** The text between the path of the parent and the name of the resource. */
 export const separatorOf = (resource: string): string => optionsOf(resource).separator
 
-/** The resource by whose name it is found: an account association has the uid of its group, and is named like it. */
+/** The resource whose names are used: an account association has the uid and the name of its group. */
 export const namedLike = (resource: string): string =>
   optionsOf(resource).hasUidOfParent ? parentOf(resource) : resource
 
-/** The field that people call it by, as the proto spells it. */
+/** The field that contains the name, in proto spelling. */
 export const nameFieldOf = (resource: string): string => optionsOf(resource).nameField
 
-/** The field of its list request that filters by name, or by several names. Undefined if it has no name. */
+/** The field of the list request that filters by name or by several names. Undefined if resources have no names. */
 export function nameFilterOf(resource: string): DescField | undefined {
   const nameField = nameFieldOf(resource)
   const { fields = [] } = findCommand(resource, 'list')?.method.desc.input ?? {}
@@ -35,6 +35,6 @@ export function nameFilterOf(resource: string): DescField | undefined {
 
 export const isNamed = (resource: string): boolean => nameFilterOf(resource) !== undefined
 
-const uid = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
+const uidPattern = /^[0-9a-f]{40}(?:\/[0-9a-f]{16})*$/
 
-export const looksLikeUid = (text: string): boolean => uid.test(text)
+export const looksLikeUid = (text: string): boolean => uidPattern.test(text)

@@ -1,0 +1,82 @@
+// Access tokens of a context: stored ones, and those that a refresh or an exchange returns.
+import * as oidc from 'openid-client'
+import type { Context } from '../context.ts'
+import { NotSignedIn } from '../failure.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Tokens } from '../token-store.ts'
+import { readTokens, removeExchangedTokens, saveTokens, withTokenLock } from '../token-store.ts'
+import { fetchAuthorized } from './authorized-fetch.ts'
+import { withProvider } from './oidc-provider.ts'
+
+type RawToken = { token: string; refreshToken?: string }
+type TokenPair = { token: RawToken; refreshToken: RawToken }
+
+/** Exchanges a token for a token of an identity or, without one, for a token of the same caller and another audience. */
+export async function exchangeToken({ issuer, audience }: Context, token: string, identity?: string) {
+  const body = new URLSearchParams({ aud: audience, ...(identity !== undefined && { identity }) })
+  const url = `${issuer}/sts/exchange`
+  const response = await fetchAuthorized<RawToken>(url, token, { method: 'POST', body })
+  return { access: response.token, refresh: response.refreshToken }
+}
+
+/** Saves the tokens of a new sign-in. Removes tokens of other audiences, which may belong to another person. */
+export const saveSignIn = (audience: string, tokens: Tokens, runtime: Runtime): Promise<void> =>
+  withTokenLock(audience, runtime, async () => {
+    await removeExchangedTokens(audience, runtime.env)
+    await saveTokens(audience, tokens, runtime.env)
+  })
+
+/** Returns an access token that does not expire soon. */
+export async function currentAccessToken(context: Context, runtime: Runtime): Promise<string> {
+  const { api, audience } = context
+  const { access, refresh } = await readTokens(audience, runtime)
+  if (access !== undefined) return access
+  if (refresh !== undefined) return refreshTokens(context, runtime)
+  if (audience === api) throw notSignedIn()
+  const apiToken = await currentAccessToken({ ...context, audience: api }, runtime)
+  const tokens = { ...(await exchangeToken(context, apiToken)), exchangedFrom: api }
+  await saveTokens(audience, tokens, runtime.env)
+  return tokens.access
+}
+
+/** Uses up the stored refresh token and saves the next one. Using one twice would end the sign-in. */
+const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
+  withTokenLock(context.audience, runtime, async () => {
+    // Another process may have refreshed them while this one waited for the lock.
+    const { access, refresh } = await readTokens(context.audience, runtime)
+    if (access !== undefined) return access
+    if (refresh === undefined) throw notSignedIn()
+    const tokens = await (isExchangeToken(refresh) ? refreshWithExchange : refreshWithOidc)(context, refresh)
+    await saveTokens(context.audience, tokens, runtime.env)
+    return tokens.access
+  })
+
+async function refreshWithOidc({ issuer }: Context, refresh: string) {
+  const response = await withProvider(issuer, (provider) => oidc.refreshTokenGrant(provider, refresh))
+  return { access: response.access_token, refresh: response.refresh_token ?? refresh }
+}
+
+async function refreshWithExchange({ issuer, audience }: Context, refresh: string) {
+  const body = new URLSearchParams({ aud: audience })
+  const url = `${issuer}/sts/exchange_refresh_token`
+  const pair = await fetchAuthorized<TokenPair>(url, refresh, { method: 'POST', body })
+  return { access: pair.token.token, refresh: pair.refreshToken.token }
+}
+
+/** Ends the sign-in of a refresh token on the server. */
+export async function revokeToken(issuer: string, refresh: string): Promise<void> {
+  const hint = { token_type_hint: 'refresh_token' }
+  await withProvider(issuer, (provider) => oidc.tokenRevocation(provider, refresh, hint))
+}
+
+/** Refresh tokens of the token exchange, which published clients of this API store, are JSON in base64. */
+function isExchangeToken(refresh: string): boolean {
+  try {
+    const content: unknown = JSON.parse(Buffer.from(refresh, 'base64').toString())
+    return typeof content === 'object' && content !== null
+  } catch {
+    return false
+  }
+}
+
+const notSignedIn = () => new NotSignedIn('not signed in; run: stemma auth login')

@@ -1,0 +1,93 @@
+// Parses the command line of a resource command: the flags of its request fields and those of all commands.
+import type { ParseArgsOptionsConfig } from 'node:util'
+import { parseArgs } from 'node:util'
+import { ScalarType } from '@bufbuild/protobuf'
+import type { Command } from './contract/commands.ts'
+import type { Flag } from './contract/request-flags.ts'
+import { flagsOf } from './contract/request-flags.ts'
+import { UsageError } from './failure.ts'
+import { suggestionFor } from './nearest-names.ts'
+import { contextOptions } from './parse-flags.ts'
+
+const text = { type: 'string' } as const
+const toggle = { type: 'boolean' } as const
+
+/** The flags of all commands. */
+export const commonOptions = {
+  ...contextOptions,
+  output: { ...text, short: 'o' },
+  debug: toggle,
+  help: { ...toggle, short: 'h' },
+} as const
+
+/** Further flags by the kind of command: `--all` of lists, `--yes` of deletes, `--file` of commands with a body. */
+export function kindOptions(command: Pick<Command, 'kind' | 'verb' | 'method'>): ParseArgsOptionsConfig {
+  if (command.kind === 'list') return { all: toggle }
+  if (command.kind === 'delete') return { yes: { ...toggle, short: 'y' } }
+  const { desc, bindings } = command.method
+  const hasBody = desc.input.fields.length > 0 && bindings[0]?.body !== ''
+  return hasBody ? { file: { ...text, short: 'f' } } : {}
+}
+
+export type Options = {
+  api?: string
+  issuer?: string
+  audience?: string
+  context?: string
+  output?: string
+  debug?: boolean
+  help?: boolean
+  all?: boolean
+  yes?: boolean
+  file?: string
+}
+
+export type FieldTexts = { flag: Flag; texts: string[] }
+
+export type CommandLine = {
+  options: Options
+  /** The texts that were given for request fields. */
+  fields: FieldTexts[]
+  /** Arguments without a flag. */
+  positionals: string[]
+}
+
+export const isToggle = ({ field }: Flag): boolean =>
+  field.fieldKind === 'scalar' && field.scalar === ScalarType.BOOL
+
+export function parseCommandLine(command: Command, args: string[]): CommandLine {
+  const flags = flagsOf(command)
+  // A field takes precedence over a common flag of the same name: `identities lookup --issuer`.
+  const options: ParseArgsOptionsConfig = { ...commonOptions, ...kindOptions(command) }
+  for (const flag of flags) {
+    const option = isToggle(flag) ? toggle : { ...text, multiple: true }
+    for (const name of namesOf(flag)) options[name] = option
+  }
+  const { values, positionals } = parse(command, args, options)
+  const fieldNames = new Set(flags.flatMap(namesOf))
+  return {
+    options: Object.fromEntries(Object.entries(values).filter(([name]) => !fieldNames.has(name))) as Options,
+    fields: flags.flatMap((flag) => {
+      const value = namesOf(flag)
+        .map((name) => values[name])
+        .find((given) => given !== undefined)
+      return value === undefined ? [] : [{ flag, texts: [value].flat().map(String) }]
+    }),
+    positionals,
+  }
+}
+
+const namesOf = ({ name, alias }: Flag): string[] => (alias === undefined ? [name] : [name, alias])
+
+function parse(command: Command, args: string[], options: ParseArgsOptionsConfig) {
+  try {
+    return parseArgs({ args, options, allowPositionals: true, allowNegative: true })
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException
+    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message)
+    const [, unknown = ''] = /'(-[^']*)'/.exec(message) ?? []
+    const suggestion = suggestionFor(unknown.replace(/^-+/, ''), Object.keys(options))
+    const name = `stemma ${command.resource} ${command.verb}`
+    throw new UsageError(`${name} has no flag ${unknown}${suggestion}; see ${name} --help`)
+  }
+}

@@ -1,0 +1,18 @@
+// JSON and YAML without characters that control a terminal.
+import type { JsonObject } from '@bufbuild/protobuf'
+import { stringify } from 'yaml'
+
+const replacement = '\ufffd'
+
+/** Escapes U+007F to U+009F too, which JSON.stringify does not and some terminals interpret. */
+export const toJson = (value: JsonObject, indent = 2): string =>
+  JSON.stringify(value, undefined, indent).replace(
+    /[\x7f-\x9f]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  )
+
+export const toYaml = (value: unknown): string => replaceControls(stringify(value, { lineWidth: 0 }))
+
+/** Replaces control characters except tabs and line breaks. */
+export const replaceControls = (text: string): string =>
+  text.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, replacement)

@@ -1,0 +1,27 @@
+import type { JsonObject } from '@bufbuild/protobuf'
+import { rowsField, subjectOf } from '../contract/commands.ts'
+import { parseFormat } from '../output/format.ts'
+import { createPrinter, printResource } from '../output/printer.ts'
+import type { Invocation } from './invocation.ts'
+import { readRequest } from './read-request.ts'
+
+/** Makes a call and prints the response; for several arguments of `get`, one call each. */
+export async function runCall(invocation: Invocation): Promise<void> {
+  const { command, line, connection, screen } = invocation
+  const { positionals, options } = line
+  const isDocument = command.method.desc.output.typeName === 'google.protobuf.Struct'
+  const format = parseFormat(options.output, isDocument ? 'json' : 'table')
+  const message = subjectOf(command)
+  const callFor = async (target?: string) =>
+    connection.call(command.method.desc, await readRequest(invocation, target))
+  const printer = createPrinter(format, message, screen)
+  if (positionals.length > 1) {
+    for (const target of positionals) await printer.printPage([await callFor(target)])
+    return printer.end()
+  }
+  const response = await callFor(positionals[0])
+  const rows = response[rowsField(command)]
+  if (!Array.isArray(rows)) return printResource(format, message, response, screen)
+  await printer.printPage(rows as JsonObject[])
+  return printer.end()
+}

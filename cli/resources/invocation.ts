@@ -1,0 +1,20 @@
+import type { Connection } from '@stemma/api'
+import type { CommandLine } from '../command-line.ts'
+import type { Command } from '../contract/commands.ts'
+import type { Progress } from '../output/progress.ts'
+import { createProgress } from '../output/progress.ts'
+import type { Screen } from '../output/screen.ts'
+import type { Runtime } from '../runtime.ts'
+
+/** A command with its arguments and everything it needs to run. */
+export type Invocation = {
+  command: Command
+  line: CommandLine
+  connection: Connection
+  screen: Screen
+  runtime: Runtime
+}
+
+/** Progress is visible on a terminal unless the results are printed there, too. */
+export const progressBesideOutput = ({ screen, runtime: { stderr, now } }: Invocation): Progress =>
+  createProgress(!screen.isTerminal && stderr.isTTY === true, stderr, now)

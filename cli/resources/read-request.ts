@@ -1,0 +1,104 @@
+// Builds the request of a command line: reads files, parses values and resolves names to uids.
+import { readFile } from 'node:fs/promises'
+import { text as readAll } from 'node:stream/consumers'
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import type { FieldTexts } from '../command-line.ts'
+import type { Command } from '../contract/commands.ts'
+import { parseDocument } from '../contract/document.ts'
+import { parseFlagValue } from '../contract/flag-values.ts'
+import type { Document, FieldValue } from '../contract/request.ts'
+import { buildRequest, requireEncodable } from '../contract/request.ts'
+import type { Flag } from '../contract/request-flags.ts'
+import { withArticle } from '../contract/spelling.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { resolveUid } from '../names/resolve.ts'
+import type { Runtime } from '../runtime.ts'
+import type { Invocation } from './invocation.ts'
+
+/** `target` is the name or uid that was given without a flag. */
+export async function readRequest(invocation: Invocation, target: string | undefined): Promise<JsonObject> {
+  const { command, line, connection, runtime } = invocation
+  const { file } = line.options
+  const document = file === undefined ? undefined : await readDocument(file, runtime)
+  const values = await readFlagValues(invocation)
+  if (command.target.length > 0) {
+    const text = target ?? uidIn(document?.content)
+    if (text === undefined)
+      throw new UsageError(
+        `${command.resource} ${command.verb} needs the name or uid of ${withArticle(command.resource)}`,
+      )
+    const value = await resolveUid(connection, targetResource(command), text)
+    values.push({ path: command.target, value })
+  }
+  const request = buildRequest(command, values, document)
+  requireEncodable(command, request)
+  return request
+}
+
+/** The parent first: other names are resolved in the parent before anywhere else. */
+async function readFlagValues(invocation: Invocation): Promise<FieldValue[]> {
+  const { fields } = invocation.line
+  const parent = fields.find(({ flag }) => flag.name === 'parent')
+  const ordered = parent ? [parent, ...fields.filter((field) => field !== parent)] : fields
+  const values: FieldValue[] = []
+  let near: string | undefined
+  for (const field of ordered) {
+    const value = await readFlagValue(field, invocation, near)
+    if (field === parent && typeof value === 'string') near = value
+    values.push({ path: field.flag.path, value })
+  }
+  return values
+}
+
+/** A document that `get` printed contains its uid. */
+const uidIn = (content: JsonObject | undefined): string | undefined =>
+  typeof content?.uid === 'string' ? content.uid : undefined
+
+/** The resource that the argument of a command names: a group if the field is `group_uid`. */
+export const targetResource = ({ resource, target }: Command): string =>
+  target.at(-1)?.name === 'group_uid' ? 'groups' : resource
+
+const readFlagValue = (
+  { flag, texts }: FieldTexts,
+  { connection, runtime }: Invocation,
+  near?: string,
+): Promise<JsonValue> =>
+  withFlagName(flag, async () => {
+    const contents = await Promise.all(texts.map((text) => readContent(text, runtime)))
+    if (flag.refersTo === undefined) return parseFlagValue(flag.field, contents, runtime.now())
+    const uids: string[] = []
+    for (const text of contents)
+      uids.push(text === '' ? '' : await resolveUid(connection, flag.refersTo, text, near))
+    return flag.field.fieldKind === 'list' ? uids : (uids.at(-1) ?? '')
+  })
+
+/** Adds the name of the flag to errors. */
+async function withFlagName<T>({ name }: Flag, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Failure) error.message = `--${name}: ${error.message}`
+    throw error
+  }
+}
+
+/** Reads `@FILE` and `@-`, so that secrets need not be on the command line. `@@` is a literal `@`. */
+async function readContent(text: string, runtime: Runtime): Promise<string> {
+  if (!text.startsWith('@')) return text
+  if (text.startsWith('@@')) return text.slice(1)
+  return (await readText(text.slice(1), runtime)).replace(/\n$/, '')
+}
+
+async function readDocument(file: string, runtime: Runtime): Promise<Document> {
+  const source = file === '-' ? 'standard input' : file
+  return { content: parseDocument(await readText(file, runtime), source), source }
+}
+
+const readText = (file: string, { stdin }: Runtime): Promise<string> =>
+  file === '-'
+    ? readAll(stdin)
+    : readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        throw new UsageError(
+          `${file} cannot be read: ${error.code === 'ENOENT' ? 'there is no such file' : error.message}`,
+        )
+      })
