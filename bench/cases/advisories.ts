@@ -3,10 +3,13 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { importBatch, prepareImport } from '../../server/resources/vulnerabilities/advisories/import-batch.ts'
+import {
+  importBatch,
+  tuneStoreForImport,
+} from '../../server/resources/vulnerabilities/advisories/import-batch.ts'
+import type { ImportItem } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
+import { importRowsOf } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
 import { openSegments } from '../../server/resources/vulnerabilities/advisories/postings.ts'
-import type { Item } from '../../server/resources/vulnerabilities/advisories/prepare.ts'
-import { prepare } from '../../server/resources/vulnerabilities/advisories/prepare.ts'
 import type { Store } from '../../server/store/db.ts'
 import { measure } from '../load/load.ts'
 import { startProcess } from '../load/processes.ts'
@@ -68,18 +71,18 @@ export async function benchAdvisories(): Promise<Line[]> {
 }
 
 const importAdvisories = (count: number) => async (store: Store, organization: string) => {
-  await store.write(prepareImport)
+  await store.write(tuneStoreForImport)
   const nextSegment = openSegments()
   for (let at = 0; at < count; at += batch) {
     const items = Array.from({ length: Math.min(batch, count - at) }, (_, more) =>
-      prepare(organization, itemOf(at + more)),
+      importRowsOf(organization, itemOf(at + more)),
     )
     const segment = nextSegment(items[0]?.entry.uid ?? '')
     await store.write(() => importBatch(organization, items, segment))
   }
 }
 
-function itemOf(at: number): Item {
+function itemOf(at: number): ImportItem {
   const time = Date.UTC(2026, 0, 1) + at
   const happened = [
     'detection',

@@ -13,7 +13,7 @@ import { Writable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
-import { importFrom } from '../../server/commands/import.ts'
+import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { logTo } from '../../server/log.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
@@ -136,7 +136,12 @@ onEachStore('an export of many advisories', (engine) => {
     folder = await temporaryFolder()
     platform = await startPlatform(engine, [], {}, log)
     owner = platform.owner
-    await importFrom(platform.store, owner.organization, await dump(folder), (line) => assert.fail(line))
+    await importAdvisories(
+      { store: platform.store, now: Date.now },
+      owner.organization,
+      await dump(folder),
+      (line) => assert.fail(line),
+    )
   })
   after(async () => {
     await platform.stop()
@@ -216,7 +221,12 @@ onEachStore('a server that stops while it exports', (engine) => {
       const { log, codes } = openLogged()
       const platform = await startPlatform(engine, [], { drainTimeout: 300 }, log)
       const { organization, token } = platform.owner
-      await importFrom(platform.store, organization, await dump(folder), (line) => assert.fail(line))
+      await importAdvisories(
+        { store: platform.store, now: Date.now },
+        organization,
+        await dump(folder),
+        (line) => assert.fail(line),
+      )
       const export_ = await start(platform.app.port, token)
       readSlowly(export_)
       await platform.stop()

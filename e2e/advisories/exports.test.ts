@@ -16,7 +16,7 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { importFrom } from '../../server/commands/import.ts'
+import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { logTo } from '../../server/log.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -135,7 +135,12 @@ onEachStore('an export of a list of advisories', (engine) => {
 
   async function load(organization: string, file: string) {
     const complaints: string[] = []
-    const summary = await importFrom(platform.store, organization, file, (line) => complaints.push(line))
+    const summary = await importAdvisories(
+      { store: platform.store, now: Date.now },
+      organization,
+      file,
+      (line) => complaints.push(line),
+    )
     assert.deepEqual(complaints, [])
     return summary
   }
@@ -238,7 +243,12 @@ onEachStore('an export of a list of advisories', (engine) => {
       const file = join(folder, 'dump.jsonl')
       await writeFile(file, await answer.text())
       const { organization, token } = other.owner
-      const summary = await importFrom(other.store, organization, file, (line) => assert.fail(line))
+      const summary = await importAdvisories(
+        { store: other.store, now: Date.now },
+        organization,
+        file,
+        (line) => assert.fail(line),
+      )
       assert.deepEqual([summary.records, summary.new], [10, 10])
       const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
       const copies = body?.advisories as JsonObject[]

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { importFrom } from '../../server/commands/import.ts'
+import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { raw, sql } from '../../server/store/sql.ts'
@@ -62,7 +62,12 @@ onEachStore('an import of advisories', (engine) => {
   async function importing(path: string, group?: string) {
     if (group === undefined) owner = await platform.addOrganization('acme')
     complaints.length = 0
-    return importFrom(platform.store, group ?? owner.organization, path, (line) => complaints.push(line))
+    return importAdvisories(
+      { store: platform.store, now: Date.now },
+      group ?? owner.organization,
+      path,
+      (line) => complaints.push(line),
+    )
   }
 
   async function put(name: string, content: unknown): Promise<string> {

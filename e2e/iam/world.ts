@@ -30,8 +30,8 @@ import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { roles } from '../../server/resources/iam/roles/table.ts'
 import { repos } from '../../server/resources/registry/repos/table.ts'
 import { tags } from '../../server/resources/registry/tags/table.ts'
+import { searchColumnsOf } from '../../server/resources/vulnerabilities/advisories/search-columns.ts'
 import { advisories } from '../../server/resources/vulnerabilities/advisories/table.ts'
-import { columnsOf } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-id.ts'
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
@@ -237,7 +237,7 @@ export function plant(store: Store, world: World): Promise<void> {
       const advisoryId = newAdvisoryId(randomBytes)
       const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
       const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
-      const { columns } = columnsOf(advisory, '')
+      const { columns } = searchColumnsOf(advisory, '')
       yield* createEntry(advisories, advisory, { ...facts(uid), columns })
     }
     for (const uid of world.subscriptions) {

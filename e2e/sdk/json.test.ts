@@ -21,7 +21,7 @@ import { RolesService } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { RoleBindingsService } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
 import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
-import { importFrom } from '../../server/commands/import.ts'
+import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { remove, temporaryFolder } from '../server/stemmad.ts'
@@ -113,7 +113,9 @@ onEachStore('the SDK with JSON', (engine) => {
     try {
       const file = join(folder, 'dump.jsonl')
       await writeFile(file, Array.from({ length: 50 }, (_, at) => `${JSON.stringify(osv(at))}\n`).join(''))
-      await importFrom(platform.store, parent, file, (line) => assert.fail(line))
+      await importAdvisories({ store: platform.store, now: Date.now }, parent, file, (line) =>
+        assert.fail(line),
+      )
     } finally {
       await remove(folder)
     }

@@ -1,22 +1,29 @@
-// How far a long work is: a bar on a terminal, nothing elsewhere.
+// Shows how far a long operation is: a progress bar on a terminal, nothing elsewhere.
 
-const width = 30
-const often = 100
+const barWidth = 30
+const updateIntervalMs = 100
 
-export type Progress = { tell(done: number, total: number | undefined): void; end(): void }
+/** `total` is undefined while it is not known. */
+export type Progress = { update(done: number, total: number | undefined): void; end(): void }
 
-export function openProgress(what: string, stream: NodeJS.WriteStream = process.stderr): Progress {
-  const started = performance.now()
-  let told = Number.NEGATIVE_INFINITY
-  if (!stream.isTTY) return { tell() {}, end() {} }
+export type ProgressOptions = { stream?: NodeJS.WriteStream; nowMs?: () => number }
+
+/** `unit` is a plural noun, such as `records`. */
+export function openProgress(
+  unit: string,
+  { stream = process.stderr, nowMs = () => performance.now() }: ProgressOptions = {},
+): Progress {
+  if (!stream.isTTY) return { update() {}, end() {} }
+  const startMs = nowMs()
+  let lastUpdateMs = Number.NEGATIVE_INFINITY
   return {
-    tell(done, total) {
-      const now = performance.now()
-      if (now - told < often) return
-      told = now
-      const speed = Math.round((done / (now - started)) * 1000)
+    update(done, total) {
+      const now = nowMs()
+      if (now - lastUpdateMs < updateIntervalMs) return
+      lastUpdateMs = now
+      const perSecond = Math.round((done / (now - startMs)) * 1000)
       stream.write(
-        `\r${bar(done, total)} ${done.toLocaleString('en')} ${what}, ${speed.toLocaleString('en')} a second `,
+        `\r${bar(done, total)} ${done.toLocaleString('en')} ${unit}, ${perSecond.toLocaleString('en')} a second `,
       )
     },
     end: () => void stream.write('\r\x1b[K'),
@@ -25,6 +32,6 @@ export function openProgress(what: string, stream: NodeJS.WriteStream = process.
 
 function bar(done: number, total: number | undefined): string {
   if (!total) return ''
-  const full = Math.min(width, Math.round((done / total) * width))
-  return `[${'#'.repeat(full)}${'.'.repeat(width - full)}]`
+  const filled = Math.min(barWidth, Math.round((done / total) * barWidth))
+  return `[${'#'.repeat(filled)}${'.'.repeat(barWidth - filled)}]`
 }

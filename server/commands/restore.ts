@@ -28,7 +28,7 @@ export const restore: Command = {
     const progress = openProgress('rows')
     try {
       const source = path === '-' ? process.stdin : createReadStream(path)
-      const tell = (count: number) => progress.tell(count, undefined)
+      const tell = (count: number) => progress.update(count, undefined)
       const count = await restoreLines(store, await loadMigrations(), unpacked(source), tell)
       progress.end()
       await prepareStore(config, store)

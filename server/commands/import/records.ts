@@ -1,5 +1,4 @@
-// The records that an import reads: in files, folders, zip archives and what is piped in, one after the other, so
-// that memory holds a few at a time.
+// Reads the records of an import one by one, from files, folders, zip archives and standard input.
 import { createReadStream, opendirSync, readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,40 +9,36 @@ import type { Entry, ZipFile } from 'yauzl'
 import yauzl from 'yauzl'
 import { UsageError } from '../command.ts'
 
-export type Found = {
-  /** Where it stands, to be told. */
-  file: string
-  text: string
-}
+/** The text of one record, and where it is, for messages. */
+export type SourceText = { file: string; text: string }
 
-/** What is to be read, and how many records there are, if that is known beforehand. */
-export type Records = { count: number | undefined; read(): AsyncGenerator<Found> }
+/** `total` is the number of records, if it is known in advance. */
+export type Records = { total: number | undefined; read(): AsyncGenerator<SourceText> }
 
-/** Larger ones are no records. */
-const largest = 64 * 1024 * 1024
+/** Real records are far smaller; this protects memory from other files and from zip bombs. */
+const maxBytes = 64 * 1024 * 1024
 
-export async function recordsIn(path: string): Promise<Records> {
-  if (path === '-') return { count: undefined, read: () => piped() }
+export async function openRecords(path: string): Promise<Records> {
+  if (path === '-') return { total: undefined, read: () => readStandardInput() }
   const about = await stat(path).catch((error: Error) => {
     throw new UsageError(error.message)
   })
-  if (about.isDirectory()) return folder(path)
-  if (path.endsWith('.zip')) return archive(path)
+  if (about.isDirectory()) return openFolder(path)
+  if (path.endsWith('.zip')) return openArchive(path)
   if (/\.(?:ndjson|jsonl)$/.test(path))
-    return { count: undefined, read: () => lines(path, createReadStream(path)) }
-  return { count: 1, read: () => one(path) }
+    return { total: undefined, read: () => readLines(path, createReadStream(path)) }
+  return { total: 1, read: () => readFileRecord(path) }
 }
 
-async function* one(file: string): AsyncGenerator<Found> {
+async function* readFileRecord(file: string): AsyncGenerator<SourceText> {
   yield { file, text: await readFile(file, 'utf8') }
 }
 
-function folder(path: string): Records {
+function openFolder(path: string): Records {
   const files = filesIn(path).sort()
-  return { count: files.length, read: () => inOrder(files) }
+  return { total: files.length, read: () => readFiles(files) }
 }
 
-/** The names alone are kept of what may be very many. */
 function filesIn(folder: string, files: string[] = []): string[] {
   const entries = opendirSync(folder, { bufferSize: 1024 })
   for (let entry = entries.readSync(); entry; entry = entries.readSync()) {
@@ -55,55 +50,55 @@ function filesIn(folder: string, files: string[] = []): string[] {
   return files
 }
 
-/** This thread has nothing else to do, and waiting for each file would take longer than reading it. */
-async function* inOrder(files: readonly string[]): AsyncGenerator<Found> {
+/** Reads synchronously: this thread has nothing else to do, and awaiting each small file takes longer than reading it. */
+async function* readFiles(files: readonly string[]): AsyncGenerator<SourceText> {
   for (const file of files) yield { file, text: readFileSync(file, 'utf8') }
 }
 
-async function archive(path: string): Promise<Records> {
+async function openArchive(path: string): Promise<Records> {
   const open = promisify<string, yauzl.Options, ZipFile>(yauzl.open)
   const zip = await open(path, { lazyEntries: true, autoClose: false }).catch((error: Error) => {
     throw new UsageError(`${path}: ${error.message}`)
   })
-  return { count: zip.entryCount, read: () => unpacked(path, zip) }
+  return { total: zip.entryCount, read: () => readArchive(path, zip) }
 }
 
-async function* unpacked(path: string, zip: ZipFile): AsyncGenerator<Found> {
+async function* readArchive(path: string, zip: ZipFile): AsyncGenerator<SourceText> {
   try {
     for await (const entry of zip.eachEntry()) {
       if (!entry.fileName.endsWith('.json')) continue
       const file = `${path}:${entry.fileName}`
-      yield { file, text: await textOf(zip, entry, file) }
+      yield { file, text: await readEntry(zip, entry, file) }
     }
   } finally {
     zip.close()
   }
 }
 
-async function textOf(zip: ZipFile, entry: Entry, file: string): Promise<string> {
-  if (entry.uncompressedSize > largest) throw new UsageError(`${file} is larger than ${largest} bytes`)
+async function readEntry(zip: ZipFile, entry: Entry, file: string): Promise<string> {
+  if (entry.uncompressedSize > maxBytes) throw new UsageError(`${file} is larger than ${maxBytes} bytes`)
   const stream = await zip.openReadStreamPromise(entry)
   return (await buffer(stream)).toString()
 }
 
-/** One document, or one a line: the first line tells, by being one or not. */
-async function* piped(): AsyncGenerator<Found> {
+/** A single JSON document, or one on each line if the first line is one. */
+async function* readStandardInput(): AsyncGenerator<SourceText> {
   const document: string[] = []
   let isLines: boolean | undefined
   let size = 0
-  for await (const found of lines('standard input', createReadStream('', { fd: 0 }))) {
-    isLines ??= isJson(found.text)
-    if (isLines) yield found
+  for await (const line of readLines('standard input', createReadStream('', { fd: 0 }))) {
+    isLines ??= isJson(line.text)
+    if (isLines) yield line
     else {
-      document.push(found.text)
-      size += found.text.length
-      if (size > largest) throw new UsageError(`what is piped in is larger than ${largest} bytes`)
+      document.push(line.text)
+      size += line.text.length
+      if (size > maxBytes) throw new UsageError(`standard input is larger than ${maxBytes} bytes`)
     }
   }
   if (document.length > 0) yield { file: 'standard input', text: document.join('\n') }
 }
 
-async function* lines(file: string, stream: NodeJS.ReadableStream): AsyncGenerator<Found> {
+async function* readLines(file: string, stream: NodeJS.ReadableStream): AsyncGenerator<SourceText> {
   let number = 1
   for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
     if (line.trim() !== '') yield { file: `${file}, line ${number}`, text: line }

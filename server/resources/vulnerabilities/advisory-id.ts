@@ -1,17 +1,18 @@
-// The names under which advisories are published: random, and without letters that could make words.
+// Ids under which advisories are published, such as CGA-2345-6789-cfgh. Their alphabet has no vowels, so that they form no
+// words.
 import type { RandomBytes } from '../../crypto/random.ts'
 
-const alphabet = '23456789cfghjmpqrvwx'
-const form = /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/
+export const advisoryIdLetters = '23456789cfghjmpqrvwx'
+const pattern = /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/
 
-export const isAdvisoryId = (text: string) => form.test(text)
+export const isAdvisoryId = (text: string) => pattern.test(text)
 
 export function newAdvisoryId(random: RandomBytes): string {
   const letters: string[] = []
   while (letters.length < 12) {
     for (const byte of random(16)) {
-      // Bytes that do not divide evenly are passed over, so that no letter is likelier than another.
-      if (byte < 240) letters.push(alphabet[byte % 20] ?? '')
+      // 240 is the largest multiple of 20 letters in a byte. Higher bytes would make some letters more likely.
+      if (byte < 240) letters.push(advisoryIdLetters[byte % 20] ?? '')
     }
   }
   const text = letters.slice(0, 12).join('')

@@ -1,4 +1,4 @@
-// The types of events, as lists are asked for them.
+// The types of advisory events, as numbered in list filters.
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { EventTypeFilter, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
@@ -18,6 +18,6 @@ const types: Record<Case, EventTypeFilter> = {
 export const typeOf = ({ type }: AdvisoryEvent): EventTypeFilter =>
   type.case ? types[type.case] : EventTypeFilter.UNSPECIFIED
 
-/** The one that tells how things stand; events are in order of time. */
+/** The event that determines the current state of the advisory. Events are ordered by time. */
 export const latestApproved = ({ events }: Advisory): AdvisoryEvent | undefined =>
   events.findLast(({ reviewState }) => reviewState === ReviewState.APPROVED)

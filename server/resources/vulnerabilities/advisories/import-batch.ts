@@ -1,4 +1,4 @@
-// Imports of advisories, many at a time and all or nothing.
+// Writes a batch of imported advisories in one transaction.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { lineage } from '../../../aip/uid.ts'
@@ -6,77 +6,84 @@ import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
 import { messageOf } from '../../kind.ts'
+import type { ImportRows } from './import-rows.ts'
+import { withNewId } from './import-rows.ts'
 import { addPostings } from './postings.ts'
-import type { Prepared } from './prepare.ts'
-import { renamed, seeded } from './prepare.ts'
+import { seededBytes } from './seeded-bytes.ts'
 import { advisories } from './table.ts'
 import { numberOf } from './terms.ts'
 import { reviseAdvisory, withdrawAdvisory } from './write.ts'
 
 export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
 
-type Known = { advisory: string; digest: string; isThere: boolean }
+/** A record that was imported before. */
+type Imported = { uid: string; digest: string; isListed: boolean }
 
 /**
- * Many rows go to many places, the same in each batch: the embedded engine keeps more of them at hand while it
- * imports, and writes up to 200 MB to its log before it brings them to their places.
+ * Settings of SQLite for an import. Every batch changes pages all over the indexes, so a page cache of 32 MiB keeps
+ * them in memory, and a checkpoint after 50,000 pages (200 MB) of WAL writes a page once for many changes.
  */
-export function* prepareImport(): Work<void> {
+export function* tuneStoreForImport(): Work<void> {
   yield raw('/*pg select 1 -- */ pragma cache_size = -32768')
   yield raw('/*pg select 1 -- */ pragma wal_autocheckpoint = 50000')
 }
 
-/** What became of each, in their order. No two may have the same source. What is new goes into the segment. */
-export function* importBatch(group: string, items: readonly Prepared[], segment: number): Work<Outcome[]> {
-  const known = yield* findKnown(items)
-  const fresh: Prepared[] = []
+/**
+ * Returns the outcome of each item, in the same order. No two items may have the same source. New advisories are
+ * added to the segment of the search index.
+ */
+export function* importBatch(group: string, items: readonly ImportRows[], segment: number): Work<Outcome[]> {
+  const importedBefore = yield* findImported(items)
+  const added: ImportRows[] = []
   const outcomes: Outcome[] = []
   for (const item of items) {
-    const before = known.get(item.source)
+    const before = importedBefore.get(item.source)
     if (before?.digest === item.digest) outcomes.push('same')
     else if (before) outcomes.push(yield* change(item, before))
-    // What was withdrawn before it was known here is nobody's concern.
+    // Records that are already withdrawn when they are first seen are not stored.
     else if (item.withdrawTime !== undefined) outcomes.push('withdrawn')
     else {
-      fresh.push(item)
+      added.push(item)
       outcomes.push('new')
     }
   }
-  yield* addAll(group, yield* underFreeNames(group, fresh), segment)
+  yield* insertAll(group, yield* withFreeIds(group, added), segment)
   return outcomes
 }
 
-const hashesAtOnce = 512
+/** Values in the `in (…)` of one statement. */
+const valuesPerStatement = 512
 
-function* findKnown(items: readonly Prepared[]): Work<Map<string, Known>> {
-  const known = new Map<string, Known>()
-  for (let at = 0; at < items.length; at += hashesAtOnce) {
-    const hashes = items.slice(at, at + hashesAtOnce).map(({ hash }) => hash)
+function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>> {
+  const found = new Map<string, Imported>()
+  for (let start = 0; start < items.length; start += valuesPerStatement) {
+    const hashes = items.slice(start, start + valuesPerStatement).map(({ sourceHash }) => sourceHash)
     const rows = yield sql`select s.source, s.advisory, s.digest, a.uid from advisory_sources s
       left join advisories a on a.uid = s.advisory where s.hash in ${among(hashes)}`
-    for (const [source, advisory, digest, uid] of rows as [string, string, string, string | null][])
-      known.set(source, { advisory, digest, isThere: uid !== null })
+    for (const [source, uid, digest, listedUid] of rows as [string, string, string, string | null][])
+      found.set(source, { uid, digest, isListed: listedUid !== null })
   }
-  return known
+  return found
 }
 
-/** Names are given once on a server; a record of others may bring one that another organization has. */
-function* underFreeNames(group: string, items: readonly Prepared[]): Work<Prepared[]> {
-  const names = items.filter(({ isNamed }) => isNamed).map(nameOf)
+/** Advisory ids are unique on a server; a record may contain one that another organization has. */
+function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
+  const ids = items.filter(({ hasOwnId }) => hasOwnId).map(advisoryIdOf)
   const seen = new Set<string>()
-  const taken = new Set(names.filter((name) => seen.size === seen.add(name).size))
-  for (let at = 0; at < names.length; at += hashesAtOnce) {
-    const some = among(names.slice(at, at + hashesAtOnce))
+  const taken = new Set(ids.filter((id) => seen.size === seen.add(id).size))
+  for (let start = 0; start < ids.length; start += valuesPerStatement) {
+    const some = among(ids.slice(start, start + valuesPerStatement))
     const rows = yield sql`select advisory_id from advisories where advisory_id in ${some}
       union all select name from withdrawn_advisories where name in ${some}`
-    for (const [name] of rows) taken.add(name as string)
+    for (const [id] of rows) taken.add(id as string)
   }
-  return items.map((item) => (item.isNamed && taken.has(nameOf(item)) ? renamed(group, item) : item))
+  return items.map((item) => (item.hasOwnId && taken.has(advisoryIdOf(item)) ? withNewId(group, item) : item))
 }
 
-const nameOf = ({ entry }: Prepared) => entry.columns.advisory_id as string // computed for every advisory
+const advisoryIdOf = ({ entry }: ImportRows) => entry.columns.advisory_id as string // a computed column of every row
 
-function* addAll(group: string, items: readonly Prepared[], segment: number): Work<void> {
+/** Rows are inserted in the order of their primary keys, which changes fewer pages. */
+function* insertAll(group: string, items: readonly ImportRows[], segment: number): Work<void> {
   const entries = items
     .map(({ entry }) => ({ ...entry, columns: { ...entry.columns, segment } }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1))
@@ -85,44 +92,45 @@ function* addAll(group: string, items: readonly Prepared[], segment: number): Wo
     segment,
     items.map(({ entry, hashes }) => ({ number: numberOf(entry.uid), hashes })),
   )
-  const sources = items.map(sourceOf).sort((a, b) => Number(a[0]) - Number(b[0]))
+  const sources = items.toSorted((a, b) => a.sourceHash - b.sourceHash).map(sourceRow)
   yield* insertRows('advisory_sources', sourceColumns, sources)
 }
 
 const sourceColumns = ['hash', 'source', 'number', 'advisory', 'digest', 'format', 'record', 'update_time']
 
-const sourceOf = ({ hash, source, entry, digest, format, record, updateTime }: Prepared) => [
-  ...[hash, source, numberOf(entry.uid), entry.uid],
+/** In the order of `sourceColumns`. */
+const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTime }: ImportRows) => [
+  ...[sourceHash, source, numberOf(entry.uid), entry.uid],
   ...[digest, format, record, updateTime],
 ]
 
-/** What people added stays; what an import said before gives way to what it says now. */
-function* change(item: Prepared, { advisory: uid, isThere }: Known): Work<Outcome> {
-  const { hash, source, digest, record, origin, updateTime, withdrawTime } = item
+/** Applies a changed record to its advisory. An advisory that was withdrawn here stays withdrawn. */
+function* change(item: ImportRows, { uid, isListed }: Imported): Work<Outcome> {
+  const { sourceHash, source, digest, record, updateTime, withdrawTime } = item
   yield sql`update advisory_sources set digest = ${digest}, record = ${record}
-    where hash = ${hash} and source = ${source}`
-  if (!isThere) return 'same'
-  const setting = {
-    now: () => withdrawTime ?? updateTime,
-    random: seeded(`${uid}\0${source}\0${updateTime}`),
-  }
+    where hash = ${sourceHash} and source = ${source}`
+  if (!isListed) return 'same'
+  const random = seededBytes(`${uid}\0${source}\0${updateTime}`)
   if (withdrawTime !== undefined) {
-    yield* withdrawAdvisory(setting, uid)
+    yield* withdrawAdvisory({ now: () => withdrawTime, random }, uid)
     return 'withdrawn'
   }
   const draft = messageOf(advisories, item.entry.proto)
-  const revise = (advisory: Advisory) => {
-    const { aliases, severities } = draft
-    const isOurs = ({ author }: { author: string }) => author !== draft.author
-    const events = [
-      ...advisory.events.filter(isOurs),
-      ...draft.events.map((event) => ({ ...event, uid: '' })),
-    ]
-    Object.assign(advisory, { aliases, severities, events })
-  }
-  const revised = yield* reviseAdvisory(setting, uid, revise, origin)
-  const changed = revised.updateTime ? timestampMs(revised.updateTime) : updateTime
-  yield sql`update advisory_sources set update_time = ${changed}
-    where hash = ${hash} and source = ${source}`
+  const revised = yield* reviseAdvisory(
+    { now: () => updateTime, random },
+    uid,
+    (advisory) => merge(advisory, draft),
+    item.origin,
+  )
+  const changedTime = revised.updateTime ? timestampMs(revised.updateTime) : updateTime
+  yield sql`update advisory_sources set update_time = ${changedTime}
+    where hash = ${sourceHash} and source = ${source}`
   return 'changed'
+}
+
+/** Replaces the events of the record's author; events that people have added stay. */
+function merge(advisory: Advisory, { author, aliases, severities, events }: Advisory): void {
+  const otherEvents = advisory.events.filter((event) => event.author !== author)
+  const newEvents = events.map((event) => ({ ...event, uid: '' }))
+  Object.assign(advisory, { aliases, severities, events: [...otherEvents, ...newEvents] })
 }

@@ -23,8 +23,8 @@ import { onEachStore } from '../../../testing/stores.ts'
 import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
+import { importRowsOf } from './import-rows.ts'
 import { openSegments } from './postings.ts'
-import { prepare } from './prepare.ts'
 import { reindexAdvisories } from './reindex.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
@@ -164,7 +164,7 @@ onEachStore('looking for advisories', (engine) => {
         const often = told.imported.slice(0, 1).flatMap((draft) => Array<typeof draft>(copies).fill(draft))
         const imported = [...often, ...told.imported]
         const { organization } = await platform.addOrganization('acme')
-        const items = imported.map((draft, at) => prepare(organization, itemOf(draft, at)))
+        const items = imported.map((draft, at) => importRowsOf(organization, itemOf(draft, at)))
         await platform.store.write(function* () {
           const uids: string[] = []
           for (const draft of drafts) {

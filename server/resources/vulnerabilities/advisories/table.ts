@@ -6,12 +6,12 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
   columns: {
     advisory_id: ({ advisoryId }) => advisoryId,
     artifact_name: ({ artifactName }) => artifactName,
-    /** By which its terms lead to it. */
+    /** Identifies the advisory in the search index. */
     number: ({ uid }) => numberOf(uid),
   },
   /**
-   * `origin` is the source package of the artifact. `terms` and `texts` are searched. `segment` is where the
-   * postings of the advisory are.
+   * `origin` is the source package of the artifact. `terms` and `texts` are searched. `segment` is the segment of the
+   * search index that contains the advisory.
    */
   extraColumns: { origin: 'text', terms: 'text', texts: 'text', segment: 'integer' },
   sortable: {
@@ -20,9 +20,9 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     artifact_name: 'artifact_name',
     artifactName: 'artifact_name',
   },
-  // Imports write many, most of them into one place.
+  // Imports write many advisories to one group: fewer indexes make them faster.
   isOrderedInPlace: false,
 })
 
-/** Found by nobody, and read by whoever knows one. */
+/** In no list, but can be read by uid. */
 export const withdrawnAdvisories = kindOf(AdvisorySchema, 'withdrawn_advisories')

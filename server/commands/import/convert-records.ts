@@ -1,0 +1,45 @@
+// Converts records to rows on a thread of its own, while the main thread writes rows to the store.
+import { on } from 'node:events'
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
+import { UsageError } from '../command.ts'
+
+/** `time` is used for records that contain no times. */
+export type Task = { group: string; path: string; time: number }
+
+/** The result for some of the records. */
+export type Chunk = {
+  /** The number of records in all chunks, if it is known in advance. */
+  total: number | undefined
+  records: number
+  /** Records without a package. */
+  empty: number
+  items: ImportRows[]
+  broken: { file: string; reason: string }[]
+}
+
+/** From the thread: a chunk, or a mistake of the operator. */
+export type Message = Chunk | { usageError: string }
+
+/** The thread sends this many chunks ahead, which is about one batch. After each further chunk it waits for `'next'`. */
+export const chunksAhead = 15
+
+/** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */
+const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
+
+/** The sources are TypeScript, and JavaScript in the published package. */
+const program = new URL(`./convert-thread${extname(import.meta.filename)}`, import.meta.url)
+
+export async function* convertRecords(task: Task): AsyncGenerator<Chunk> {
+  const thread = new Worker(program, { workerData: task, resourceLimits })
+  try {
+    for await (const [message] of on(thread, 'message', { close: ['exit'] })) {
+      if ('usageError' in message) throw new UsageError(message.usageError)
+      yield message
+      thread.postMessage('next')
+    }
+  } finally {
+    await thread.terminate()
+  }
+}

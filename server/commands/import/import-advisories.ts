@@ -1,0 +1,72 @@
+// Imports records of other vulnerability databases. An import can be interrupted at any time and started again: records
+// that are already stored are skipped.
+import { setTimeout } from 'node:timers/promises'
+import type { Outcome } from '../../resources/vulnerabilities/advisories/import-batch.ts'
+import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities/advisories/import-batch.ts'
+import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
+import { openSegments } from '../../resources/vulnerabilities/advisories/postings.ts'
+import type { Store } from '../../store/db.ts'
+import { openProgress } from '../progress.ts'
+import { openBatch } from './batch.ts'
+import { convertRecords } from './convert-records.ts'
+import { exposeGarbageCollector } from './garbage-collector.ts'
+
+export type Summary = Record<Outcome, number> & {
+  records: number
+  /** Records without a package. */
+  empty: number
+  /** Records that cannot be read, or packages in them. */
+  broken: number
+}
+
+export type ImportDependencies = { store: Store; now(): number }
+
+/** Pause between two transactions, in which the store serves other calls. */
+const pauseMs = 10
+const maxReported = 100
+
+/** `path` is a file, a folder, a zip archive or `-` for standard input. `report` gets a line for each broken record. */
+export async function importAdvisories(
+  { store, now }: ImportDependencies,
+  group: string,
+  path: string,
+  report: (line: string) => void,
+): Promise<Summary> {
+  await store.write(tuneStoreForImport)
+  const progress = openProgress('records')
+  const summary: Summary = { records: 0, empty: 0, broken: 0, new: 0, changed: 0, same: 0, withdrawn: 0 }
+  const batch = openBatch()
+  const writeBatch = openWriter(store, group, summary)
+
+  for await (const chunk of convertRecords({ group, path, time: now() })) {
+    for (const { file, reason } of chunk.broken) {
+      summary.broken++
+      if (summary.broken <= maxReported) report(`${file}: ${reason}`)
+      else if (summary.broken === maxReported + 1)
+        report('further broken records are counted, but not listed')
+    }
+    for (const item of chunk.items) {
+      if (batch.isClosedTo(item)) await writeBatch(batch.drain())
+      batch.add(item)
+    }
+    summary.records += chunk.records
+    summary.empty += chunk.empty
+    progress.update(summary.records, chunk.total)
+  }
+  await writeBatch(batch.drain())
+  progress.end()
+  return summary
+}
+
+function openWriter(store: Store, group: string, summary: Summary) {
+  const nextSegment = openSegments()
+  const collectGarbage = exposeGarbageCollector()
+  return async (items: readonly ImportRows[]): Promise<void> => {
+    const [first] = items
+    if (!first) return
+    const segment = nextSegment(first.entry.uid)
+    for (const outcome of await store.write(() => importBatch(group, items, segment))) summary[outcome]++
+    collectGarbage()
+    await setTimeout(pauseMs)
+  }
+}

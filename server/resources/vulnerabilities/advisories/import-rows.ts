@@ -1,0 +1,77 @@
+// Converts an imported record to the rows that are stored for it, without access to the store. Uids, ids and times are
+// derived from the record and its source, so an import that is interrupted and repeated leaves the same rows.
+import { hash } from 'node:crypto'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { rootOf } from '../../../aip/uid.ts'
+import type { Entry } from '../../../store/table.ts'
+import { entryOf, messageOf } from '../../kind.ts'
+import { newAdvisoryId } from '../advisory-id.ts'
+import { searchColumnsOf } from './search-columns.ts'
+import { seededBytes } from './seeded-bytes.ts'
+import { advisories } from './table.ts'
+import { hashOf } from './terms.ts'
+import { requireSize, requireValid } from './validate-advisory.ts'
+
+/** An advisory that was read from a record of another database. */
+export type ImportItem = {
+  /** Identifies the record and the package in it; the same in every import. */
+  source: string
+  format: string
+  record: string
+  draft: Advisory
+  origin: string
+  createTime: number
+  updateTime: number
+  withdrawTime: number | undefined
+}
+
+/** The rows of one advisory. Contains only plain values, because it is passed between threads. */
+export type ImportRows = Pick<
+  ImportItem,
+  'source' | 'format' | 'record' | 'origin' | 'updateTime' | 'withdrawTime'
+> & {
+  /** Of the organization and the source. */
+  sourceHash: number
+  /** Differs if the record has changed since the last import. */
+  digest: string
+  entry: Entry
+  /** Whether the record contains the advisory id. Otherwise one was created. */
+  hasOwnId: boolean
+  /** Of the terms in the search index. */
+  hashes: number[]
+}
+
+/** Part of the digest. Increase it when the importer's output changes, so that unchanged records are imported again. */
+const importerVersion = 1
+
+/** Throws a StatusError if the advisory is invalid. Modifies the draft. */
+export function importRowsOf(group: string, { draft, createTime, ...item }: ImportItem): ImportRows {
+  const { source, format, record, origin, updateTime, withdrawTime } = item
+  requireValid(draft)
+  const hasOwnId = draft.advisoryId !== ''
+  const random = seededBytes(`${group}\0${source}`)
+  const uid = `${group}/${random(8).toString('hex')}`
+  for (const event of draft.events) event.uid = `${uid}/${random(8).toString('hex')}`
+  const advisory = Object.assign(draft, {
+    ...{ uid, advisoryId: hasOwnId ? draft.advisoryId : newAdvisoryId(random) },
+    ...{ createTime: timestampFromMs(createTime), updateTime: timestampFromMs(updateTime) },
+  })
+  const { columns, hashes } = searchColumnsOf(advisory, origin)
+  const entry = entryOf(advisories, advisory, { uid, name: '', createTime, updateTime }, columns)
+  requireSize(entry.proto)
+  return {
+    ...{ source, format, record, origin, updateTime, withdrawTime, entry, hasOwnId },
+    sourceHash: hashOf(`${rootOf(group)}\n${source}`),
+    digest: hash('sha256', `${importerVersion}\0${withdrawTime ?? ''}\0${record}`, 'base64url'),
+    hashes: [...hashes],
+  }
+}
+
+/** The same advisory with a new id; the id of the record, which is taken, becomes an alias. */
+export function withNewId(group: string, rows: ImportRows): ImportRows {
+  const draft = messageOf(advisories, rows.entry.proto)
+  draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]
+  draft.advisoryId = ''
+  return importRowsOf(group, { ...rows, draft, createTime: rows.entry.createTime })
+}

@@ -1,0 +1,23 @@
+// The columns of an advisory that searches read, and the hashes under which the search index finds it.
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { rootOf } from '../../../aip/uid.ts'
+import type { ExtraValues } from '../../kind.ts'
+import type { advisories } from './table.ts'
+import { hashesOf, listed, numberOf, termsOf, textsOf, unlisted } from './terms.ts'
+
+export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
+
+/** `segment` is where the index keeps its postings; by default the advisory gets a segment of its own. */
+export function searchColumnsOf(
+  advisory: Advisory,
+  origin: string,
+  segment = numberOf(advisory.uid),
+): { columns: SearchColumns; hashes: Set<number> } {
+  const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
+  const columns = { origin, terms: listed(terms), texts: listed(texts), segment }
+  return { columns, hashes: hashesOf(rootOf(advisory.uid), terms, texts) }
+}
+
+/** The hashes of an advisory that is stored with these columns. */
+export const storedHashes = (uid: string, { terms, texts }: SearchColumns): Set<number> =>
+  hashesOf(rootOf(uid), unlisted(terms), unlisted(texts))

@@ -1,0 +1,25 @@
+import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import {
+  EventTypeFilterSchema,
+  ReviewStateSchema,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Listing } from '../../list.ts'
+import { search } from './search.ts'
+
+/** A list that applies the filters of the request with the search index. */
+export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): Listing => ({
+  *find(roots) {
+    requireKnownEnums(request)
+    return yield* search(request, roots)
+  },
+})
+
+function requireKnownEnums({ eventReviewStates, eventTypes, latestEventType }: ListAdvisoriesRequest): void {
+  if (eventReviewStates.some((state) => !ReviewStateSchema.value[state]))
+    throw invalidField('event_review_states', 'must be review states')
+  const types = [...eventTypes, ...(latestEventType === undefined ? [] : [latestEventType])]
+  if (types.some((type) => !EventTypeFilterSchema.value[type]))
+    throw invalidField('event_types', 'must be types of events')
+}

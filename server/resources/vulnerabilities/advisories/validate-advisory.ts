@@ -1,0 +1,55 @@
+import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import {
+  AdvisorySchema,
+  AdvisoryEvent_FalsePositiveDetermination_TypeSchema as ReasonSchema,
+  ReviewStateSchema,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { rulesOf } from '@stemma/api/method.ts'
+import { invalidArgument, invalidField } from '../../../aip/errors.ts'
+import { violationsOf } from '../../../aip/validate.ts'
+
+/** Lists read up to 200 advisories into memory at once. */
+const maxBytes = 512 * 1024
+
+const controlCharacter = /\p{C}/u
+
+const singleLineFields = [
+  ...(['author', 'artifactName', 'artifactType', 'artifactArchitecture'] as const),
+  ...(['componentName', 'componentType', 'componentLocation', 'legacyAdvisoryId'] as const),
+]
+
+export function requireValid(advisory: Advisory): void {
+  const [violation, ...others] = violationsOf(AdvisorySchema, advisory)
+  if (violation) throw invalidArgument(violation, ...others)
+  requireLegacyId(advisory)
+  const broken = singleLineFields.find((field) => controlCharacter.test(advisory[field] ?? ''))
+  if (broken)
+    throw invalidField(
+      AdvisorySchema.field[broken].name,
+      'must not contain line breaks or control characters',
+    )
+  for (const [index, event] of advisory.events.entries()) requireValidEvent(event, `events[${index}]`)
+}
+
+/** The field is OUTPUT_ONLY in v2, so the rules of the contract skip it; v1 and imports set it. */
+function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
+  const { maxLength } = rulesOf(AdvisorySchema.field.legacyAdvisoryId)
+  if (legacyAdvisoryId.length > maxLength)
+    throw invalidField('legacy_advisory_id', `must be at most ${maxLength} characters long`)
+}
+
+function requireValidEvent({ author, reviewer, type, reviewState }: AdvisoryEvent, path: string): void {
+  if (controlCharacter.test(author + reviewer))
+    throw invalidField(`${path}.author`, 'and reviewer must not contain line breaks or control characters')
+  if (!type.case) throw invalidField(`${path}.type`, 'is required')
+  if (!ReviewStateSchema.value[reviewState])
+    throw invalidField(`${path}.review_state`, 'must be one of the review states')
+  if (type.case === 'falsePositiveDetermination' && !ReasonSchema.value[type.value.type])
+    throw invalidField(`${path}.false_positive_determination.type`, 'must be one of the listed reasons')
+}
+
+/** `proto` is the whole advisory; its events are the only part that can make it this large. */
+export function requireSize(proto: Uint8Array): void {
+  if (proto.length > maxBytes)
+    throw invalidField('events', `must be at most ${maxBytes} bytes, together with the other fields`)
+}
