@@ -84,7 +84,7 @@ examples('roles', {
     }
     const error = await fail(createRole, wide, maker.token)
     assert.equal(error.code, 7)
-    assert.match(error.message, /nobody can give groups\.delete/)
+    assert.match(error.message, /who holds groups\.delete/)
     const narrow = { parent, role: { name: 'narrow', capabilities: ['CAP_IAM_GROUPS_LIST'] } }
     const { uid } = (await succeed(createRole, narrow, maker.token)) as { uid: string }
     const widen = { role: { uid, capabilities: ['CAP_IAM_GROUPS_LIST', 'CAP_IAM_GROUPS_DELETE'] } }

@@ -1,11 +1,11 @@
-// The codes of google.rpc.Code: their names, the prefix a message of ours starts with, and the HTTP status.
+// The codes of google.rpc.Code, each with its name, the prefix of our messages, and its HTTP status.
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 
 export { Code }
 
-type CodeFact = { name: string; prefix: string; http: number }
+type CodeInfo = { name: string; prefix: string; http: number }
 
-const codes: { readonly [code: number]: CodeFact } = {
+const codes: { readonly [code: number]: CodeInfo } = {
   [Code.OK]: { name: 'OK', prefix: 'OK', http: 200 },
   [Code.CANCELLED]: { name: 'CANCELLED', prefix: 'Cancelled', http: 499 },
   [Code.INVALID_ARGUMENT]: { name: 'INVALID_ARGUMENT', prefix: 'Invalid argument', http: 400 },
@@ -24,9 +24,9 @@ const codes: { readonly [code: number]: CodeFact } = {
   [Code.DATA_LOSS]: { name: 'DATA_LOSS', prefix: 'Data loss', http: 500 },
 }
 
-const unknown: CodeFact = { name: 'UNKNOWN', prefix: 'Unknown', http: 500 }
-const factOf = (code: Code) => codes[code] ?? unknown
+const unknown: CodeInfo = { name: 'UNKNOWN', prefix: 'Unknown', http: 500 }
+const infoOf = (code: Code) => codes[code] ?? unknown
 
-export const codeName = (code: Code) => factOf(code).name
-export const codePrefix = (code: Code) => factOf(code).prefix
-export const httpStatus = (code: Code) => factOf(code).http
+export const codeName = (code: Code) => infoOf(code).name
+export const codePrefix = (code: Code) => infoOf(code).prefix
+export const httpStatus = (code: Code) => infoOf(code).http

@@ -28,7 +28,7 @@ const domain = 'iam.stemma.test'
 describe('a code', () => {
   const published = CodeSchema.values as readonly { number: Code; name: string }[]
 
-  test('has the name that google.rpc.Code gives it', () => {
+  test('has its name of google.rpc.Code', () => {
     for (const { number, name } of published) assert.equal(codeName(number), name)
     assert.equal(codeName(99 as Code), 'UNKNOWN')
   })
@@ -75,7 +75,7 @@ describe('a status', () => {
     ],
   ]
 
-  test('always tells reason and domain, first and once', () => {
+  test('contains reason and domain as its first detail, once', () => {
     for (const error of errors) {
       const { code, message, details } = statusOf(error, domain)
       const [info] = details
@@ -140,13 +140,13 @@ describe('a status', () => {
     })
   })
 
-  test('of a denied call tells what was lacking where, and not whether it exists', () => {
+  test('of a denied call names the missing permission and the resource, and not whether it exists', () => {
     const { message, details } = statusOf(permissionDenied('groups.list', 'aa'), domain)
     assert.equal(message, 'Permission denied: groups.list denied on resource aa (or it might not exist)')
     assert.deepEqual(details[0]?.fields.metadata, { permission: 'groups.list', resource: 'aa' })
   })
 
-  test('of something absent tells its type and uid', () => {
+  test('of a missing resource contains its type and uid', () => {
     const { details, message } = statusOf(notFound('platform.iam.v2beta1.Group', 'aa'), domain)
     assert.equal(message, 'Not found: no Group with uid aa')
     assert.deepEqual(details[1], {
@@ -155,13 +155,13 @@ describe('a status', () => {
     })
   })
 
-  test('sends back no more of a uid than is safe', () => {
+  test('shortens the uid that it sends back', () => {
     const { message } = notFound('platform.iam.v2beta1.Group', `\ud800${'x'.repeat(100_000)}`)
     assert.ok(message.isWellFormed())
     assert.ok(message.length < 300)
   })
 
-  test('of a fault of ours tells nothing of its cause, which is kept for the log', () => {
+  test('of an internal error contains nothing of its cause, which is kept for the log', () => {
     const cause = new Error('select * from secrets')
     const error = internal(cause)
     assert.equal(error.cause, cause)
@@ -169,7 +169,7 @@ describe('a status', () => {
     assert.equal(error.http, 500)
   })
 
-  test('says to try again only where that can help', () => {
+  test('asks for a retry only if that can help', () => {
     for (const error of errors) {
       const isAsked = statusOf(error, domain).details.some(({ type }) => type === 'RetryInfo')
       assert.equal(isAsked, error.code === Code.UNAVAILABLE)
@@ -179,7 +179,7 @@ describe('a status', () => {
 })
 
 describe('an error', () => {
-  test('has the HTTP status of its code unless HTTP wants another', () => {
+  test('has the HTTP status of its code unless another is given', () => {
     assert.equal(new StatusError(Code.ABORTED, 'raced').http, 409)
     assert.equal(aborted('stale', 412).http, 412)
     assert.equal(tooLarge('body', 413).http, 413)
@@ -188,7 +188,7 @@ describe('an error', () => {
     assert.equal(methodNotAllowed('GET, HEAD').headers.allow, 'GET, HEAD')
   })
 
-  test('without credentials brings a challenge', () => {
+  test('for missing credentials has a challenge', () => {
     assert.equal(unauthenticated('who?').headers['www-authenticate'], '')
     assert.equal(unauthenticated('who?', 'error="x"').headers['www-authenticate'], 'error="x"')
   })

@@ -1,7 +1,7 @@
-// Everything a caller can be told has gone wrong (AIP-193). Whatever else is thrown is a fault of ours.
+// The errors that callers see (AIP-193). Anything else that is thrown is an internal error.
 import { Code, codeName, codePrefix, httpStatus } from './code.ts'
 
-/** `field` is a path in proto spelling, relative to the resource where the call takes one. */
+/** `field` is a path in proto spelling, relative to the resource if the request contains one. */
 export type FieldViolation = { field: string; description: string }
 
 /** A typed detail in its JSON form; `type` is the last segment of its type URL. */
@@ -12,29 +12,29 @@ export class StatusError extends Error {
   readonly details: Detail[]
   readonly violations: FieldViolation[]
   readonly metadata: Record<string, string>
-  /** Where HTTP wants another status than the code's own. */
+  /** The HTTP status; usually that of the code. */
   readonly http: number
   readonly headers: Record<string, string>
 
   constructor(
     code: Code,
     text: string,
-    more: Partial<Omit<StatusError, keyof Error | 'code'>> & ErrorOptions = {},
+    options: Partial<Omit<StatusError, keyof Error | 'code'>> & ErrorOptions = {},
   ) {
-    super(`${codePrefix(code)}: ${text}`, more.cause === undefined ? {} : { cause: more.cause })
+    super(`${codePrefix(code)}: ${text}`, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'StatusError'
     this.code = code
-    this.details = more.details ?? []
-    this.violations = more.violations ?? []
-    this.metadata = more.metadata ?? {}
-    this.http = more.http ?? httpStatus(code)
-    this.headers = more.headers ?? {}
+    this.details = options.details ?? []
+    this.violations = options.violations ?? []
+    this.metadata = options.metadata ?? {}
+    this.http = options.http ?? httpStatus(code)
+    this.headers = options.headers ?? {}
   }
 }
 
 export type Status = { code: Code; message: string; details: Detail[] }
 
-/** What a door sends: ErrorInfo always, and field paths in the spelling of that door. */
+/** The content of an error response. ErrorInfo is always the first detail; `spell` converts field paths. */
 export function statusOf(
   error: StatusError,
   domain: string,
@@ -63,34 +63,34 @@ export function invalidArgument(...violations: [FieldViolation, ...FieldViolatio
 
 export const invalidField = (field: string, description: string) => invalidArgument({ field, description })
 
-/** A request that cannot be read at all, so that no field can be named. */
+/** For a request that cannot be parsed, so that no field can be named. */
 export const malformed = (text: string, http = 400) => new StatusError(Code.INVALID_ARGUMENT, text, { http })
 
 export const tooLarge = (text: string, http: number) =>
   new StatusError(Code.RESOURCE_EXHAUSTED, text, { http })
 
-/** `challenge` is what WWW-Authenticate says after the realm (RFC 6750). */
+/** `challenge` follows the realm in WWW-Authenticate (RFC 6750). */
 export const unauthenticated = (text: string, challenge = '', cause?: Error) =>
   new StatusError(Code.UNAUTHENTICATED, text, { headers: { 'www-authenticate': challenge }, cause })
 
 export function permissionDenied(permission: string, resource: string): StatusError {
-  const place = resource === '' ? 'this server' : `resource ${resource} (or it might not exist)`
-  return new StatusError(Code.PERMISSION_DENIED, `${permission} denied on ${place}`, {
+  const target = resource === '' ? 'this server' : `resource ${resource} (or it might not exist)`
+  return new StatusError(Code.PERMISSION_DENIED, `${permission} denied on ${target}`, {
     metadata: { permission, resource },
   })
 }
 
-/** Nobody gives what they do not hold. */
+/** Callers can grant only capabilities that they hold themselves. */
 export const cannotDelegate = (permission: string, resource: string) =>
   new StatusError(
     Code.PERMISSION_DENIED,
-    `nobody can give ${permission} on resource ${resource} without holding it there`,
+    `only a caller who holds ${permission} on resource ${resource} can grant it there`,
     { metadata: { permission, resource, cause: 'NOT_HELD' } },
   )
 
-/** Fields that only `stemmad` changes. */
+/** For fields that can be changed only with `stemmad`. */
 export function operatorOnly(field: string, resource: string): StatusError {
-  return new StatusError(Code.PERMISSION_DENIED, `only the operator of this server changes ${field}`, {
+  return new StatusError(Code.PERMISSION_DENIED, `only the operator of this server can change ${field}`, {
     metadata: { permission: 'operator', field, resource },
   })
 }
@@ -105,21 +105,21 @@ export function notFound(resourceType: string, resourceName: string): StatusErro
   )
 }
 
-/** One answer for everyone whose address leads to no organization, whatever the reason. */
+/** The same error whether there is no such organization, it is not verified, or the address is not. */
 export const noOrganization = () =>
   new StatusError(Code.NOT_FOUND, 'no verified organization is named after the domain of your e-mail address')
 
-/** One answer, whether there is none or the caller may not see it. */
+/** The same error whether the identity does not exist or the caller may not see it. */
 export const noIdentity = () =>
   new StatusError(Code.NOT_FOUND, 'no identity that you may see has this issuer and subject')
 
-/** What a caller sent, shortened and made safe to send back. */
+/** Text of the caller, shortened and safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 
 export const noSuchPath = () => new StatusError(Code.NOT_FOUND, 'no such path')
 
 export const methodNotAllowed = (allow: string) =>
-  new StatusError(Code.UNIMPLEMENTED, `method not allowed; this path takes ${allow}`, {
+  new StatusError(Code.UNIMPLEMENTED, `method not allowed; this path accepts ${allow}`, {
     http: 405,
     headers: { allow },
   })
@@ -130,16 +130,16 @@ export function failedPrecondition(type: string, description: string): StatusErr
   })
 }
 
-/** What an error says, without the words for its code. */
+/** The message of an error without the prefix of its code. */
 export const textOf = ({ code, message }: StatusError) => message.slice(`${codePrefix(code)}: `.length)
 
-/** The same without its details, for callers of a version that had none. */
+/** The same error without details, for v1, whose errors have none. */
 export const withoutDetails = (error: StatusError) =>
   new StatusError(error.code, textOf(error), { http: error.http, headers: error.headers })
 
 export const alreadyExists = (text: string) => new StatusError(Code.ALREADY_EXISTS, text)
 
-/** `wait` is after how many seconds it may be tried again, where that is known. */
+/** `wait` is the number of seconds after which a retry may succeed, if it is known. */
 export const tooManyRequests = (text: string, wait?: number) =>
   new StatusError(
     Code.RESOURCE_EXHAUSTED,
@@ -155,7 +155,7 @@ export const tooManyRequests = (text: string, wait?: number) =>
 export const aborted = (text: string, http?: number) =>
   new StatusError(Code.ABORTED, text, http ? { http } : {})
 
-export const cancelled = () => new StatusError(Code.CANCELLED, 'the client went away')
+export const cancelled = () => new StatusError(Code.CANCELLED, 'the client disconnected')
 
 export const deadlineExceeded = () => new StatusError(Code.DEADLINE_EXCEEDED, 'the call took too long')
 
@@ -167,7 +167,7 @@ export function unavailable(text: string, cause?: unknown): StatusError {
   })
 }
 
-/** What callers see of a fault of ours: nothing. */
+/** An internal error. Callers do not see its cause. */
 export const internal = (cause: unknown) =>
   new StatusError(Code.INTERNAL, 'something went wrong on our side', { cause })
 

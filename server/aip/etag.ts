@@ -1,9 +1,9 @@
-// Entity tags (RFC 9110): a resource's tag changes with every change of the resource, and with nothing else.
+// Entity tags (RFC 9110). They are made from the update time, which every change of a resource moves forward.
 import { aborted } from './errors.ts'
 
 export const etagOf = (updateTime: number) => `"${updateTime}"`
 
-/** Holds what a caller has seen against what is there. A weak tag matches nothing, as the RFC asks here. */
+/** Compares If-Match with the current version. Weak tags never match (RFC 9110 section 13.1.1). */
 export function requireMatch(ifMatch: string | undefined, updateTime: number): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
   const current = etagOf(updateTime)
@@ -11,7 +11,7 @@ export function requireMatch(ifMatch: string | undefined, updateTime: number): v
   throw changed()
 }
 
-/** Nothing matches what is not there any more. */
+/** For a resource that does not exist, which no tag matches. */
 export function requireNone(ifMatch: string | undefined): void {
   if (ifMatch !== undefined) throw changed()
 }

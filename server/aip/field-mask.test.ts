@@ -15,21 +15,21 @@ import { applyMask, parseMask, populatedPaths } from './field-mask.ts'
 const pathsOf = (desc: DescMessage, paths: string[]) =>
   parseMask(desc, paths).map((fields) => fields.map(({ name }) => name).join('.'))
 
-/** The resource after an update with this mask, all as JSON. */
+/** The resource after an update with this mask; all resources are JSON. */
 function update(desc: DescMessage, current: JsonObject, patch: JsonObject, paths: string[]): JsonObject {
   const mask = parseMask(desc, paths)
   const { merged } = applyMask(desc, fromJson(desc, current), fromJson(desc, patch), mask)
   return toJson(desc, merged) as JsonObject
 }
 
-/** The same, with the mask that a message without one stands for. */
+/** The same for an update without a mask. */
 function updateUnmasked(desc: DescMessage, current: JsonObject, patch: JsonObject): JsonObject {
   const sent = fromJson(desc, patch)
   const { merged } = applyMask(desc, fromJson(desc, current), sent, populatedPaths(reflect(desc, sent)))
   return toJson(desc, merged) as JsonObject
 }
 
-function assertRefused(run: () => unknown, field: string, description: RegExp): void {
+function assertRejected(run: () => unknown, field: string, description: RegExp): void {
   assert.throws(run, (error) => {
     assert.ok(error instanceof StatusError, String(error))
     assert.equal(error.http, 400)
@@ -48,13 +48,13 @@ const identity = {
 }
 
 describe('a mask', () => {
-  test('takes both spellings of a path, and blanks around it', () => {
+  test('accepts both spellings of a path, and spaces around it', () => {
     assert.deepEqual(pathsOf(IdentitySchema, ['claimMatch.issuer', ' claim_match.subject ', 'name']), [
       ...['claim_match.issuer', 'claim_match.subject', 'name'],
     ])
   })
 
-  test('stands for every field where it is *', () => {
+  test('of * contains every field', () => {
     assert.deepEqual(
       pathsOf(GroupSchema, ['*']),
       GroupSchema.fields.map(({ name }) => name),
@@ -62,37 +62,41 @@ describe('a mask', () => {
     assert.deepEqual(pathsOf(GroupSchema, [' * ', '']).length, GroupSchema.fields.length)
   })
 
-  test('holds nothing else where it holds *', () => {
-    assertRefused(() => parseMask(GroupSchema, ['*', 'name']), 'update_mask', /nothing else/)
+  test('may not contain other paths besides *', () => {
+    assertRejected(() => parseMask(GroupSchema, ['*', 'name']), 'update_mask', /no other path/)
   })
 
-  test('names nothing where it is blank', () => {
+  test('that is blank contains nothing', () => {
     assert.deepEqual(pathsOf(GroupSchema, []), [])
     assert.deepEqual(pathsOf(GroupSchema, ['', '  ']), [])
   })
 
-  test('is refused for a path that leads nowhere, and says which', () => {
+  test('is rejected for an unknown path, which the error names', () => {
     const nowhere = ['nme', 'name.first', 'createTime.seconds', 'claim_match.*', 'claim_match.', '__proto__']
     for (const path of [...nowhere, 'constructor', 'claimMatch.constructor', '\ud800', '\0', '"']) {
-      assertRefused(() => parseMask(IdentitySchema, ['name', path]), 'update_mask', /it has no "/)
+      assertRejected(() => parseMask(IdentitySchema, ['name', path]), 'update_mask', /" is not one of them$/)
     }
-    assertRefused(() => parseMask(GroupSchema, ['nme']), 'update_mask', /it has no "nme"$/)
+    assertRejected(() => parseMask(GroupSchema, ['nme']), 'update_mask', /"nme" is not one of them$/)
   })
 
-  test('does not reach into lists and maps', () => {
-    assertRefused(() => parseMask(RoleSchema, ['capabilities.0']), 'update_mask', /it has no/)
-    assertRefused(() => parseMask(GroupSchema, ['resource_limits.clusters']), 'update_mask', /it has no/)
+  test('cannot contain paths inside lists and maps', () => {
+    assertRejected(() => parseMask(RoleSchema, ['capabilities.0']), 'update_mask', /is not one of them/)
+    assertRejected(
+      () => parseMask(GroupSchema, ['resource_limits.clusters']),
+      'update_mask',
+      /is not one of them/,
+    )
   })
 
-  test('is refused where it is longer than any resource has fields', () => {
-    assertRefused(() => parseMask(GroupSchema, Array(201).fill('name')), 'update_mask', /at most 200/)
+  test('is rejected if it has more paths than any resource has fields', () => {
+    assertRejected(() => parseMask(GroupSchema, Array(201).fill('name')), 'update_mask', /at most 200/)
     const long = 'x'.repeat(1_000_000)
-    assertRefused(() => parseMask(GroupSchema, [long]), 'update_mask', /^.{1,200}$/)
+    assertRejected(() => parseMask(GroupSchema, [long]), 'update_mask', /^.{1,200}$/)
   })
 })
 
 describe('an update with a mask', () => {
-  test('changes what the mask names and nothing else', () => {
+  test('changes only the fields of the mask', () => {
     const patch = { name: 'new', description: 'new' }
     assert.deepEqual(update(IdentitySchema, identity, patch, ['description']), {
       ...identity,
@@ -100,7 +104,7 @@ describe('an update with a mask', () => {
     })
   })
 
-  test('clears what the mask names and the resource leaves out', () => {
+  test('clears fields of the mask that the resource omits', () => {
     const { description: _, ...rest } = identity
     assert.deepEqual(update(IdentitySchema, identity, {}, ['description']), rest)
     const { claimMatch: __, ...withoutMatch } = identity
@@ -119,7 +123,7 @@ describe('an update with a mask', () => {
     })
   })
 
-  test('makes the message around a leaf that it sets, and none around one that it clears', () => {
+  test('creates the message around a leaf that it sets, but not around one that it clears', () => {
     const bare = { uid: 'aa', name: 'ci' }
     const patch = { claimMatch: { subject: 'other' } }
     assert.deepEqual(update(IdentitySchema, bare, patch, ['claim_match.subject']).claimMatch, {
@@ -128,13 +132,13 @@ describe('an update with a mask', () => {
     assert.deepEqual(update(IdentitySchema, bare, {}, ['claim_match.subject']), bare)
   })
 
-  test('replaces all that callers can set where the mask is *', () => {
+  test('replaces all fields that callers can set if the mask is *', () => {
     const patch = { uid: 'bb', name: 'new', lastSeenTime: '2030-01-01T00:00:00Z' }
     const { uid, lastSeenTime } = identity
     assert.deepEqual(update(IdentitySchema, identity, patch, ['*']), { uid, name: 'new', lastSeenTime })
   })
 
-  test('ignores output-only fields that the mask names', () => {
+  test('ignores output-only fields in the mask', () => {
     const patch = { uid: 'bb', lastSeenTime: '2030-01-01T00:00:00Z' }
     assert.deepEqual(
       update(IdentitySchema, identity, patch, ['uid', 'last_seen_time', 'create_time']),
@@ -142,29 +146,32 @@ describe('an update with a mask', () => {
     )
   })
 
-  test('changes nothing where the mask names nothing', () => {
+  test('changes nothing if the mask is empty', () => {
     assert.deepEqual(update(IdentitySchema, identity, { name: 'new' }, []), identity)
   })
 
-  test('names the fields of the operator that it would change', () => {
-    const guardedBy = (current: JsonObject, patch: JsonObject, paths: string[]) => {
+  test('returns the changed fields that only the operator may change', () => {
+    const operatorFieldsOf = (current: JsonObject, patch: JsonObject, paths: string[]) => {
       const messages = [fromJson(GroupSchema, current), fromJson(GroupSchema, patch)] as const
-      return applyMask(GroupSchema, ...messages, parseMask(GroupSchema, paths)).guarded.map(
+      return applyMask(GroupSchema, ...messages, parseMask(GroupSchema, paths)).operatorFields.map(
         ({ name }) => name,
       )
     }
-    assert.deepEqual(guardedBy({ verified: true }, { verified: true, name: 'x' }, ['*']), [])
-    assert.deepEqual(guardedBy({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['name']), [])
-    assert.deepEqual(guardedBy({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['*']), ['verified', 'kind'])
-    assert.deepEqual(guardedBy({ verified: true }, {}, ['verified']), ['verified'])
-    assert.deepEqual(guardedBy({ kind: 'ORG_KIND_DEV' }, { kind: 'ORG_KIND_UNSPECIFIED' }, ['kind']), [
+    assert.deepEqual(operatorFieldsOf({ verified: true }, { verified: true, name: 'x' }, ['*']), [])
+    assert.deepEqual(operatorFieldsOf({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['name']), [])
+    assert.deepEqual(operatorFieldsOf({}, { verified: true, kind: 'ORG_KIND_DEV' }, ['*']), [
+      'verified',
+      'kind',
+    ])
+    assert.deepEqual(operatorFieldsOf({ verified: true }, {}, ['verified']), ['verified'])
+    assert.deepEqual(operatorFieldsOf({ kind: 'ORG_KIND_DEV' }, { kind: 'ORG_KIND_UNSPECIFIED' }, ['kind']), [
       'kind',
     ])
   })
 })
 
 describe('an update without a mask', () => {
-  test('changes what the resource holds, leaf by leaf', () => {
+  test('changes the fields that are set, leaf by leaf', () => {
     const patch = { description: 'new', claimMatch: { subject: 'other' } }
     assert.deepEqual(updateUnmasked(IdentitySchema, identity, patch), {
       ...identity,
@@ -173,15 +180,15 @@ describe('an update without a mask', () => {
     })
   })
 
-  test('takes a message that holds nothing for the whole of it', () => {
+  test('replaces a whole message by an empty one', () => {
     assert.deepEqual(updateUnmasked(IdentitySchema, identity, { claimMatch: {} }).claimMatch, {})
   })
 
-  test('cannot tell an empty value from none', () => {
+  test('treats an empty value as not set', () => {
     assert.deepEqual(updateUnmasked(IdentitySchema, identity, { description: '' }), identity)
   })
 
-  test('takes an optional field that holds its default for set', () => {
+  test('treats an optional field with its default value as set', () => {
     const current = { kind: 'ORG_KIND_DEV' }
     const { kind } = updateUnmasked(GroupSchema, current, { kind: 'ORG_KIND_UNSPECIFIED' })
     assert.equal(kind, 'ORG_KIND_UNSPECIFIED')
@@ -209,7 +216,7 @@ const provider = declareMessages({
 describe('an immutable field', () => {
   const current = { name: 'a', region: 'eu', oidc: { issuer: 'i', rule: 'sub', checked: 'yes' } }
 
-  test('may be restated and left out, also by *', () => {
+  test('may be repeated unchanged or omitted, also with *', () => {
     assert.deepEqual(update(provider, current, { name: 'b', region: 'eu', oidc: current.oidc }, ['*']), {
       ...current,
       name: 'b',
@@ -217,30 +224,30 @@ describe('an immutable field', () => {
     assert.equal(update(provider, current, { name: 'b' }, ['region', 'name']).region, 'eu')
   })
 
-  test('cannot be changed, nor set later', () => {
-    assertRefused(
+  test('can be neither changed nor set later', () => {
+    assertRejected(
       () => update(provider, current, { region: 'us' }, ['region']),
       'region',
       /cannot be changed/,
     )
-    assertRefused(
+    assertRejected(
       () => update(provider, { name: 'a' }, { region: 'us' }, ['*']),
       'region',
       /cannot be changed/,
     )
   })
 
-  test('inside a message is kept and guarded when the message is replaced', () => {
+  test('inside a message is kept when the message is replaced, and cannot be changed', () => {
     assert.deepEqual(update(provider, current, { oidc: { issuer: 'j' } }, ['oidc']).oidc, {
       issuer: 'j',
       rule: 'sub',
       checked: 'yes',
     })
     const change = { oidc: { issuer: 'j', rule: 'email' } }
-    assertRefused(() => update(provider, current, change, ['oidc']), 'oidc.rule', /cannot be changed/)
+    assertRejected(() => update(provider, current, change, ['oidc']), 'oidc.rule', /cannot be changed/)
   })
 
-  test('inside a message that is new takes its first value', () => {
+  test('inside a new message can be set', () => {
     assert.deepEqual(update(provider, { name: 'a' }, { oidc: { rule: 'email' } }, ['oidc']).oidc, {
       rule: 'email',
     })
@@ -248,7 +255,7 @@ describe('an immutable field', () => {
 })
 
 describe('an output-only field inside a message', () => {
-  test('keeps its value when the message is replaced, and is dropped where it is new', () => {
+  test('keeps its value when the message is replaced, and is dropped from a new one', () => {
     const patch = { oidc: { issuer: 'j', checked: 'forged', inner: { text: 't', seen: 'forged' } } }
     const current = { oidc: { issuer: 'i', checked: 'yes' } }
     assert.deepEqual(update(provider, current, patch, ['oidc']).oidc, {
@@ -262,7 +269,7 @@ describe('an output-only field inside a message', () => {
 })
 
 describe('a oneof', () => {
-  test('takes the member that is given in place of the one it held', () => {
+  test('replaces its member by the one that is set', () => {
     const oidc = { oidc: { issuer: 'i' } }
     const saml = { saml: 's' }
     for (const paths of [['*'], ['oidc', 'saml'], ['saml', 'oidc']]) {
@@ -285,7 +292,7 @@ describe('lists and maps', () => {
     assert.deepEqual(update(provider, current, {}, ['scopes']), { labels: current.labels })
   })
 
-  test('are not shared by the messages before and after', () => {
+  test('are not shared between the messages before and after', () => {
     const sent = fromJson(provider, { scopes: ['c'] }) as Message & { scopes: string[] }
     const { merged } = applyMask(provider, create(provider), sent, parseMask(provider, ['*']))
     sent.scopes.push('d')

@@ -1,4 +1,4 @@
-// Partial updates (AIP-134, AIP-161): which fields change, and what becomes of the resource.
+// Partial updates (AIP-134, AIP-161): the fields that a mask names, and the resource after the update.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { clone, create, equals } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -9,25 +9,28 @@ import { isBranch, resolvePath } from './field-path.ts'
 
 const maxPaths = 200
 
-/** The fields that each path of a mask walks through. */
+/** Each path of a mask as the fields that it leads through. */
 export function parseMask(desc: DescMessage, paths: readonly string[]): DescField[][] {
-  if (paths.length > maxPaths) throw invalidField('update_mask', `must hold at most ${maxPaths} paths`)
+  if (paths.length > maxPaths) throw invalidField('update_mask', `must have at most ${maxPaths} paths`)
   const trimmed = paths.map((path) => path.trim()).filter((path) => path !== '')
   if (trimmed.includes('*')) {
-    if (trimmed.length > 1) throw invalidField('update_mask', 'must hold nothing else where it holds *')
+    if (trimmed.length > 1) throw invalidField('update_mask', 'must have no other path if it contains *')
     return desc.fields.map((field) => [field])
   }
   return trimmed.map((path) => {
     const fields = resolvePath(desc, path)
     if (!fields)
-      throw invalidField('update_mask', `must name fields of the resource; it has no ${describe(path)}`)
+      throw invalidField(
+        'update_mask',
+        `must contain fields of the resource; ${describe(path)} is not one of them`,
+      )
     return fields
   })
 }
 
 const describe = (path: string) => JSON.stringify(path.slice(0, 100).toWellFormed())
 
-/** The mask of a message that came without one: every field that holds something. */
+/** The mask of an update that came without one: every field that is set. */
 export function populatedPaths(message: ReflectMessage): DescField[][] {
   return message.fields
     .filter((field) => message.isSet(field))
@@ -40,21 +43,23 @@ export function populatedPaths(message: ReflectMessage): DescField[][] {
 
 export type Merge = {
   merged: Message
-  /** The operator's own fields that would change. */
-  guarded: DescField[]
+  /** The fields that would change and that only the operator may change. */
+  operatorFields: DescField[]
 }
 
-/** The resource as it is after the masked fields took their new values. Changes neither message. */
+/** The resource with the masked fields of `patch`. Neither message is changed. */
 export function applyMask(desc: DescMessage, current: Message, patch: Message, mask: DescField[][]): Merge {
   const merged = clone(desc, current)
   const after = reflect(desc, merged)
-  // Values that are set become part of the merged message, so they are taken from copies.
+  // Messages and lists that are set become part of the merged message, so they are set from copies.
   const before = reflect(desc, clone(desc, current))
   const source = reflect(desc, clone(desc, patch))
   for (const path of mask) if (!path.some(isOutputOnly)) copyPath(source, after, path)
   for (const field of desc.fields) protect(before, after, field, field.name)
-  const guarded = desc.fields.filter((field) => rulesOf(field).operatorOnly && differs(before, after, field))
-  return { merged, guarded }
+  const operatorFields = desc.fields.filter(
+    (field) => rulesOf(field).operatorOnly && differs(before, after, field),
+  )
+  return { merged, operatorFields }
 }
 
 function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): void {
@@ -74,7 +79,7 @@ function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): 
   }
 }
 
-/** Whatever the mask said of the message around it, a field that callers do not set keeps its value. */
+/** Restores fields that callers cannot set, even if the mask contains the message around them. */
 function protect(
   before: ReflectMessage,
   after: ReflectMessage,
@@ -84,9 +89,9 @@ function protect(
 ): void {
   if (isOutputOnly(field)) restore(before, after, field)
   else if (isImmutable(field) && !isNew) {
-    // Left out is not a change, so that `*` and clients that do not know the field keep working.
+    // Omitting the field is not a change, so that `*` works for clients that do not know it.
     if (!after.isSet(field)) restore(before, after, field)
-    else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed once set')
+    else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed after it was set')
   } else if (isBranch(field) && after.isSet(field)) {
     const inside = before.isSet(field) ? before.get(field) : emptyOf(field.message)
     for (const inner of field.message.fields)

@@ -9,7 +9,7 @@ import { resolvePath, toCamel } from './field-path.ts'
 const namesOf = (path: string) => resolvePath(IdentitySchema, path)?.map(({ name }) => name)
 
 describe('a path', () => {
-  test('walks into messages, each step in proto or JSON spelling', () => {
+  test('leads into messages, each segment in proto or JSON spelling', () => {
     for (const path of ['claim_match.issuer', 'claimMatch.issuer']) {
       assert.deepEqual(namesOf(path), ['claim_match', 'issuer'])
     }
@@ -23,7 +23,7 @@ describe('a path', () => {
     assert.equal(resolvePath(ListGroupsRequestSchema, 'uidp.ids.0'), undefined)
   })
 
-  test('leads nowhere where a step names no field', () => {
+  test('is undefined if a segment is not a field', () => {
     const paths = ['', '.', 'claim_match.', '.claim_match', 'claim_match..issuer', 'nothing', 'name.first']
     for (const path of [...paths, 'constructor', '__proto__', 'claim_match.__proto__', 'ClaimMatch']) {
       assert.equal(namesOf(path), undefined, path)
@@ -32,7 +32,7 @@ describe('a path', () => {
 })
 
 describe('the JSON spelling of a path', () => {
-  test('is that of every field of the contract', () => {
+  test('is the JSON name of every field of the contract', () => {
     for (const { fields } of [
       GroupSchema,
       IdentitySchema,
@@ -44,7 +44,7 @@ describe('the JSON spelling of a path', () => {
     }
   })
 
-  test('leaves indexes and keys alone', () => {
+  test('does not convert indexes and keys', () => {
     assert.equal(toCamel('requests[2].role_uid'), 'requests[2].roleUid')
     assert.equal(toCamel('claim_match.claim_patterns[my_key]'), 'claimMatch.claimPatterns[my_key]')
   })

@@ -1,9 +1,9 @@
-// Paths through a message, `claim_match.issuer`, in proto or JSON spelling.
+// Paths of fields in a message, such as `claim_match.issuer`, in proto or JSON spelling.
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 
 const leaves = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
 
-/** Whether a mask or a filter can name something inside this field. */
+/** Whether paths can lead into this field. */
 export function isBranch(field: DescField): field is DescField & { fieldKind: 'message' } {
   return field.fieldKind === 'message' && !leaves.has(field.message.typeName)
 }
@@ -12,7 +12,7 @@ export function findField(desc: DescMessage, name: string): DescField | undefine
   return desc.fields.find((field) => field.name === name || field.jsonName === name)
 }
 
-/** The fields a path walks through, undefined where there is no such path. */
+/** The fields that a path leads through; undefined if there is no such path. */
 export function resolvePath(desc: DescMessage, path: string): DescField[] | undefined {
   const fields: DescField[] = []
   let inside: DescMessage | undefined = desc
@@ -25,6 +25,6 @@ export function resolvePath(desc: DescMessage, path: string): DescField[] | unde
   return fields
 }
 
-/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. What stands in brackets is an index or a key. */
+/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. Indexes and keys in brackets are not converted. */
 export const toCamel = (path: string) =>
   path.replace(/\[[^\]]*\]|_([a-z0-9])/g, (all, letter?: string) => letter?.toUpperCase() ?? all)

@@ -18,7 +18,7 @@ const parse = (text: string, otherwise = fallback) => parseOrderBy(text, sortabl
 const asc = (column: string): OrderTerm => ({ column, descending: false })
 const desc = (column: string): OrderTerm => ({ column, descending: true })
 
-function assertRefused(text: string, description: RegExp = /^must be fields separated by commas/): void {
+function assertRejected(text: string, description: RegExp = /^must be fields separated by commas/): void {
   assert.throws(
     () => parse(text),
     (error) => {
@@ -34,13 +34,13 @@ function assertRefused(text: string, description: RegExp = /^must be fields sepa
 }
 
 describe('order_by', () => {
-  test('is ascending unless it says desc', () => {
+  test('is ascending unless desc is given', () => {
     assert.deepEqual(parse('name'), [asc('name'), asc('uid')])
     assert.deepEqual(parse('name asc'), [asc('name'), asc('uid')])
     assert.deepEqual(parse('name desc'), [desc('name'), desc('uid')])
   })
 
-  test('takes every spelling of a field', () => {
+  test('accepts every spelling of a field', () => {
     for (const spelling of ['create_time', 'createTime', 'created_at']) {
       assert.deepEqual(parse(`${spelling} desc`), [desc('create_time'), desc('uid')])
     }
@@ -51,22 +51,22 @@ describe('order_by', () => {
     assert.deepEqual(parse('name, update_time desc'), [asc('name'), desc('update_time'), desc('uid')])
   })
 
-  test('goes no further than the uid, which leaves nothing to order', () => {
+  test('ends at the uid, after which nothing is left to order', () => {
     assert.deepEqual(parse('uid desc'), [desc('uid')])
     assert.deepEqual(parse('name, uid desc, update_time'), [asc('name'), desc('uid')])
   })
 
-  test('ignores blanks that say nothing', () => {
+  test('ignores extra spaces', () => {
     assert.deepEqual(parse('  name   desc  ,update_time  '), [desc('name'), asc('update_time'), asc('uid')])
   })
 
-  test('falls back to the order of the kind where it is empty', () => {
+  test('defaults to the order of the kind if it is empty', () => {
     assert.deepEqual(parse(''), [asc('uid')])
     assert.deepEqual(parse('   '), [asc('uid')])
     assert.deepEqual(parse('', [desc('create_time')]), [desc('create_time'), desc('uid')])
   })
 
-  test('is refused for what is no sortable field, with the fields that are', () => {
+  test('is rejected for a field that is not sortable; the error lists the sortable ones', () => {
     for (const text of [
       'description',
       'Name',
@@ -76,30 +76,30 @@ describe('order_by', () => {
       'toString',
       'uid;',
     ]) {
-      assertRefused(text, /the fields are uid, name, create_time, update_time$/)
+      assertRejected(text, /the fields are uid, name, create_time, update_time$/)
     }
   })
 
-  test('is refused where it is malformed', () => {
+  test('is rejected if it is malformed', () => {
     const malformed = [
       ...[',', 'name,', ',name', 'name,,uid', 'name desc desc', 'name descending', 'name DESC', 'desc'],
       ...['name\tdesc', 'name\n', '-name', 'name+desc', "name'; drop table groups; --", 'name\0', '\ud800'],
     ]
-    for (const text of malformed) assertRefused(text)
+    for (const text of malformed) assertRejected(text)
   })
 
-  test('is refused where it names a field twice, in whatever spelling', () => {
-    assertRefused('name, name desc', /^must name each field once, but name comes twice$/)
-    assertRefused('create_time, createTime', /createTime comes twice/)
+  test('is rejected if it contains a field twice, in any spelling', () => {
+    assertRejected('name, name desc', /^must contain each field once, but name appears twice$/)
+    assertRejected('create_time, createTime', /createTime appears twice/)
   })
 
-  test('is refused where it is longer than any order makes sense', () => {
-    assertRefused(Array(9).fill('name').join(','), /^must name at most 8 fields$/)
-    assertRefused(','.repeat(1_000_000), /^must name at most 8 fields$/)
-    assertRefused(`name${' '.repeat(1_000_000)}x`)
+  test('is rejected if it has more than eight fields', () => {
+    assertRejected(Array(9).fill('name').join(','), /^must contain at most 8 fields$/)
+    assertRejected(','.repeat(1_000_000), /^must contain at most 8 fields$/)
+    assertRejected(`name${' '.repeat(1_000_000)}x`)
   })
 
-  test('always gives a total order, each column once and the uid last', () => {
+  test('always results in a total order, with each column once and the uid last', () => {
     const term = fc.tuple(
       fc.constantFrom('uid', 'name', 'createTime', 'update_time'),
       fc.constantFrom('', ' asc', ' desc'),
@@ -115,7 +115,7 @@ describe('order_by', () => {
     )
   })
 
-  test('refuses other text with a violation and never with a fault', () => {
+  test('rejects any other text with a StatusError', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {

@@ -1,9 +1,9 @@
-// AIP-132 ordering: `name desc, create_time`. Every order ends with the uid, so that it is total.
+// Ordering of lists (AIP-132), such as `name desc, create_time`. Every order ends with the uid, so that it is total.
 import { invalidField } from './errors.ts'
 
 export type OrderTerm = { column: string; descending: boolean }
 
-const term = /^ *([A-Za-z_][A-Za-z0-9_.]*)(?: +(asc|desc))? *$/
+const termPattern = /^ *([A-Za-z_][A-Za-z0-9_.]*)(?: +(asc|desc))? *$/
 const maxTerms = 8
 
 /** `sortable` maps each spelling that callers may use to its column. */
@@ -14,14 +14,14 @@ export function parseOrderBy(
 ): OrderTerm[] {
   if (text.trim() === '') return complete(fallback)
   const parts = text.split(',')
-  if (parts.length > maxTerms) throw invalidField('order_by', `must name at most ${maxTerms} fields`)
+  if (parts.length > maxTerms) throw invalidField('order_by', `must contain at most ${maxTerms} fields`)
   const terms: OrderTerm[] = []
   for (const part of parts) {
-    const [, field, direction] = term.exec(part) ?? []
+    const [, field, direction] = termPattern.exec(part) ?? []
     const column = field === undefined ? undefined : sortable.get(field)
     if (column === undefined) throw invalidField('order_by', hint(sortable))
     if (terms.some((earlier) => earlier.column === column)) {
-      throw invalidField('order_by', `must name each field once, but ${field} comes twice`)
+      throw invalidField('order_by', `must contain each field once, but ${field} appears twice`)
     }
     terms.push({ column, descending: direction === 'desc' })
   }

@@ -11,7 +11,7 @@ const now = Date.UTC(2026, 5, 1)
 const day = 24 * 60 * 60 * 1000
 const query: Query = {
   method: 'platform.iam.v2beta1.GroupsService.ListGroups',
-  fingerprint: 'what is asked for',
+  fingerprint: 'a filter and an order',
 }
 const cursor = ['team-a', '0123456789abcdef0123456789abcdef01234567']
 
@@ -58,7 +58,7 @@ describe('a page token', () => {
     )
   })
 
-  test('opens for the longest name at the deepest place', () => {
+  test('opens for the longest name and the deepest uid', () => {
     const deepest = `${'a'.repeat(40)}${'/0123456789abcdef'.repeat(64)}`
     for (const letter of ['a', '\u0001', '"', '😀']) {
       const longest = [letter.repeat(255), deepest]
@@ -66,7 +66,7 @@ describe('a page token', () => {
     }
   })
 
-  test('never begins with a dash, whatever the name of its key', () => {
+  test('never starts with a dash', () => {
     for (let first = 0; first < 256; first++) {
       const kid = newPageKid((size) => Buffer.alloc(size, first))
       const token = seal(ringOf({ ...newKey(), kid }))
@@ -75,11 +75,11 @@ describe('a page token', () => {
     }
   })
 
-  test('is the same list from the start where there is none', () => {
+  test('that is empty starts the list from its beginning', () => {
     assert.equal(open(''), undefined)
   })
 
-  test('can stand in a URL as it is, and shows nothing of what it holds', () => {
+  test('needs no escaping in a URL, and shows nothing of its content', () => {
     const token = seal()
     assert.match(token, /^[A-Za-z0-9_-]+$/)
     const bytes = Buffer.from(token, 'base64url').toString('latin1')
@@ -88,7 +88,7 @@ describe('a page token', () => {
     assert.notEqual(seal(), token)
   })
 
-  test('is refused after any change of a single bit', () => {
+  test('is rejected after any change of a single bit', () => {
     const bytes = Buffer.from(seal(), 'base64url')
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes)
@@ -97,13 +97,13 @@ describe('a page token', () => {
     }
   })
 
-  test('is refused wherever it is cut off', () => {
+  test('is rejected if it is truncated', () => {
     const token = seal()
     for (let length = 1; length < token.length; length++) assertForged(token.slice(0, length))
     for (let from = 1; from < token.length; from++) assertForged(token.slice(from))
   })
 
-  test('is refused in any other spelling of the same bytes', () => {
+  test('is rejected in any other spelling of the same bytes', () => {
     const token = seal(keys, ['x', 'y'])
     const spellings = [
       `${token}=`,
@@ -113,13 +113,13 @@ describe('a page token', () => {
       `${token.slice(0, 9)}.${token.slice(9)}`,
     ]
     for (const spelling of spellings) assertForged(spelling)
-    // The last letter may carry bits that no byte uses.
+    // The last character may have bits that no byte uses.
     const last = token.at(-1) ?? ''
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const letter of alphabet.replace(last, '')) assertForged(token.slice(0, -1) + letter)
   })
 
-  test('is refused where it is made up', () => {
+  test('is rejected if it is forged', () => {
     assertForged('next')
     assertForged('\0')
     assertForged('\ud800')
@@ -129,32 +129,32 @@ describe('a page token', () => {
     fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => assertForged(text)))
   })
 
-  test('is refused by another method', () => {
+  test('is rejected by another method', () => {
     assertForged(seal(), { ...query, method: 'platform.iam.v2beta1.RolesService.ListRoles' })
   })
 
-  test('is refused by a list that asks for something else, and says so', () => {
+  test('is rejected by a list with another filter or order, with an error that says so', () => {
     const other = { ...query, fingerprint: 'something else' }
     assertForged(seal(), other)
     assert.throws(() => open(seal(), now, other), /belongs to a list with another filter or order/)
   })
 
-  test('lives for three days to the millisecond; afterwards the list starts again', () => {
+  test('expires after exactly three days; then the list starts again', () => {
     const token = seal()
     assert.deepEqual(open(token, now + 3 * day), cursor)
     assert.equal(open(token, now + 3 * day + 1), undefined)
     assert.equal(open(token, now + 1000 * day), undefined)
   })
 
-  test('starts the list again when it is past its days even if the list asks for something else', () => {
+  test('that has expired starts the list again even if its filter has changed', () => {
     assert.equal(open(seal(), now + 4 * day, { ...query, fingerprint: 'something else' }), undefined)
   })
 
-  test('outlives a clock that goes back', () => {
+  test('is accepted if the clock was set back', () => {
     assert.deepEqual(open(seal(), now - day), cursor)
   })
 
-  test('goes on under the key it was sealed with after that is no longer the current one', () => {
+  test('is accepted if its key is no longer the current one', () => {
     const old = newKey()
     assert.deepEqual(open(seal(ringOf(old)), now, query, ringOf(newKey(), old)), cursor)
   })
@@ -165,17 +165,17 @@ describe('a page token', () => {
     assert.equal(open(token, now, query, ringOf(newKey(), { ...old, retired: true })), undefined)
   })
 
-  test('of a key that nobody knows is refused', () => {
+  test('of an unknown key is rejected', () => {
     assertForged(seal(ringOf(newKey())))
   })
 
-  test('of another key under a known name is refused', () => {
+  test('of another key with the same kid is rejected', () => {
     assertForged(seal(ringOf({ ...newKey(), kid: keys.current.kid })))
   })
 })
 
 describe('a fingerprint', () => {
-  test('differs where what it is taken of differs', () => {
+  test('differs for different values', () => {
     const part = fc.array(fc.oneof(fc.string(), fc.boolean(), fc.integer()))
     fc.assert(
       fc.property(part, part, (a, b) => {
@@ -186,7 +186,7 @@ describe('a fingerprint', () => {
   })
 })
 
-describe('the seals of a server', () => {
+describe('the page seals of a server', () => {
   const minute = 60 * 1000
   let time = now
   let ring = keys
@@ -201,7 +201,7 @@ describe('the seals of a server', () => {
     randomBytes,
   )
 
-  test('give the same page the same token for a minute, and then another that opens as well', () => {
+  test('reuse the token of a page for a minute; the next one opens as well', () => {
     const first = seals.seal(query, cursor)
     time = now + minute - 1
     assert.equal(seals.seal(query, cursor), first)
@@ -211,7 +211,7 @@ describe('the seals of a server', () => {
     for (const token of [first, later]) assert.deepEqual(seals.open(query, token), cursor)
   })
 
-  test('give another token for another call, another filter, another place, another key', () => {
+  test('create another token for another method, filter, cursor or key', () => {
     const tokens = [
       seals.seal(query, cursor),
       seals.seal({ ...query, method: 'other' }, cursor),
@@ -227,13 +227,13 @@ describe('the seals of a server', () => {
     assert.deepEqual(seals.open(query, tokens[0] ?? ''), cursor)
   })
 
-  test('forget what would be too much to keep', () => {
+  test('keep a limited number of tokens', () => {
     const first = seals.seal(query, ['0'])
     for (let at = 1; at <= 500; at++) seals.seal(query, [String(at)])
     assert.notEqual(seals.seal(query, ['0']), first)
   })
 
-  test('are made anew by a clock that was set back', () => {
+  test('do not reuse a token after the clock was set back', () => {
     const first = seals.seal(query, cursor)
     time -= 1
     assert.notEqual(seals.seal(query, cursor), first)

@@ -1,14 +1,15 @@
-// Where the next page starts, sealed so that it can be neither read nor made up. A token says where a list
-// went on, never what its bearer may see.
+// Page tokens: keyset cursors sealed with AES-GCM, so that they can be neither read nor forged. A token contains where a
+// list continues, never what its bearer may see.
 import type { CipherKey } from 'node:crypto'
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
+import { BoundedMap } from '../bounded-map.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { invalidField } from './errors.ts'
 
 export type PageKey = { kid: string; secret: CipherKey; retired: boolean }
 export type PageKeys = { current: PageKey; find(kid: string): PageKey | undefined }
 
-/** What a token is bound to: the call, and everything that decides which rows come in which order. */
+/** A token is valid only for the same method and the same fingerprint, which covers filter and order. */
 export type Query = { method: string; fingerprint: string }
 export type Cursor = (string | number)[]
 
@@ -18,48 +19,41 @@ export type PageSeals = {
   open(query: Query, token: string): Cursor | undefined
 }
 
-const lifetime = 3 * 24 * 60 * 60 * 1000
-/** Room for the longest uid and a name that JSON writes with six characters for each of its own. */
-const longest = 4096
+const lifetimeMs = 3 * 24 * 60 * 60 * 1000
+/** Enough for the longest uid and a name of which JSON escapes every character with six. */
+const maxTokenLength = 4096
 const nonceSize = 12
 const tagSize = 16
 const kidSize = 8
-const shortEnough = 128
-/** How long a token is given again, and how many of them. */
-const freshFor = 60 * 1000
-const mostFresh = 500
+const maxPlainFingerprint = 128
+/** How long the token of a page is reused. */
+const reuseMs = 60 * 1000
+const maxReused = 500
 
-/** A token begins with it. With a dash, programs would take what they are given for an option. */
+/** Tokens start with it. Its first bit is 0, so that no token starts with a dash, which programs take for an option. */
 export function newPageKid(random: RandomBytes): string {
   const bytes = Buffer.from(random(kidSize))
   bytes.writeUInt8(bytes.readUInt8() & 0x7f)
   return bytes.toString('hex')
 }
 
-/** What is short stands for itself. */
+/** Short text is its own fingerprint; longer text is hashed. */
 export function fingerprintOf(parts: unknown): string {
   const text = JSON.stringify(parts)
-  return text.length <= shortEnough ? text : hash('sha256', text, 'base64url').slice(0, 22)
+  return text.length <= maxPlainFingerprint ? text : hash('sha256', text, 'base64url').slice(0, 22)
 }
 
-/** Whoever lists the same again gets the same token for a while: to seal one costs as much as to read ten rows. */
+/** Tokens are reused for a minute when the same page is listed again: sealing one costs as much as reading ten rows. */
 export function openPageSeals(keys: PageKeys, now: () => number, random: RandomBytes): PageSeals {
-  const fresh = new Map<string, string>()
-  let since = 0
-
-  function forgetOld(time: number): void {
-    if (time - since < freshFor && time >= since && fresh.size < mostFresh) return
-    fresh.clear()
-    since = time
-  }
-
+  const recent = new BoundedMap<string, { token: string; sealTime: number }>(maxReused)
   return {
     seal(query, cursor) {
       const time = now()
-      forgetOld(time)
       const page = `${keys.current.kid} ${query.method} ${query.fingerprint} ${JSON.stringify(cursor)}`
-      const token = fresh.get(page) ?? sealPageToken(keys, query, cursor, time, random)
-      fresh.set(page, token)
+      const sealed = recent.get(page)
+      if (sealed && time >= sealed.sealTime && time - sealed.sealTime < reuseMs) return sealed.token
+      const token = sealPageToken(keys, query, cursor, time, random)
+      recent.set(page, { token, sealTime: time })
       return token
     },
     open: (query, token) => openPageToken(keys, query, token, now()),
@@ -77,11 +71,11 @@ export function sealPageToken(
   const nonce = random(nonceSize)
   const cipher = createCipheriv('aes-256-gcm', secret, nonce).setAAD(Buffer.from(query.method))
   const sealed = cipher.update(JSON.stringify([now, query.fingerprint, cursor]))
-  cipher.final() // holds nothing more in this mode
+  cipher.final() // returns nothing in this mode
   return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** The cursor of a token; undefined where the list starts at the beginning: no token, or one past its days. */
+/** The cursor of a token; undefined if the list starts from its beginning, without a token or with an expired one. */
 export function openPageToken(keys: PageKeys, query: Query, token: string, now: number): Cursor | undefined {
   if (token === '') return undefined
   const bytes = decode(token)
@@ -94,16 +88,16 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
   const decipher = createDecipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagSize })
   decipher.setAAD(Buffer.from(query.method)).setAuthTag(tag)
   const [issued, fingerprint, cursor] = JSON.parse(unseal(decipher, sealed)) as [number, string, Cursor] // we sealed it
-  if (now - issued > lifetime) return undefined
+  if (now - issued > lifetimeMs) return undefined
   if (fingerprint !== query.fingerprint) {
     throw invalidField('page_token', 'belongs to a list with another filter or order; start again without it')
   }
   return cursor
 }
 
-/** Only the one spelling that we send: base64 decoders pass over what they do not know. */
+/** Accepts only the spelling that we send: base64 decoders ignore characters that they do not know. */
 function decode(token: string): Buffer {
-  const bytes = token.length <= longest ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
+  const bytes = token.length <= maxTokenLength ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
   if (bytes.toString('base64url') !== token) throw forged()
   return bytes
 }

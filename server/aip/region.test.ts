@@ -9,7 +9,7 @@ import { lineage, newChildUid, newRootUid, parentOf } from './uid.ts'
 const uidsIn = (regions: readonly Region[]) =>
   smallTree.filter((uid) => regions.some((region) => contains(region, uid)))
 
-/** How many of the regions a uid lies in. */
+/** How many of the regions contain a uid. */
 const timesIn = (regions: readonly Region[], uid: string) =>
   regions.filter((region) => contains(region, uid)).length
 
@@ -25,14 +25,14 @@ const point = fc.record({ kind: fc.constant('point' as const), uid: uidInSmallTr
 const anyRegion: fc.Arbitrary<Region> = fc.oneof(wideRegion, point)
 const anyRegions = fc.array(anyRegion, { maxLength: 8 })
 
-/** What a list starts with: everything below the places where the caller holds a role. */
+/** The regions that a list starts with: the groups in which the caller holds a role, with everything below. */
 const grants = fc
   .array(uidInSmallTree, { maxLength: 8 })
   .map((places) => disjoint(places.map((uid): Region => ({ kind: 'tree', uid }))))
 
 const points = (uids: readonly string[]) => uids.map((uid): Region => ({ kind: 'point', uid }))
 
-/** What a list is narrowed by: one kind of filter at a time. */
+/** The regions of a filter; each filter has one kind. */
 const filter: fc.Arbitrary<Region[]> = fc.oneof(
   place.map((uid): Region[] => [{ kind: 'below', uid }]),
   place.map((uid): Region[] => [{ kind: 'children', uid }]),
@@ -45,7 +45,7 @@ describe('a region', () => {
     smallTree.find((uid) => lineage(uid).length === 3) ?? '',
   )
 
-  test('is a place and all below it, all below it, what is directly below it, or one resource', () => {
+  test('is a tree, everything below a resource, its children, or one resource', () => {
     const inside = (kind: Region['kind']) =>
       [root, child, grandchild].map((uid) => contains({ kind, uid: root }, uid))
     assert.deepEqual(inside('tree'), [true, true, true])
@@ -54,7 +54,7 @@ describe('a region', () => {
     assert.deepEqual(inside('point'), [true, false, false])
   })
 
-  test('above all roots has the roots as its children', () => {
+  test('of the children of the empty uid contains the roots', () => {
     const roots = smallTree.filter((uid) => contains({ kind: 'children', uid: '' }, uid))
     assert.deepEqual(
       roots,
@@ -62,7 +62,7 @@ describe('a region', () => {
     )
   })
 
-  test('shares with another exactly the uids that lie in both', () => {
+  test('intersected with another contains exactly the uids of both', () => {
     fc.assert(
       fc.property(anyRegion, anyRegion, (a, b) => {
         const both = intersect(a, b)
@@ -75,7 +75,7 @@ describe('a region', () => {
 })
 
 describe('a set of regions', () => {
-  test('made disjoint holds the same uids, each in one region, in order', () => {
+  test('made disjoint contains the same uids, each in one region, sorted', () => {
     fc.assert(
       fc.property(anyRegions, (regions) => {
         const apart = disjoint(regions)
@@ -86,7 +86,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('made disjoint keeps the children of a place beside the trees among them', () => {
+  test('made disjoint keeps the children of a resource besides trees among them', () => {
     const [child = ''] = smallTree.filter((uid) => uid.includes('/'))
     const parent = parentOf(child)
     const apart = disjoint([
@@ -101,7 +101,7 @@ describe('a set of regions', () => {
     ])
   })
 
-  test('leaves what it was made from as it was', () => {
+  test('is not changed by these functions', () => {
     fc.assert(
       fc.property(anyRegions, anyRegions, (some, others) => {
         const before = JSON.stringify([some, others])
@@ -111,7 +111,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('shares with another exactly the uids that lie in both', () => {
+  test('intersected with another contains exactly the uids of both', () => {
     fc.assert(
       fc.property(anyRegions, anyRegions, (some, others) => {
         const shared = intersectAll(disjoint(some), disjoint(others))
@@ -123,7 +123,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('of grants, narrowed by one filter after another, is what all of them let through, each uid once', () => {
+  test('of grants, intersected with several filters, contains each matching uid once', () => {
     fc.assert(
       fc.property(grants, fc.array(filter, { maxLength: 3 }), (visible, filters) => {
         let regions = visible
@@ -140,8 +140,8 @@ describe('a set of regions', () => {
 })
 
 // Nothing here is timed. Comparing each region with each would be 20 million steps for every filter below, and
-// the test run would not come back for minutes.
-describe('many thousands of grants', () => {
+// the tests would run for minutes.
+describe('thousands of grants', () => {
   let counter = 0
   const distinct = (size: number) => {
     const bytes = Buffer.alloc(size)
@@ -152,33 +152,33 @@ describe('many thousands of grants', () => {
   const places = Array.from({ length: 20_000 }, () => newChildUid(organization, 0, distinct))
   const visible = disjoint(places.toReversed().map((uid): Region => ({ kind: 'tree', uid })))
 
-  test('stay in order and whole', () => {
+  test('are complete and sorted', () => {
     assert.deepEqual(
       visible.map(({ uid }) => uid),
       places,
     )
   })
 
-  test('are narrowed to a thousand ids, again and again', () => {
+  test('are intersected with a thousand ids repeatedly', () => {
     const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, 0, distinct))
     for (let round = 0; round < 50; round++) {
       assert.equal(intersectAll(visible, disjoint(points(ids))).length, 1000)
     }
   })
 
-  test('are narrowed to what lies below an organization, among its children, and at another', () => {
+  test('are intersected with the descendants, the children and one uid of an organization', () => {
     assert.equal(intersectAll(visible, [{ kind: 'below', uid: organization }]).length, 20_000)
     assert.deepEqual(intersectAll(visible, [{ kind: 'children', uid: organization }]), points(places))
     assert.deepEqual(intersectAll(visible, [{ kind: 'tree', uid: newRootUid(distinct) }]), [])
   })
 
-  test('meet as many of another capability', () => {
+  test('are intersected with as many of another capability', () => {
     const half = visible.filter((_, at) => at % 2 === 0)
     assert.deepEqual(intersectAll(visible, half), half)
     assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)
   })
 
-  test('are not walked again for each id that lies above them', () => {
+  test('are not searched again for each id above them', () => {
     const line = lineage(organization + '/0123456789abcdef'.repeat(60))
     const bottom = line.at(-1) ?? ''
     const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, 0, distinct) })))

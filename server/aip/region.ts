@@ -1,13 +1,13 @@
-// Parts of the tree, and what two of them share. Uids are paths, so this needs no look-up. What a caller
-// may see and what a list asks for are both sets of regions; a list reads the regions they share.
+// Regions are parts of the tree. What a caller may see and what a list asks for are both sets of regions; a list reads
+// their intersection. Uids are paths, so it is computed without a look-up.
 import { isAtOrBelow, isBelow, lineage, parentOf } from './uid.ts'
 
 export type Region =
-  /** A place and everything below it. */
+  /** A resource and everything below it. */
   | { kind: 'tree'; uid: string }
-  /** Everything below a place. */
+  /** Everything below a resource. */
   | { kind: 'below'; uid: string }
-  /** What lies directly below a place; `` is the place above all roots. */
+  /** The children of a resource; `` is the parent of all roots. */
   | { kind: 'children'; uid: string }
   /** One resource. */
   | { kind: 'point'; uid: string }
@@ -29,95 +29,106 @@ export function intersect(a: Region, b: Region): Region | undefined {
   if (a.kind === 'point') return contains(b, a.uid) ? a : undefined
   if (b.kind === 'point') return contains(a, b.uid) ? b : undefined
   if (a.kind === 'children' && b.kind === 'children') return a.uid === b.uid ? a : undefined
-  if (a.kind === 'children') return childrenWithin(a, b)
-  if (b.kind === 'children') return childrenWithin(b, a)
+  if (a.kind === 'children') return intersectChildren(a, b)
+  if (b.kind === 'children') return intersectChildren(b, a)
   if (a.uid === b.uid) return a.kind === 'below' ? a : b
   if (isBelow(a.uid, b.uid)) return a
   if (isBelow(b.uid, a.uid)) return b
   return undefined
 }
 
-/** The children of a place, as far as they lie in a tree or below something. */
-function childrenWithin(children: Region, wide: Region): Region | undefined {
-  if (isAtOrBelow(children.uid, wide.uid)) return children
-  const reaches = wide.kind === 'tree' && parentOf(wide.uid) === children.uid
-  return reaches ? { kind: 'point', uid: wide.uid } : undefined
+/** `subtree` is a `tree` or a `below`. */
+function intersectChildren(children: Region, subtree: Region): Region | undefined {
+  if (isAtOrBelow(children.uid, subtree.uid)) return children
+  const isChild = subtree.kind === 'tree' && parentOf(subtree.uid) === children.uid
+  return isChild ? { kind: 'point', uid: subtree.uid } : undefined
 }
 
 /**
- * What two sets of regions share, in order of their uids. `some` must be in that order and must not overlap.
- * Whatever meets a region starts at it, above it or below it, so a search over the sorted uids finds it: the
- * work grows with the size of the sets and of the result, not with the product of the sets.
+ * The intersection of two sets of regions, sorted by uid. `sorted` must be sorted by uid and must not overlap.
+ *
+ * Regions that intersect start at the same uid, or one above the other. So binary search in the sorted set finds them,
+ * and the work grows with the size of the sets and of the result instead of with the product of the sets.
  */
-export function intersectAll(some: readonly Region[], others: readonly Region[]): Region[] {
+export function intersectAll(sorted: readonly Region[], others: readonly Region[]): Region[] {
   const shared: Region[] = []
   for (const other of others) {
-    for (const place of new Set(['', ...lineage(other.uid)])) {
-      meet(firstAtOrAfter(some, place), (region) => region.uid === place, other)
+    for (const uid of new Set(['', ...lineage(other.uid)])) {
+      addIntersections(shared, sorted, uid, (region) => region.uid === uid, other)
     }
-    // Nothing that starts below a resource holds the resource.
+    // A region that starts below a point does not contain the point.
     if (other.kind === 'point') continue
-    const firstBelow = other.uid === '' ? rootLevel : `${other.uid}/`
-    meet(firstAtOrAfter(some, firstBelow), (region) => isBelow(region.uid, other.uid), other)
+    const firstBelow = other.uid === '' ? beforeAllUids : `${other.uid}/`
+    addIntersections(shared, sorted, firstBelow, (region) => isBelow(region.uid, other.uid), other)
   }
   return disjoint(shared)
+}
 
-  function meet(from: number, isNear: (region: Region) => boolean, other: Region) {
-    for (let at = from; at < some.length; at++) {
-      const region = some[at] as Region // at is below the length
-      if (!isNear(region)) break
-      const both = intersect(region, other)
-      if (both) shared.push(both)
-    }
+/** Sorts before every uid and after ``. */
+const beforeAllUids = '0'
+
+/** Intersects `other` with the regions from `firstUid` on, while `isCandidate` holds. */
+function addIntersections(
+  shared: Region[],
+  sorted: readonly Region[],
+  firstUid: string,
+  isCandidate: (region: Region) => boolean,
+  other: Region,
+): void {
+  for (let at = firstAtOrAfter(sorted, firstUid); at < sorted.length; at++) {
+    const region = sorted[at] as Region // at is below the length
+    if (!isCandidate(region)) break
+    const intersection = intersect(region, other)
+    if (intersection) shared.push(intersection)
   }
 }
 
-/** Comes before every uid and after ``. */
-const rootLevel = '0'
-
-function firstAtOrAfter(regions: readonly Region[], uid: string): number {
+/** The index of the first region with this uid or a later one. */
+function firstAtOrAfter(sorted: readonly Region[], uid: string): number {
   let low = 0
-  let high = regions.length
+  let high = sorted.length
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((regions[middle] as Region).uid < uid)
-      low = middle + 1 // middle is below the length
+    const region = sorted[middle] as Region // middle is below the length
+    if (region.uid < uid) low = middle + 1
     else high = middle
   }
   return low
 }
 
-/** The same uids as regions that do not overlap, in order of their uids. */
+/** Regions that contain the same uids and do not overlap, sorted by uid. */
 export function disjoint(regions: readonly Region[]): Region[] {
   if (regions.length < 2) return [...regions]
   const parents = new Set(regions.filter(({ kind }) => kind === 'children').map(({ uid }) => uid))
+  const sorted = regions.flatMap((region) => withoutChildrenOf(parents, region)).sort(byUidThenSize)
   const kept: Region[] = []
-  let wide: Region | undefined
-  for (const region of regions.flatMap((one) => beside(parents, one)).sort(byUidThenWidth)) {
+  let subtree: Region | undefined
+  for (const region of sorted) {
     const last = kept.at(-1)
-    if (last && covers(last, region)) continue
-    if (wide && covers(wide, region)) continue
-    if (region.kind === 'tree' || region.kind === 'below') wide = region
+    if (last && includes(last, region)) continue
+    if (subtree && includes(subtree, region)) continue
+    if (region.kind === 'tree' || region.kind === 'below') subtree = region
     kept.push(region)
   }
   return kept
 }
 
-/** What is left of a region beside the children of these parents. */
-function beside(parents: ReadonlySet<string>, region: Region): Region[] {
+/** A region without its root, if that is a child of one of these parents. */
+function withoutChildrenOf(parents: ReadonlySet<string>, region: Region): Region[] {
   const isChild = region.uid !== '' && parents.has(parentOf(region.uid))
   if (!isChild || region.kind === 'below' || region.kind === 'children') return [region]
   return region.kind === 'tree' ? [{ kind: 'below', uid: region.uid }] : []
 }
 
-const width = { tree: 0, below: 1, children: 2, point: 3 }
+/** Larger regions first. */
+const sizeRank = { tree: 0, below: 1, children: 2, point: 3 }
 
-function byUidThenWidth(a: Region, b: Region): number {
+function byUidThenSize(a: Region, b: Region): number {
   if (a.uid !== b.uid) return a.uid < b.uid ? -1 : 1
-  return width[a.kind] - width[b.kind]
+  return sizeRank[a.kind] - sizeRank[b.kind]
 }
 
-function covers(wider: Region, region: Region): boolean {
-  const shared = intersect(wider, region)
+function includes(larger: Region, region: Region): boolean {
+  const shared = intersect(larger, region)
   return shared?.kind === region.kind && shared.uid === region.uid
 }

@@ -15,7 +15,7 @@ describe('a time', () => {
     assert.equal(isTime(create(EmptySchema)), false)
   })
 
-  test('stamps from the first moment of year 1 to the last of year 9999', () => {
+  test('as a timestamp is from year 1 to year 9999', () => {
     assert.equal(timestamp(secondsOf('0001-01-01T00:00:00Z')), true)
     assert.equal(timestamp(secondsOf('0001-01-01T00:00:00Z') - 1n), false)
     assert.equal(timestamp(secondsOf('9999-12-31T23:59:59Z'), 999_999_999), true)
@@ -25,7 +25,7 @@ describe('a time', () => {
     assert.equal(timestamp(0n, 1_000_000_000), false)
   })
 
-  test('lasts at most 10,000 years, and its parts point one way', () => {
+  test('as a duration is at most 10,000 years, with parts of the same sign', () => {
     assert.equal(duration(315_576_000_000n), true)
     assert.equal(duration(315_576_000_001n), false)
     assert.equal(duration(-315_576_000_000n), true)

@@ -19,7 +19,7 @@ const root = '0123456789abcdef0123456789abcdef01234567'
 const child = `${root}/0123456789abcdef`
 
 describe('a uid', () => {
-  test('is 40 hex digits, then segments of 16, and nothing else', () => {
+  test('is 40 hex digits, then segments of 16', () => {
     for (const uid of [root, child, `${child}/ffffffffffffffff`]) assert.equal(isUid(uid), true, uid)
     const others = [
       ...['', '/', root.slice(1), `${root}0`, `${root}/`, `/${root}`, `${root}//0123456789abcdef`],
@@ -37,13 +37,13 @@ describe('a uid', () => {
     for (const text of others) assert.equal(isUid(text), false, JSON.stringify(text))
   })
 
-  test('is refused beyond any depth that a tree can have, without being looked at', () => {
+  test('is rejected beyond the maximum depth by its length alone', () => {
     assert.equal(isUid(root + '/0123456789abcdef'.repeat(64)), true)
     assert.equal(isUid(root + '/0123456789abcdef'.repeat(65)), false)
     assert.equal(isUid('0'.repeat(10_000_000)), false)
   })
 
-  test('is no uid any more once a character of it is another, unless that is a hex digit too', () => {
+  test('is malformed if any character is replaced by one that is not a hex digit', () => {
     const changed = fc.tuple(anyUid(), fc.nat(), fc.string({ minLength: 1, maxLength: 1 }))
     fc.assert(
       fc.property(changed, ([uid, seed, letter]) => {
@@ -55,7 +55,7 @@ describe('a uid', () => {
     )
   })
 
-  test('that is made is a uid, and lies where it was made', () => {
+  test('that is created is well-formed and below its parent', () => {
     const made = newRootUid(randomBytes)
     assert.equal(isUid(made), true)
     const below = newChildUid(made, Date.now(), randomBytes)
@@ -64,7 +64,7 @@ describe('a uid', () => {
     assert.notEqual(newChildUid(made, Date.now(), randomBytes), below)
   })
 
-  test('uses every bit of the randomness it is given', () => {
+  test('contains every random bit', () => {
     assert.equal(
       newRootUid((size) => Buffer.alloc(size, 0xab)),
       'ab'.repeat(20),
@@ -75,7 +75,7 @@ describe('a uid', () => {
     )
   })
 
-  test('lies beside those that are made at the same time, whatever the time', () => {
+  test('sorts next to those created at the same time', () => {
     const at = (time: number) => newChildUid(root, time, randomBytes)
     const now = Date.UTC(2026, 5, 1)
     assert.equal(at(now).slice(0, -10), at(now + 63).slice(0, -10))
@@ -84,7 +84,7 @@ describe('a uid', () => {
       assert.equal(isUid(at(time)), true, String(time))
   })
 
-  test('tells its root, parent and depth, as its segments do', () => {
+  test('contains its root, parent and depth', () => {
     fc.assert(
       fc.property(anyUid(), (uid) => {
         const segments = uid.split('/')
@@ -106,7 +106,7 @@ describe('a uid', () => {
     assert.deepEqual(lineage(''), [])
   })
 
-  test('lies below exactly those that are in its lineage, and below the place above all roots', () => {
+  test('is below exactly the uids of its lineage, and below the empty uid', () => {
     fc.assert(
       fc.property(uidInSmallTree, uidInSmallTree, (uid, place) => {
         const line = lineage(uid)
@@ -119,7 +119,7 @@ describe('a uid', () => {
     assert.equal(isBelow('', ''), false)
   })
 
-  test('sorts next to everything below it, so that a subtree is one range', () => {
+  test('sorts directly before everything below it, so that a subtree is one range', () => {
     const sorted = [...smallTree].sort()
     for (const place of smallTree) {
       const range = sorted.filter((uid) => uid >= place && uid < `${place}0`)

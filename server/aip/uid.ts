@@ -1,16 +1,16 @@
-// A uid is a path: 40 hex digits for the root, then 16 for each segment below it.
+// A uid is a path: 40 hex digits for the root, then a segment of 16 for each level below it.
 import { createHash } from 'node:crypto'
 import type { RandomBytes } from '../crypto/random.ts'
 
 const rootLength = 40
-const segmentLength = 17
-const mostSegments = 64
+const segmentLength = 17 // with its slash
+const maxSegments = 64
 const slash = '/'.charCodeAt(0)
 
-/** Every call asks this, and a pattern would take three times as long. */
+/** Checked by hand, since every call does it: a regular expression takes three times as long. */
 export function isUid(text: string): boolean {
   const below = text.length - rootLength
-  if (below < 0 || below % segmentLength !== 0 || below > mostSegments * segmentLength) return false
+  if (below < 0 || below % segmentLength !== 0 || below > maxSegments * segmentLength) return false
   let separator = rootLength
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
@@ -22,25 +22,26 @@ export function isUid(text: string): boolean {
   return true
 }
 
-/** A digit, or a letter from a to f. */
+/** 0 to 9, or a to f. */
 const isHex = (unit: number) => (unit >= 48 && unit <= 57) || (unit >= 97 && unit <= 102)
 
 export const newRootUid = (random: RandomBytes) => random(20).toString('hex')
 
-/** A stretch of time whose uids lie together, in milliseconds; and how many there are before they come again. */
-const stretch = 64
-const stretches = 2 ** 24
+/** Uids that are created within this time start alike. */
+const prefixMs = 64
+/** The number of prefixes, after which they repeat: twelve days. */
+const prefixes = 2 ** 24
 
 /**
- * The clock leads and chance follows, so that what is made together lies together in every index, and to write it
- * touches few pages. Chance alone makes it unique: the clock comes round every twelve days.
+ * Starts with the time and ends with random digits, so that resources created together are adjacent in every index and
+ * few pages are written. The random digits alone make it unique.
  */
 export function newChildUid(parent: string, now: number, random: RandomBytes): string {
-  const lead = Math.floor(now / stretch) % stretches
-  return `${parent}/${lead.toString(16).padStart(6, '0')}${random(5).toString('hex')}`
+  const prefix = Math.floor(now / prefixMs) % prefixes
+  return `${parent}/${prefix.toString(16).padStart(6, '0')}${random(5).toString('hex')}`
 }
 
-/** A user is known by issuer and subject, and so is the uid: it can be told before the user is there. */
+/** A user's uid is derived from issuer and subject, so it is known before the user exists. */
 export const userUid = (issuer: string, subject: string) =>
   createHash('sha256')
     .update(JSON.stringify([issuer, subject]))
@@ -56,15 +57,16 @@ export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexO
 /** How many segments a uid has: 1 for a root. */
 export const depthOf = (uid: string) => 1 + (uid.length - rootLength) / segmentLength
 
-/** Everything is below ``, the place above all roots. */
-export const isBelow = (uid: string, place: string) =>
-  uid.length > place.length && (place === '' || (uid[place.length] === '/' && uid.startsWith(place)))
+/** Every uid is below ``, the parent of all roots. */
+export const isBelow = (uid: string, ancestor: string) =>
+  uid.length > ancestor.length &&
+  (ancestor === '' || (uid[ancestor.length] === '/' && uid.startsWith(ancestor)))
 
-export const isAtOrBelow = (uid: string, place: string) => uid === place || isBelow(uid, place)
+export const isAtOrBelow = (uid: string, ancestor: string) => uid === ancestor || isBelow(uid, ancestor)
 
-/** A uid and everything above it, the root first. */
+/** A uid and its ancestors, the root first. */
 export function lineage(uid: string): string[] {
-  const line: string[] = []
-  for (let end = rootLength; end <= uid.length; end += segmentLength) line.push(uid.slice(0, end))
-  return line
+  const uids: string[] = []
+  for (let end = rootLength; end <= uid.length; end += segmentLength) uids.push(uid.slice(0, end))
+  return uids
 }

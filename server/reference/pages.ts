@@ -1,4 +1,4 @@
-// The reference as pages: one that lists every call, and one for each service. They need no script to be read.
+// The reference as pages: one that lists every call, and one for each service. They can be read without scripts.
 import { faults } from '@stemma/api/reference/faults.ts'
 import { introduction } from '@stemma/api/reference/introduction.ts'
 import type { Operation, Service } from '@stemma/api/reference/operations.ts'
@@ -41,12 +41,12 @@ const nameOf = ({ title, version }: Service) => `${title} (${version})`
 const call = ({ verb, path }: Operation) =>
   html`<span class="verb">${verb}</span> <code>${breakable(path)}</code>`
 
-/** Paths break after slashes, and nowhere else where there is room. */
+/** Paths break after slashes first. */
 const breakable = (path: string) =>
-  path.split('/').map((part, at) => html`${at > 0 && new Html('/<wbr>')}${part}`)
+  path.split('/').map((segment, at) => html`${at > 0 && new Html('/<wbr>')}${segment}`)
 
 export function servicePage(slug: string): string {
-  const service = services.find((one) => one.slug === slug)
+  const service = services.find((candidate) => candidate.slug === slug)
   if (!service) throw new Error(`there is no page ${slug}`)
   const { operations, types } = pageOf(service)
   return page(
@@ -75,7 +75,7 @@ function operationArticle({
 <p>${inline(access)}</p>
 ${parameters.length > 0 && html`<h3>Parameters</h3>${rowList(parameters)}`}
 ${body && html`<h3>Body</h3><p class="quiet">${body.type}. ${inline(body.about)}</p>${rowList(body.rows)}`}
-<h3>Answer</h3><p>${linked(answer.about, answer.typeName)}</p>
+<h3>Response</h3><p>${linked(answer.about, answer.typeName)}</p>
 <h3><a href="../docs#errors">Errors</a></h3><p>${all.map(({ status, name }) => `${status} ${name}`).join(', ')}</p>
 <pre tabindex="0"><code>${curl}</code></pre></article>`
 }
@@ -111,7 +111,7 @@ function linked(text: string, typeName: string | undefined): Html {
 const prose = (text: string) =>
   text === '' ? html`` : html`${text.split('\n\n').map((paragraph) => html`<p>${inline(paragraph)}</p>`)}`
 
-/** The little Markdown that comments hold: code and strong words. */
+/** The Markdown that comments contain: code and strong text. */
 function inline(text: string): Html {
   const parts = text.split(/(`[^`]+`|\*\*[^*]+\*\*)/)
   return html`${parts.map((part, at) => {

@@ -1,22 +1,29 @@
-// The reference of the API, for people at /docs and for programs at /openapi.json. It is made when somebody first
-// asks for it: few do, and a server that nobody asks need not know what the protos say in words.
+// The API reference: pages at /docs and OpenAPI at /openapi.json. Each is made by its first request, since most servers
+// get none and the descriptions take memory.
 import { createHash } from 'node:crypto'
 import type { DescService } from '@bufbuild/protobuf'
 import { slugOf } from '@stemma/api/reference/naming.ts'
 
-type Answer = { status: number; type: string; body: string; cacheFor: number; etag: string; policy?: string }
+type ReferenceResponse = {
+  status: number
+  type: string
+  body: string
+  cacheFor: number
+  etag: string
+  policy?: string
+}
 
-/** Short, since an update of the server may change it; asking again costs little. */
+/** In seconds. Short, because an update of the server may change the reference, and 304 responses cost little. */
 const cacheFor = 300
 
 const json = 'application/json'
 const page = 'text/html; charset=utf-8'
 
-/** The paths with what is answered there. */
+/** The responses by path. */
 export function referencePaths(
   baseUrl: string,
   services: Iterable<DescService>,
-): Record<string, () => Promise<Answer>> {
+): Record<string, () => Promise<ReferenceResponse>> {
   const slugs = [...new Set(services)].map(slugOf)
   return {
     '/openapi.json': once(json, async () => {
@@ -27,25 +34,29 @@ export function referencePaths(
       const { indexPage, policy } = await import('./pages.ts')
       return { body: indexPage(), policy }
     }),
-    ...Object.fromEntries(
-      slugs.map((slug) => [
-        `/docs/${slug}`,
-        once(page, async () => {
-          const { policy, servicePage } = await import('./pages.ts')
-          return { body: servicePage(slug), policy }
-        }),
-      ]),
-    ),
+    ...Object.fromEntries(slugs.map((slug) => [`/docs/${slug}`, servicePath(slug)])),
   }
 }
 
-/** What is made once is kept. */
-function once(type: string, make: () => Promise<{ body: string; policy?: string }>): () => Promise<Answer> {
-  let made: Promise<Answer> | undefined
+const servicePath = (slug: string) =>
+  once(page, async () => {
+    const { policy, servicePage } = await import('./pages.ts')
+    return { body: servicePage(slug), policy }
+  })
+
+/** Makes the response at the first request and keeps it. */
+function once(
+  type: string,
+  make: () => Promise<{ body: string; policy?: string }>,
+): () => Promise<ReferenceResponse> {
+  let made: Promise<ReferenceResponse> | undefined
   return () => {
-    made ??= make().then((answer) => ({ status: 200, type, cacheFor, etag: tagOf(answer.body), ...answer }))
+    made ??= make().then((content) => ({
+      ...{ status: 200, type, cacheFor, etag: etagOf(content.body) },
+      ...content,
+    }))
     return made
   }
 }
 
-const tagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
+const etagOf = (body: string) => `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`

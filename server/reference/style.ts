@@ -1,4 +1,4 @@
-// How the pages of the reference look, and the one thing they do: leave out what is not looked for.
+// The style of the reference pages, and the script of their search field.
 import { hashOf, palette } from '../pages/frame.ts'
 
 export const style = `
@@ -38,28 +38,28 @@ search { margin-bottom: 1rem }
 [hidden] { display: none }
 `
 
-/** Every word must be met; a section without any call that meets them goes as well. */
+/** Hides calls that do not contain every word, and sections without a visible call. */
 export const script = `
 const field = document.querySelector('search')
 const sections = [...document.querySelectorAll('section.service')]
 field.hidden = false
 field.querySelector('input').addEventListener('input', ({ target }) => {
   const words = target.value.toLowerCase().split(/\\s+/).filter(Boolean)
-  const meets = (element) => words.every((word) => element.textContent.toLowerCase().includes(word))
-  let found = 0
+  const matches = (element) => words.every((word) => element.textContent.toLowerCase().includes(word))
+  let total = 0
   for (const section of sections) {
-    const isNamed = meets(section.querySelector('h2'))
+    const isNamed = matches(section.querySelector('h2'))
     let shown = 0
     for (const item of section.querySelectorAll('li')) {
-      item.hidden = !isNamed && !meets(item)
+      item.hidden = !isNamed && !matches(item)
       shown += item.hidden ? 0 : 1
     }
     section.hidden = shown === 0
-    found += shown
+    total += shown
   }
-  document.querySelector('output').textContent = words.length === 0 ? '' : found + ' calls'
+  document.querySelector('output').textContent = words.length === 0 ? '' : total + ' calls'
 })
 `
 
-/** Nothing from elsewhere, and of ours only what stands here. */
+/** Allows this style and this script, and nothing from other hosts. */
 export const policy = `default-src 'none'; style-src ${hashOf(style)}; script-src ${hashOf(script)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`

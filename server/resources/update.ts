@@ -87,8 +87,8 @@ function merge<D extends DescMessage>(
   sent: MessageShape<D>,
   mask: DescField[][],
 ): MessageShape<D> {
-  const { merged, guarded } = applyMask(desc, current, sent, mask)
-  const [forbidden] = guarded
+  const { merged, operatorFields } = applyMask(desc, current, sent, mask)
+  const [forbidden] = operatorFields
   if (forbidden) throw operatorOnly(forbidden.name, uid)
   const [fault, ...others] = violationsOf(desc, merged)
   if (fault) throw invalidArgument(fault, ...others)

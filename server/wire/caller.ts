@@ -1,15 +1,15 @@
-/** Who calls, as their token says. What they may do is looked up for each call. */
+/** The caller, as identified by its token. What it may do is read for each call. */
 export type Caller = {
   identity: string
   /** When the token was issued, in seconds. */
   issuedAt: number
-  /** What the token keeps its bearer to, if it does; it never gives more than the identity holds. */
+  /** Limits the token to a part of what the identity holds. */
   narrowing?: Narrowing
 }
 
 export type Narrowing = {
-  /** The groups in which, and below which, it may be used. */
+  /** The groups in which, and below which, it applies. */
   scopes?: readonly string[]
-  /** The capabilities that it may use, by name. */
+  /** Names of the capabilities that it may use. */
   capabilities?: readonly string[]
 }

@@ -8,7 +8,7 @@ export type Envelope = {
   door: 'rest' | 'grpc'
   requestId: string
   authorization: string | undefined
-  /** The client's address, taken from a trusted proxy's header where there is one. */
+  /** The client's address; behind a trusted proxy, the one that the proxy reports. */
   address: string
   /** How long the caller waits, in milliseconds. */
   timeout: number

@@ -47,7 +47,7 @@ const sample = declareMessages({ Sample: sampleSpec }, { Color: colors })('Sampl
 
 const color = fc.constantFrom(0, 1, 2, 99, -1)
 const text = fc.oneof(fc.string(), fc.constantFrom('"', '\\', '\u2028', '\n\0\u007f', '😀', '__proto__'))
-// None that JSON escapes: the JSON.parse of Node 24 takes the key "\"" for "\\" beside text beyond Latin-1.
+// No characters that JSON escapes: JSON.parse of Node 24 reads the key "\"" as "\\" if the text is not Latin-1.
 const key = fc.constantFrom('', 'a', 'clusters', '7', 'é', '😀', '__proto__', 'constructor')
 const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
 const uint64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
@@ -85,7 +85,7 @@ const { any } = fc.letrec<{ any: object }>((tie) => ({
 }))
 
 describe('the JSON writer', () => {
-  test('writes what the library writes with all defaults shown, for any message', () => {
+  test('writes any message as the library does with default values', () => {
     fc.assert(
       fc.property(any, (init) => {
         const message = create(sample, init as MessageInitShape<typeof sample>)
@@ -96,7 +96,7 @@ describe('the JSON writer', () => {
     )
   })
 
-  test('writes what the library reads back to the same message', () => {
+  test('writes JSON that the library reads back to the same message', () => {
     fc.assert(
       fc.property(any, (init) => {
         const message = create(sample, init as MessageInitShape<typeof sample>)
@@ -107,7 +107,7 @@ describe('the JSON writer', () => {
     )
   })
 
-  test('writes defaults, but nothing for what is absent, and never null', () => {
+  test('writes default values, but not absent messages, and never null', () => {
     assert.deepEqual(written(GroupSchema, {}), {
       uid: '',
       name: '',
@@ -118,7 +118,7 @@ describe('the JSON writer', () => {
     assert.doesNotMatch(writeJson(sample, create(sample)), /null|maybe|one|inner":/)
   })
 
-  test('writes an optional field once it is set, also to its default', () => {
+  test('writes an optional field if it is set, also to its default', () => {
     assert.deepEqual(written(ListGroupsResponseSchema, { totalCount: 0n }), {
       groups: [],
       totalCount: '0',
@@ -127,7 +127,7 @@ describe('the JSON writer', () => {
     assert.equal(written(GroupSchema, { kind: OrgKind.UNSPECIFIED }).kind, 'ORG_KIND_UNSPECIFIED')
   })
 
-  test('leaves out what the contract wants left out while it is empty', () => {
+  test('omits empty fields that the contract marks with omit_empty', () => {
     const page = written(ListGroupsResponseSchema, { nextPageToken: 'more', totalCount: 3n })
     assert.equal(page.nextPageToken, 'more')
     assert.ok(!('nextPageToken' in written(ListGroupsResponseSchema, {})))
@@ -152,7 +152,7 @@ describe('the JSON writer', () => {
     assert.deepEqual([big, small, ratio], ['-9223372036854775808', -1, 1e300])
   })
 
-  test('writes numbers that JSON lacks by their names', () => {
+  test('writes NaN and infinities as strings', () => {
     for (const [ratio, name] of [
       [Number.NaN, 'NaN'],
       [Infinity, 'Infinity'],
@@ -167,12 +167,12 @@ describe('the JSON writer', () => {
     assert.equal(data, '+/8=')
   })
 
-  test('writes enums by name, and by number where it does not know them', () => {
+  test('writes enums by name, and unknown values by number', () => {
     const { colors: list } = written(sample, { colors: [0, 1, 99] })
     assert.deepEqual(list, ['COLOR_UNSPECIFIED', 'RED', 99])
   })
 
-  test('writes the member of a oneof that is set, in the messages of the contract too', () => {
+  test('writes the member of a oneof that is set', () => {
     const relationship = {
       case: 'claimMatch' as const,
       value: { iss: { case: 'issuer' as const, value: 'https://a.test' } },
@@ -182,24 +182,24 @@ describe('the JSON writer', () => {
     })
   })
 
-  test('keeps keys that JavaScript would take for something else', () => {
+  test('keeps keys that are names of Object.prototype', () => {
     const message = fromJsonString(sample, '{"byText":{"__proto__":1,"constructor":2,"":3}}')
     assert.match(writeJson(sample, message), /"byText":\{"__proto__":1,"constructor":2,"":3\}/)
   })
 
-  test('writes text that no JSON parser stumbles over', () => {
+  test('escapes text for every JSON parser', () => {
     const desc = declareMessages({ M: { text: 'string' } })('M')
     const json = writeJson(desc, create(desc, { text: '"\ud800\u0000\u2028' }))
     assert.equal(json, '{"text":"\\"\\ud800\\u0000\u2028"}')
   })
 
-  test('refuses well-known types whose JSON form it does not know', () => {
+  test('throws for well-known types without a writer', () => {
     assert.throws(() => writeJson(FieldMaskSchema, create(FieldMaskSchema)), /no JSON writer/)
   })
 })
 
 describe('a timestamp', () => {
-  test('always has three digits, whatever is behind them', () => {
+  test('always has milliseconds, whatever its nanoseconds', () => {
     const moment = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
     fc.assert(
       fc.property(moment, fc.integer({ min: 0, max: 999_999 }), (date, nanos) => {
@@ -239,7 +239,7 @@ describe('a shape', () => {
   const inner = { text: 'string' }
   const base = { M: { name: 'string', inner: 'Inner', color: 'Color' }, Inner: inner }
 
-  test('is the same as long as the contract is', () => {
+  test('is the same while the contract is unchanged', () => {
     assert.equal(shape(base), shape(structuredClone(base)))
     assert.equal(shapeOf(GroupSchema), shapeOf(GroupSchema))
     assert.match(shapeOf(GroupSchema), /^[0-9a-f]{12}$/)
@@ -275,7 +275,7 @@ describe('a shape', () => {
     for (const M of others) assert.equal(shape({ ...base, M }), shape(base))
   })
 
-  test('changes with a message inside, however deep, and with an enum', () => {
+  test('changes with a nested message at any depth, and with an enum', () => {
     const deep = (text: string) => ({ ...base, Inner: { deeper: 'Deeper' }, Deeper: { [text]: 'string' } })
     assert.notEqual(shape(deep('a')), shape(deep('b')))
     assert.notEqual(shape(base), shape(base, { Color: { ...colors, GREEN: 3 } }))
@@ -284,7 +284,7 @@ describe('a shape', () => {
     assert.notEqual(shape(list('Color')), shape(list('Color'), { Color: { COLOR_UNSPECIFIED: 0 } }))
   })
 
-  test('differs between kinds, and ends for a message that contains itself', () => {
+  test('differs between kinds, and supports recursive messages', () => {
     assert.notEqual(shapeOf(GroupSchema), shapeOf(RoleSchema))
     assert.match(shapeOf(sample), /^[0-9a-f]{12}$/)
   })

@@ -1,6 +1,5 @@
-// Writes messages as JSON (facts of the ProtoJSON mapping, with the choices of this API): one writer for
-// each message type, put together once from its descriptor.
-
+// Writes messages as JSON, by the rules of ProtoJSON and the specification (docs/specification.md, Resources). Each
+// message type has one writer, which is composed once from its descriptor.
 import { createHash } from 'node:crypto'
 import type { DescEnum, DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
@@ -10,6 +9,7 @@ import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
 
+/** The writer of each message type. Bounded by the contract. */
 const writers = new Map<DescMessage, (message: Message) => string>()
 
 export function writeJson(desc: DescMessage, message: Message): string {
@@ -50,31 +50,31 @@ function fieldShape(field: DescField): string {
 }
 
 function writerOf(desc: DescMessage): (message: Message) => string {
-  const known = writers.get(desc) ?? wellKnown[desc.typeName]
-  if (known) return known as (message: Message) => string // the map pairs each type with its writer
+  const writer = writers.get(desc) ?? wellKnownWriters[desc.typeName]
+  if (writer) return writer as (message: Message) => string // the map pairs each type with its writer
   if (hasCustomJsonRepresentation(desc)) throw new Error(`there is no JSON writer for ${desc.typeName}`)
-  // Registered before its fields are looked at, since a message may contain itself.
-  let parts: ((message: Record<string, unknown>) => string)[] = []
+  // Registered before the writers of its fields are composed, since a message may contain itself.
+  let fieldWriters: ((message: Record<string, unknown>) => string)[] = []
   const write = (message: Message) => {
     let json = ''
-    for (const part of parts) {
-      const text = part(message as unknown as Record<string, unknown>)
+    for (const writeField of fieldWriters) {
+      const text = writeField(message as unknown as Record<string, unknown>)
       if (text !== '') json += json === '' ? text : `,${text}`
     }
     return `{${json}}`
   }
   writers.set(desc, write)
-  parts = desc.fields.map(fieldWriter)
+  fieldWriters = desc.fields.map(fieldWriter)
   return write
 }
 
-/** Writes `"key":value`, or nothing where the field stays out. */
+/** Writes `"key":value`, or an empty string if the field is omitted. */
 function fieldWriter(field: DescField): (message: Record<string, unknown>) => string {
-  // What is only ever sent in never leaves.
+  // Secrets: accepted in requests, never written.
   if (isInputOnly(field)) return () => ''
   const key = `${JSON.stringify(field.jsonName)}:`
   const name = field.localName
-  const write = valueWriter(field) as (value: unknown) => string // takes what the field holds
+  const write = valueWriter(field) as (value: unknown) => string // accepts the type of the field
   const oneof = field.oneof
   if (oneof) {
     return (message) => {
@@ -160,7 +160,7 @@ function scalarWriter(type: ScalarType): Write {
   }
 }
 
-/** Always three digits: the service keeps milliseconds (docs/specification.md, Identifiers and times). */
+/** Always with milliseconds (docs/specification.md, Identifiers and times). */
 const writeTimestamp = ({ seconds, nanos }: Timestamp) =>
   `"${new Date(Number(seconds) * 1000 + Math.floor(nanos / 1e6)).toISOString()}"`
 
@@ -176,7 +176,7 @@ function writeDuration({ seconds, nanos }: Duration): string {
   return `"${sign}${whole}${fraction}s"`
 }
 
-const wellKnown: Record<string, Write> = {
+const wellKnownWriters: Record<string, Write> = {
   'google.protobuf.Timestamp': writeTimestamp,
   'google.protobuf.Duration': writeDuration,
 }

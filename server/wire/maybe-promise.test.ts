@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { andThen, recover } from './maybe-promise.ts'
 
-describe('what may be there already', () => {
-  test('is gone on with at once, or as soon as it is there', async () => {
+describe('a value or a promise', () => {
+  test('is passed on at once, or when the promise resolves', async () => {
     assert.equal(
       andThen(1, (one) => one + 1),
       2,
@@ -11,7 +11,7 @@ describe('what may be there already', () => {
     assert.equal(await andThen(Promise.resolve(1), (one) => one + 1), 2)
   })
 
-  test('is gone on with elsewhere if it fails, at once or later', async () => {
+  test('is replaced by the recovery if it throws or rejects', async () => {
     const fail = () => {
       throw new Error('no')
     }
