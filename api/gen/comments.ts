@@ -77,6 +77,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.common.FieldRules.hint": "Error text for a value that does not match, in place of the pattern.",
   "platform.common.FieldRules.text": "Free text: may contain line breaks and tabs, but no other control characters.",
   "platform.common.FieldRules.secret": "The value is a secret. It is never returned, and error messages do not quote it.",
+  "platform.common.FieldRules.example": "Value for the samples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}` shows a message with the examples of its own fields.",
   "platform.common.UIDPFilter": "Restricts a list to a part of the tree. Conditions are combined with AND. A uid that does not exist, or that the caller may not see, matches nothing; it is not an error.",
   "platform.common.UIDPFilter.ancestors_of": "Only the groups above this resource, from its parent up to the organization.",
   "platform.common.UIDPFilter.descendants_of": "Only resources below this group, at any depth.",

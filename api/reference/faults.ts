@@ -1,7 +1,7 @@
 // The errors of calls, as the reference documents them (AIP-193; docs/specification.md, Errors).
 import type { JsonObject } from '@bufbuild/protobuf'
-import { groupUid } from './examples.ts'
 import type { Operation } from './operations.ts'
+import { groupUid } from './sample.ts'
 import type { Schema } from './schema.ts'
 
 export type Fault = { status: number; name: string; about: string; examples: Record<string, JsonObject> }

@@ -2,13 +2,13 @@
 import type { JsonObject } from '@bufbuild/protobuf'
 import { isRequired, rulesOf } from '../method.ts'
 import manifest from '../package.json' with { type: 'json' }
-import { groupUid } from './examples.ts'
+
 import type { Fault } from './faults.ts'
 import { faults, faultsOf, statusSchema } from './faults.ts'
 import { introduction } from './introduction.ts'
 import type { Body, Operation, Query, Service } from './operations.ts'
 import { describeServices } from './operations.ts'
-import { bodySample, sampleOf } from './sample.ts'
+import { bodySample, groupUid, sampleOf } from './sample.ts'
 import type { Schema, Schemas, Side } from './schema.ts'
 import { answerSchema, fieldAbout, fieldSchema, objectSchema, refTo, uidPattern } from './schema.ts'
 

@@ -68,7 +68,7 @@ describe('an operation', () => {
         'curl -X PATCH "http://localhost:8080/iam/v2beta1/groups/$RESOURCE"',
         '  -H "Authorization: Bearer $TOKEN"',
         "  -H 'Content-Type: application/json'",
-        '  -d \'{"description":"keeps the lights on"}\'',
+        '  -d \'{"description":"shared services"}\'',
       ].join(' \\\n'),
     )
   })

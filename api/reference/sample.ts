@@ -1,14 +1,15 @@
-// A message as JSON might have it: its example, or one put together from its fields.
+// A message as JSON, put together from the examples of its fields. A test sends the samples of requests to a server.
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { isRequired, isScope, rulesOf } from '../method.ts'
-import { examples, fieldExamples, groupUid } from './examples.ts'
-import { shortName } from './naming.ts'
+import { isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
 import type { Body } from './operations.ts'
 import type { Side } from './schema.ts'
 import { fieldsOf } from './schema.ts'
 
-/** What a call might be sent. */
+export const groupUid = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/1f0e4c9a7b2d6538'
+const childUid = `${groupUid}/c07d22e19a5b4f36`
+
+/** The body of a request. */
 export function bodySample({ message, fields, isWhole, isList, isPartial }: Body): JsonValue {
   const side = isPartial ? 'change' : 'draft'
   const sample = isWhole ? sampleOf(message, side) : sampleOf(message, side, fields)
@@ -16,18 +17,25 @@ export function bodySample({ message, fields, isWhole, isList, isPartial }: Body
 }
 
 export function sampleOf(desc: DescMessage, side: Side, fields = fieldsOf(desc, side)): JsonObject {
-  const example = examples[shortName(desc.typeName)]
-  if (!example) return assemble(fields, side)
-  const entries = fields
-    .filter(
-      (field) =>
-        Object.hasOwn(example, field.jsonName) && (side === 'answer' || !rulesOf(field).operatorOnly),
-    )
-    .map((field): [string, JsonValue] => [
-      field.jsonName,
-      within(field, example[field.jsonName] ?? null, side),
-    ])
+  const hasExamples = fields.some(hasExample)
+  const shown = fields.filter((field) => isShown(field, side, hasExamples))
+  const entries = shown.map((field): [string, JsonValue] => [field.jsonName, fieldSample(field, side)])
   return Object.fromEntries(side === 'change' ? entries.filter(isSmallChange(entries)) : entries)
+}
+
+const hasExample = (field: DescField) => rulesOf(field).example !== ''
+
+/**
+ * Besides fields with an example, a request shows those that are required. A response shows all fields, or, where some
+ * have an example, those that are always present.
+ */
+function isShown(field: DescField, side: Side, hasExamples: boolean): boolean {
+  if (side !== 'answer') return (hasExample(field) || isRequired(field)) && !rulesOf(field).operatorOnly
+  if (hasExample(field)) return true
+  if (rulesOf(field).omitEmpty) return false
+  if (!hasExamples) return !field.oneof || field.oneof.fields[0] === field
+  if (field.oneof || field.proto.proto3Optional) return false
+  return field.fieldKind !== 'message' || isOutputOnly(field) || field.message.typeName in wellKnown
 }
 
 /** One field is enough to show a change: the description where there is one. */
@@ -39,25 +47,20 @@ function isSmallChange(entries: [string, JsonValue][]) {
   return ([name]: [string, JsonValue]) => name === (chosen ?? names[0])
 }
 
-/** Leaves out of inner messages what that side does not have. */
-function within({ fieldKind, message }: DescField, value: JsonValue, side: Side): JsonValue {
-  if (fieldKind !== 'message' || !message || typeof value !== 'object' || value === null) return value
-  const known = new Set(fieldsOf(message, side).map(({ jsonName }) => jsonName))
-  return Object.fromEntries(Object.entries(value).filter(([name]) => known.has(name)))
-}
-
-function assemble(fields: DescField[], side: Side): JsonObject {
-  const shown = fields.filter((field) => (side === 'answer' ? isTold(field) : isRequired(field)))
-  return Object.fromEntries(shown.map((field) => [field.jsonName, fieldValue(field, side)]))
-}
-
-const isTold = (field: DescField) =>
-  !rulesOf(field).omitEmpty && (!field.oneof || field.oneof.fields[0] === field)
-
-function fieldValue(field: DescField, side: Side): JsonValue {
+function fieldSample(field: DescField, side: Side): JsonValue {
+  const { example } = rulesOf(field)
+  if (example !== '' && isText(field)) return example
+  if (example !== '' && example !== '{}') return JSON.parse(example)
   if (field.fieldKind === 'list') return [elementOf(field, side)]
   if (field.fieldKind === 'map') return {}
   return elementOf(field, side)
+}
+
+/** Whether the example of a field is its text. Others are JSON. */
+function isText(field: DescField): boolean {
+  if (field.fieldKind === 'scalar')
+    return field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES
+  return field.fieldKind === 'enum' || (field.fieldKind === 'message' && field.message.typeName in wellKnown)
 }
 
 function elementOf(field: DescField, side: Side): JsonValue {
@@ -66,7 +69,7 @@ function elementOf(field: DescField, side: Side): JsonValue {
   return scalarOf(field)
 }
 
-/** What a parameter might be. */
+/** A value for a parameter. */
 export function scalarOf(field: DescField): JsonValue {
   switch (field.scalar) {
     case ScalarType.BOOL:
@@ -77,7 +80,7 @@ export function scalarOf(field: DescField): JsonValue {
     case ScalarType.UINT64:
       return '1'
     case ScalarType.STRING:
-      return isUid(field) ? groupUid : (fieldExamples[field.jsonName] ?? field.jsonName)
+      return rulesOf(field).example || uidFor(field) || field.jsonName
     case undefined:
       return wellKnown[field.message?.typeName ?? ''] ?? field.enum?.values[1]?.name ?? ''
     default:
@@ -85,8 +88,12 @@ export function scalarOf(field: DescField): JsonValue {
   }
 }
 
-const isUid = (field: DescField) =>
-  rulesOf(field).uid || isScope(field) || /^(?:uid|id|parent|(?:group|parent)I?d?)$|Uid$/.test(field.jsonName)
+/** `` for a field that contains no uid. */
+function uidFor(field: DescField): string {
+  if (/^(?:uid|id|identity)$/.test(field.name)) return childUid
+  const isUid = rulesOf(field).uid || isScope(field) || /^(?:parent|group)(?:_id)?$|_uid$/.test(field.name)
+  return isUid ? groupUid : ''
+}
 
 const wellKnown: Record<string, JsonValue> = {
   'google.protobuf.Timestamp': '2026-01-31T09:30:00.000Z',

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/rules.proto.
  */
 export const file_platform_common_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiK+AQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAg6UgoFcnVsZXMSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGJuIAyABKAsyGy5wbGF0Zm9ybS5jb21tb24uRmllbGRSdWxlc1IFcnVsZXNiBnByb3RvMw", [file_google_protobuf_descriptor]);
+  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiLPAQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAgSDwoHZXhhbXBsZRgLIAEoCTpSCgVydWxlcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYm4gDIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5GaWVsZFJ1bGVzUgVydWxlc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Rules for the value of a field. `google.api.field_behavior` says whether a field is required, output only or
@@ -90,6 +90,14 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
    * @generated from field: bool secret = 10;
    */
   secret: boolean;
+
+  /**
+   * Value for the samples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}`
+   * shows a message with the examples of its own fields.
+   *
+   * @generated from field: string example = 11;
+   */
+  example: string;
 };
 
 /**
@@ -168,6 +176,14 @@ export type FieldRulesJson = {
    * @generated from field: bool secret = 10;
    */
   secret?: boolean;
+
+  /**
+   * Value for the samples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}`
+   * shows a message with the examples of its own fields.
+   *
+   * @generated from field: string example = 11;
+   */
+  example?: string;
 };
 
 /**

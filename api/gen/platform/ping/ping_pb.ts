@@ -6,13 +6,14 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../google/api/annotations_pb.ts";
 import { file_platform_common_access } from "../common/access_pb.ts";
+import { file_platform_common_rules } from "../common/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/ping/ping.proto.
  */
 export const file_platform_ping_ping: GenFile = /*@__PURE__*/
-  fileDesc("ChhwbGF0Zm9ybS9waW5nL3BpbmcucHJvdG8SDXBsYXRmb3JtLnBpbmciDQoLUGluZ1JlcXVlc3QiHAoIUmVzcG9uc2USEAoIcmVzcG9uc2UYASABKAkyZwoLUGluZ1NlcnZpY2USWAoEUGluZxIaLnBsYXRmb3JtLnBpbmcuUGluZ1JlcXVlc3QaFy5wbGF0Zm9ybS5waW5nLlJlc3BvbnNlIhvKwRgCGAGC0+STAg8SDS9waW5nL3YxL3BpbmdiBnByb3RvMw", [file_google_api_annotations, file_platform_common_access]);
+  fileDesc("ChhwbGF0Zm9ybS9waW5nL3BpbmcucHJvdG8SDXBsYXRmb3JtLnBpbmciDQoLUGluZ1JlcXVlc3QiKAoIUmVzcG9uc2USHAoIcmVzcG9uc2UYASABKAlCCtrBGAZaBHBvbmcyZwoLUGluZ1NlcnZpY2USWAoEUGluZxIaLnBsYXRmb3JtLnBpbmcuUGluZ1JlcXVlc3QaFy5wbGF0Zm9ybS5waW5nLlJlc3BvbnNlIhvKwRgCGAGC0+STAg8SDS9waW5nL3YxL3BpbmdiBnByb3RvMw", [file_google_api_annotations, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * Request of `PingService.Ping`.

@@ -6,13 +6,14 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_platform_common_access } from "../../common/access_pb.ts";
+import { file_platform_common_rules } from "../../common/rules_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file platform/ping/v2beta1/ping.proto.
  */
 export const file_platform_ping_v2beta1_ping: GenFile = /*@__PURE__*/
-  fileDesc("CiBwbGF0Zm9ybS9waW5nL3YyYmV0YTEvcGluZy5wcm90bxIVcGxhdGZvcm0ucGluZy52MmJldGExIg0KC1BpbmdSZXF1ZXN0IiAKDFBpbmdSZXNwb25zZRIQCghyZXNwb25zZRgBIAEoCTKAAQoLUGluZ1NlcnZpY2UScQoEUGluZxIiLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVxdWVzdBojLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVzcG9uc2UiIMrBGAIYAYLT5JMCFBISL3BpbmcvdjJiZXRhMS9waW5nYgZwcm90bzM", [file_google_api_annotations, file_platform_common_access]);
+  fileDesc("CiBwbGF0Zm9ybS9waW5nL3YyYmV0YTEvcGluZy5wcm90bxIVcGxhdGZvcm0ucGluZy52MmJldGExIg0KC1BpbmdSZXF1ZXN0IiwKDFBpbmdSZXNwb25zZRIcCghyZXNwb25zZRgBIAEoCUIK2sEYBloEcG9uZzKAAQoLUGluZ1NlcnZpY2UScQoEUGluZxIiLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVxdWVzdBojLnBsYXRmb3JtLnBpbmcudjJiZXRhMS5QaW5nUmVzcG9uc2UiIMrBGAIYAYLT5JMCFBISL3BpbmcvdjJiZXRhMS9waW5nYgZwcm90bzM", [file_google_api_annotations, file_platform_common_access, file_platform_common_rules]);
 
 /**
  * Request of `PingService.Ping`.
