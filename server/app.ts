@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { openPageSeals } from './aip/page-token.ts'
 import { keySetPath } from './auth/keys/key-set-path.ts'
 import { maintainKeys } from './auth/keys/rotation.ts'
-import { makeSetUpLink } from './auth/login/set-up-link.ts'
+import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { AuthenticationOverrides } from './authentication.ts'
-import { openAuthentication, tendStates } from './authentication.ts'
+import { openAuthentication, sweepExpiredStates } from './authentication.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
@@ -37,7 +37,11 @@ import { sql } from './store/sql.ts'
 const abortGraceMs = 1000
 
 /** Replacements that tests make. */
-export type Overrides = AuthenticationOverrides & { random?: RandomBytes; drainTimeout?: number }
+export type Overrides = AuthenticationOverrides & {
+  now?: () => number
+  random?: RandomBytes
+  drainTimeout?: number
+}
 
 export type App = {
   port: number
@@ -67,7 +71,10 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const pages = openPageSeals(keys.page, now, random)
   const deps = { store: withStatusErrors(store), pages, now, random, settings: settingsOf(config, secret) }
-  const authentication = openAuthentication(config, deps.store, keys, secret, log, overrides)
+  const authentication = openAuthentication(
+    { config, store: deps.store, keys, secret, log, now, random },
+    overrides,
+  )
   const { sts, registration, login, states } = authentication
   const deadlines = openDeadlines(systemNow)
   const endpoints = endpointsOf({ ...deps, sts, registration, deadlines })
@@ -94,12 +101,12 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     maintainKeys({ store, secret, now, random }, keys, (err) =>
       log.warn({ err }, 'the keys could not be maintained'),
     ),
-    tendStates(store, now, log),
+    sweepExpiredStates(store, now, log),
   ]
 
   return {
     port: doors.port,
-    setUpLink: await makeSetUpLink(store, states, config.authUrl),
+    setUpLink: await makeSetUpLink({ store, states, authUrl: config.authUrl, random }),
     endpoints,
     async stop(isUrgent = false) {
       isDraining = true

@@ -1,16 +1,14 @@
-// Everything that tells who somebody is, put together: the exchange, registration, and sign-in for people.
-import { randomBytes } from 'node:crypto'
+// Composition of authentication: the token exchange, registration, and sign-in for people.
 import type { CallAws } from './auth/exchange/aws-request.ts'
 import { callAwsOverNetwork } from './auth/exchange/call-aws.ts'
 import { openExchange } from './auth/exchange/exchange.ts'
 import { securityTokenService } from './auth/exchange/security-token-service.ts'
 import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
-import { isSignIn, paths, prefixOf } from './auth/login/paths.ts'
-import type { People } from './auth/login/people.ts'
-import type { Profile } from './auth/login/provider.ts'
-import { registrationCalls } from './auth/login/registration.ts'
-import { forgetExpired, openStates } from './auth/login/states.ts'
+import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
+import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
+import type { People, Profile } from './auth/login/people.ts'
+import { registrationCalls } from './auth/login/registration/registration.ts'
 import { fetchJsonBy } from './auth/outbound/fetch-json.ts'
 import type { Outbound } from './auth/outbound/outbound.ts'
 import { openOutbound } from './auth/outbound/outbound.ts'
@@ -20,7 +18,6 @@ import { openVerifyOwn } from './auth/tokens/verify-own.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
-import { pooled } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { Log } from './log.ts'
@@ -34,73 +31,72 @@ import { messageOf } from './resources/kind.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 
-/** From one address in a minute, before it has to wait. */
-const failedExchanges = 300
+/** Failed exchanges of one address in a minute, before further ones are refused. */
+const maxFailedExchanges = 300
+const failurePeriod = 60_000
 
-/** What may differ in tests. */
-export type AuthenticationOverrides = {
-  now?: () => number
-  random?: RandomBytes
-  outbound?: Outbound
-  callAws?: CallAws
+export type AuthenticationDependencies = {
+  config: Config
+  store: Store
+  keys: KeyRing
+  secret: Secret
+  log: Log
+  now(): number
+  random: RandomBytes
 }
+
+/** Replaced in tests. */
+export type AuthenticationOverrides = { outbound?: Outbound; callAws?: CallAws }
 
 export type Authentication = ReturnType<typeof openAuthentication>
 
-/** Everything that tells who somebody is: the exchange, registration, and sign-in for people. */
 export function openAuthentication(
-  config: Config,
-  store: Store,
-  keys: KeyRing,
-  secret: Secret,
-  log: Log,
-  {
-    now = Date.now,
-    random = pooled(randomBytes),
-    outbound = openOutbound(),
-    callAws = callAwsOverNetwork,
-  }: AuthenticationOverrides,
+  { config, store, keys, secret, log, now, random }: AuthenticationDependencies,
+  { outbound = openOutbound(), callAws = callAwsOverNetwork }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
   const shared = { store, keys, secret, authUrl, baseUrl, rule, now, random }
-  const onSeen = openLastSeen(store, now, (err) => log.warn({ err }, 'a sighting was not noted'))
+  const onSeen = openLastSeen(store, now, (err) =>
+    log.warn({ err }, 'the last seen time of an identity was not stored'),
+  )
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
   const verifyOwn = openVerifyOwn(shared)
-  const exchange = openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws })
-  const refreshTokens = openRefreshTokens(shared)
-  const isCapability = (name: string) => capabilityNamed(name) !== undefined
-  const throttle = openThrottle(failedExchanges, 60_000, now)
-  const states = openStates(secret, now)
-  const people = peopleOf(now)
-  const tokens = { exchange, refreshTokens, isCapability, throttle }
+  const states = openExpiringStates(shared)
+  const people = peopleOf(shared)
+  const tokens = {
+    exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws }),
+    refreshTokens: openRefreshTokens(shared),
+    isCapability: (name: string) => capabilityNamed(name) !== undefined,
+    throttle: openThrottle(maxFailedExchanges, failurePeriod, now),
+  }
   const openLogin = async () => {
-    // Most servers are never asked for it, and it takes a tenth of a second and 30 MB.
+    // Loaded at the first request: it takes 0.1 s and 30 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, onSeen, reach: outbound },
+      ...{ ...shared, ...tokens, states, people, outbound, onSeen },
       findPerson: (identity) => findPerson(store, identity),
-      note: (event, words) => log.info(event, words),
+      log: (event, message) => log.info(event, message),
       onError: (err) => log.error({ err }, 'sign-in failed'),
     })
   }
   return {
     sts: securityTokenService(tokens),
-    registration: registrationCalls({ ...shared, states, people, verifyOwn, issuerKeys, throttle }),
+    registration: registrationCalls({ ...shared, ...tokens, states, people, verifyOwn, issuerKeys }),
     login: mountBelow(authUrl, openLogin),
     states,
   }
 }
 
-/** Paths of sign-in below the auth URL. What answers them is opened when it is first asked for. */
+/** The paths of sign-in below the auth URL. Their handler is opened at the first request. */
 function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Mount {
   const prefix = prefixOf(authUrl)
-  // An issuer with a path has its metadata also where RFC 8414 puts it: before the path.
+  // If the issuer has a path, RFC 8414, 3.1 puts the metadata before that path.
   const metadata = paths.serverMetadata + prefix
   const below = (path: string) => (path === metadata ? paths.serverMetadata : path.slice(prefix.length))
   let opened: Promise<Mount['handle']> | undefined
   return {
-    isFor: (path) => path === metadata || (path.startsWith(prefix) && isSignIn(below(path))),
+    isFor: (path) => path === metadata || (path.startsWith(prefix) && isSignInPath(below(path))),
     async handle(request, response, { path, ...rest }) {
       opened ??= open().catch((error: unknown) => {
         opened = undefined
@@ -111,17 +107,16 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
   }
 }
 
-/** What sign-in and the operator do with people, in the tree. */
-export function peopleOf(now: () => number): People {
-  const setting = { now, random: randomBytes }
+/** The changes to resources that sign-in and the operator's commands make. */
+export function peopleOf(deps: { now(): number; random: RandomBytes }): People {
   return {
-    ensure: (person) => ensurePerson(setting, person),
-    comeBy: (provider, identity) => comeByProvider(setting, provider, identity),
-    requireInvite: (code, email) => requireInvite(setting, code, email),
-    acceptInvite: (code, guest) => acceptInvite(setting, code, guest),
-    *found(name, owner) {
-      const organization = yield* foundOrganization(setting, name)
-      yield* makeOwner(setting, organization, owner)
+    ensure: (person) => ensurePerson(deps, person),
+    grantDefaultRole: (provider, identity) => comeByProvider(deps, provider, identity),
+    requireInvite: (code, email) => requireInvite(deps, code, email),
+    acceptInvite: (code, guest) => acceptInvite(deps, code, guest),
+    *createOrganization(name, owner) {
+      const organization = yield* foundOrganization(deps, name)
+      yield* makeOwner(deps, organization, owner)
       return organization
     },
     nameFault,
@@ -135,13 +130,15 @@ async function findPerson(store: Store, uid: string): Promise<Profile | undefine
   return { name, email }
 }
 
-/** Forgets what has expired, now and then. Answers what stops it. */
-export function tendStates(store: Store, now: () => number, log: Log): () => void {
-  const tend = async () => {
-    while (await store.write(() => forgetExpired(now())));
+const sweepInterval = 60_000
+
+/** Deletes expired sign-in states and refresh tokens every minute. Returns a function that stops it. */
+export function sweepExpiredStates(store: Store, now: () => number, log: Log): () => void {
+  const sweep = async () => {
+    while (await store.write(() => deleteExpired(now())));
   }
   const timer = setInterval(() => {
-    tend().catch((err) => log.warn({ err }, 'what has expired could not be removed'))
-  }, 60_000).unref()
+    sweep().catch((err) => log.warn({ err }, 'expired sign-in states could not be deleted'))
+  }, sweepInterval).unref()
   return () => clearInterval(timer)
 }

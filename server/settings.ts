@@ -1,7 +1,7 @@
 // The settings of resources, from the configuration and the server's secret.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
-import { providerSecretPurpose } from './auth/login/provider-claims.ts'
+import { providerSecretPurpose } from './auth/login/upstream/known-providers.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { Config } from './config/config.ts'
 import type { Secret } from './crypto/secret.ts'

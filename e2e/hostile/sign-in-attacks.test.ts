@@ -1,11 +1,12 @@
 // Attacks on sign-in from reviews, kept as tests.
+
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { userUid } from '@stemma/server/aip/uid.ts'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
-import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
@@ -131,7 +132,7 @@ onEachStore('an attacker at sign-in', (engine) => {
 
   describe('who know the password', () => {
     const reset = async (identity: string) => {
-      const hash = await hashPassword('an entirely new password')
+      const hash = await openPasswords(randomBytes).hash('an entirely new password')
       await platform.store.write(() => setPassword(identity, hash, Date.now()))
     }
 
@@ -255,7 +256,12 @@ onEachStore('an attacker at sign-in', (engine) => {
   test('an address verified by the operator stays with its owner when the base URL changes', async () => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
-      vouchFor(peopleOf(Date.now), 'https://elsewhere.example', 'fay@example.com', Date.now()),
+      vouchFor(
+        peopleOf({ now: Date.now, random: randomBytes }),
+        'https://elsewhere.example',
+        'fay@example.com',
+        Date.now(),
+      ),
     )
     assert.equal(again, identity)
   })

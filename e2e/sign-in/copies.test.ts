@@ -10,7 +10,7 @@ import type { App } from '@stemma/server/app.ts'
 import { startApp } from '@stemma/server/app.ts'
 import { rotateKeys } from '@stemma/server/auth/keys/rotation.ts'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
-import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { mintToken } from '@stemma/server/auth/tokens/mint.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
@@ -35,9 +35,14 @@ onEachStore('sign-in', (engine) => {
     const { config } = settings(0)
     const store = openStore(config)
     await prepareStore(config, store)
-    const hash = await hashPassword(password)
+    const hash = await openPasswords(randomBytes).hash(password)
     await store.write(function* () {
-      const uid = yield* vouchFor(peopleOf(Date.now), config.authUrl, ada, Date.now())
+      const uid = yield* vouchFor(
+        peopleOf({ now: Date.now, random: randomBytes }),
+        config.authUrl,
+        ada,
+        Date.now(),
+      )
       yield* setPassword(uid, hash, Date.now())
     })
     await store.close()

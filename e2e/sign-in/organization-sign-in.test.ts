@@ -119,7 +119,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const form = await other.open((await begin(party)).url)
       const answer = await other.submitTo(form, '/organization', { organization })
       assert.equal(answer.status, 400)
-      assert.match(answer.alert ?? '', /^The organization is none that signs in here/)
+      assert.match(answer.alert ?? '', /^The organization is not known here by this name/)
     }
   })
 

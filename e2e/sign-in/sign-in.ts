@@ -1,7 +1,8 @@
 // A platform for sign-in tests, whose base URL is its real address.
+import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
-import { hashPassword } from '@stemma/server/auth/login/passwords.ts'
+import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
@@ -35,9 +36,14 @@ export async function startSignIn(
 
 /** Adds a person with a password. */
 export async function addAccount(platform: Platform, email: string): Promise<string> {
-  const hash = await hashPassword(password)
+  const hash = await openPasswords(randomBytes).hash(password)
   return platform.store.write(function* () {
-    const identity = yield* vouchFor(peopleOf(Date.now), platform.config.authUrl, email, Date.now())
+    const identity = yield* vouchFor(
+      peopleOf({ now: Date.now, random: randomBytes }),
+      platform.config.authUrl,
+      email,
+      Date.now(),
+    )
     yield* setPassword(identity, hash, Date.now())
     return identity
   })

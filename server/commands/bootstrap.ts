@@ -8,12 +8,13 @@ import {
   passwordLinkHours,
   vouchFor,
 } from '../auth/login/accounts.ts'
-import type { States } from '../auth/login/states.ts'
-import { openStates } from '../auth/login/states.ts'
+import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { peopleOf } from '../authentication.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
+import type { RandomBytes } from '../crypto/random.ts'
+import type { Secret } from '../crypto/secret.ts'
 import { createEntry } from '../resources/create.ts'
 import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'
@@ -36,10 +37,10 @@ export const bootstrap: Command = {
     try {
       const { keys, secret } = await prepareStore(config, store)
       const made = await makeOrganization(store, config, org, owner)
-      const link = owner && (await firstPasswordLink(store, openStates(secret, Date.now), config, owner))
       const { authUrl, baseUrl } = config
-      const signer = { keys, authUrl, now: Date.now, random: randomBytes }
-      const token = await mintToken(signer, { identity: made.identity, audience: baseUrl })
+      const deps = { store, secret, keys, authUrl, now: Date.now, random: randomBytes }
+      const link = owner && (await firstPasswordLink(deps, owner))
+      const token = await mintToken(deps, { identity: made.identity, audience: baseUrl })
       process.stdout.write(
         (flags.json ? asJson : asText)({ ...made, link: link || undefined }, org, token, config),
       )
@@ -77,17 +78,26 @@ export function makeOrganization(
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
-        : yield* vouchFor(peopleOf(now), config.authUrl, email, now())
+        : yield* vouchFor(peopleOf(deps), config.authUrl, email, now())
     yield* makeOwner(deps, organization, identity)
     return { organization, identity }
   })
 }
 
-function firstPasswordLink(store: Store, states: States, { authUrl }: Config, email: string) {
-  return store.write(function* () {
+type LinkDependencies = {
+  store: Store
+  secret: Secret
+  authUrl: string
+  now(): number
+  random: RandomBytes
+}
+
+/** A link for an owner without a password. */
+function firstPasswordLink(deps: LinkDependencies, email: string): Promise<string | undefined> {
+  return deps.store.write(function* () {
     const account = yield* findAccount(email)
     if (account?.password !== '') return undefined
-    return yield* makePasswordLink(states, authUrl, account.identity, Date.now())
+    return yield* makePasswordLink({ ...deps, states: openExpiringStates(deps) }, account.identity)
   })
 }
 

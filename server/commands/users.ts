@@ -1,4 +1,5 @@
 // People who sign in with a password, as the operator adds them and helps them back in.
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import {
@@ -9,8 +10,8 @@ import {
   setPassword,
   vouchFor,
 } from '../auth/login/accounts.ts'
-import { hashPassword, passwordFault } from '../auth/login/passwords.ts'
-import { openStates } from '../auth/login/states.ts'
+import { openExpiringStates } from '../auth/login/expiring-states.ts'
+import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
@@ -27,11 +28,12 @@ export const users: Command = {
       throw new UsageError(`Usage: stemmad ${users.usage}`)
     if (!isEmail(email)) throw new UsageError(`${JSON.stringify(email)} is no e-mail address`)
     const password = await passwordFrom(flags['password-file'], email)
-    const hash = password === undefined ? undefined : await hashPassword(password)
+    const hash = password === undefined ? undefined : await openPasswords(randomBytes).hash(password)
     const store = openStore(config)
     try {
       const { secret } = await prepareStore(config, store)
-      const states = openStates(secret, Date.now)
+      const deps = { now: Date.now, random: randomBytes }
+      const states = openExpiringStates({ ...deps, secret })
       const { identity, link } = await store.write(function* () {
         const known = yield* findAccount(email)
         if (action === 'reset' && !known)
@@ -39,11 +41,14 @@ export const users: Command = {
         const identity =
           action === 'reset' && known
             ? known.identity
-            : yield* vouchFor(peopleOf(Date.now), config.authUrl, email, Date.now())
+            : yield* vouchFor(peopleOf(deps), config.authUrl, email, Date.now())
         const hasPassword = action === 'add' && known?.identity === identity && known.password !== ''
         if (hasPassword) throw new UsageError(`${email} is there already; stemmad users reset ${email}`)
         if (hash === undefined)
-          return { identity, link: yield* makePasswordLink(states, config.authUrl, identity, Date.now()) }
+          return {
+            identity,
+            link: yield* makePasswordLink({ ...deps, states, authUrl: config.authUrl }, identity),
+          }
         yield* setPassword(identity, hash, Date.now())
         return { identity, link: undefined }
       })

@@ -1,4 +1,4 @@
-// The frame of the pages that people see: colours, style, Content-Security-Policy and layout.
+// The frame of every page: colours, style, Content-Security-Policy and layout.
 import { createHash } from 'node:crypto'
 import { Html, html } from './html.ts'
 
@@ -12,7 +12,7 @@ export const palette = `:root { color-scheme: light dark; --ink: #1c1f23; --quie
 /** The Content-Security-Policy source that allows one inline style or script. */
 export const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** No scripts and no other host; readable without styles as well. */
+/** Pages load nothing from other hosts, have no scripts, and can be read without styles. */
 export const style = `
 ${palette}* { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1.5rem;
@@ -40,16 +40,18 @@ code span { white-space: nowrap }
 `
 
 /**
- * No form-action: a sign-in ends with a redirect to wherever the client listens, which browsers hold to be part
- * of the form. Nothing of ours is a script; a page of oidc-provider may add the hash of its own.
+ * There is no form-action: a sign-in ends with a redirect to the client's own port, and browsers apply form-action to
+ * redirects too. Our pages have no scripts; `'self'` is there because oidc-provider adds the hash of its own script.
  */
 export const contentSecurityPolicy = `default-src 'none'; style-src ${hashOf(style)}; script-src 'self'; base-uri 'none'; frame-ancestors 'none'`
 
-const mark = new Html(`<svg width="24" height="24" viewBox="0 0 24 24" fill="none" stroke="currentColor"
+const logo = new Html(`<svg width="24" height="24" viewBox="0 0 24 24" fill="none" stroke="currentColor"
   stroke-width="2" stroke-linecap="round" aria-hidden="true"><path d="M12 21V11M12 15c0-4-6-2-6-6M12 13c0-4 6-2 6-6"/>
   <circle cx="12" cy="8" r="2.5"/><circle cx="6" cy="6" r="2.5"/><circle cx="18" cy="4.5" r="2.5"/></svg>`)
 
-export function page(title: string, body: Html): string {
+export type Page = { title: string; body: Html }
+
+export function renderPage({ title, body }: Page): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -60,7 +62,7 @@ export function page(title: string, body: Html): string {
 </head>
 <body>
 <main>
-<header>${mark}<span>Stemma</span></header>
+<header>${logo}<span>Stemma</span></header>
 <h1>${title}</h1>
 ${body}
 </main>

@@ -1,4 +1,4 @@
-// HTML as template strings. Values are escaped unless they are Html themselves.
+// HTML as template strings. Values are escaped unless they are Html.
 
 export class Html {
   readonly text: string
@@ -11,7 +11,7 @@ export class Html {
 type Part = Html | Html[] | string | number | false | undefined
 
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(strings.reduce((text, string, at) => text + textOf(parts[at - 1]) + string))
+  return new Html(strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string))
 }
 
 function textOf(part: Part): string {

@@ -1,58 +1,79 @@
-// Passwords are kept as scrypt makes them, with a salt each. Memory and processor are lent to few at a time.
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+// Passwords of local accounts, stored as salted scrypt hashes.
+import { scrypt, timingSafeEqual } from 'node:crypto'
 import { tooManyRequests } from '../../aip/errors.ts'
+import type { RandomBytes } from '../../crypto/random.ts'
 
-/** What OWASP holds equal to 2^17, 8, 1, at a quarter of its memory. */
+/** Equivalent to N=2^17, r=8, p=1 according to OWASP, with a quarter of its memory (32 MiB). */
 const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
-const size = 32
-const mostAtOnce = 2
-const mostWaiting = 64
+const hashSize = 32
+const saltSize = 16
+/** Hashing takes much memory and time of a thread, so few hashes are computed at a time. */
+const maxConcurrent = 2
+const maxWaiting = 64
 
-const shortest = 12
-const longest = 256
+const minLength = 12
+const maxLength = 256
 
-/** What is wrong with a password that somebody chooses. */
+/** Describes what is wrong with a new password. */
 export function passwordFault(password: string, email: string): string | undefined {
-  if ([...password].length < shortest) return `must have at least ${shortest} characters`
-  if (password.length > longest) return `must have at most ${longest} characters`
+  if ([...password].length < minLength) return `must have at least ${minLength} characters`
+  if (password.length > maxLength) return `must have at most ${maxLength} characters`
   const isGuessable = password.toLowerCase() === email.toLowerCase() || /^(.)\1*$/u.test(password)
   return isGuessable ? 'must be harder to guess' : undefined
 }
 
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(16)
-  const hash = await derive(password, salt)
-  return ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')].join('$')
+export type Passwords = {
+  hash(password: string): Promise<string>
+  /** Takes as long without a stored hash, so that the time does not reveal whether an account exists. */
+  verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
-/** Takes as long for somebody unknown as for somebody known. */
-export async function isPassword(password: string, kept: string | undefined): Promise<boolean> {
-  const [, , , , salt, hash] = (kept || nobody).split('$')
-  const given = await derive(password.slice(0, longest), Buffer.from(salt ?? '', 'base64url'))
-  const expected = Buffer.from(hash ?? '', 'base64url')
-  return given.length === expected.length && timingSafeEqual(given, expected) && Boolean(kept)
-}
+const hashOfNobody = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-const nobody = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
-
-let running = 0
-const waiting: (() => void)[] = []
-
-async function derive(password: string, salt: Buffer): Promise<Buffer> {
-  if (running >= mostAtOnce) {
-    if (waiting.length >= mostWaiting) throw tooManyRequests('too many people sign in just now', 5)
-    await new Promise<void>((resolve) => waiting.push(resolve))
+export function openPasswords(random: RandomBytes): Passwords {
+  const derive = limitConcurrency(deriveKey)
+  return {
+    async hash(password) {
+      const salt = random(saltSize)
+      const hash = await derive(password, salt)
+      const parts = ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')]
+      return parts.join('$')
+    },
+    async verify(password, storedHash) {
+      const [, , , , salt = '', hash = ''] = (storedHash || hashOfNobody).split('$')
+      const actual = await derive(password.slice(0, maxLength), Buffer.from(salt, 'base64url'))
+      const expected = Buffer.from(hash, 'base64url')
+      return actual.length === expected.length && timingSafeEqual(actual, expected) && Boolean(storedHash)
+    },
   }
-  running++
-  try {
-    return await new Promise((resolve, reject) => {
-      // However a keyboard composes it, it is the same password.
-      scrypt(password.normalize('NFC'), salt, size, cost, (error, key) =>
-        error ? reject(error) : resolve(key),
-      )
-    })
-  } finally {
-    running--
-    waiting.shift()?.()
+}
+
+/** Keyboards compose accented characters differently; NFC makes them the same password. */
+function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFC'), salt, hashSize, cost, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
+  })
+}
+
+function limitConcurrency<Args extends unknown[], T>(action: (...args: Args) => Promise<T>) {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (...args: Args): Promise<T> => {
+    if (running < maxConcurrent) running++
+    else {
+      if (waiting.length >= maxWaiting)
+        throw tooManyRequests('too many people are signing in; try again in a few seconds', 5)
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    try {
+      return await action(...args)
+    } finally {
+      // The next one inherits the place, so `running` does not change.
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
   }
 }

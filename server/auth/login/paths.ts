@@ -1,4 +1,4 @@
-// Where sign-in is found, below the auth URL.
+// The paths of sign-in, below the auth URL.
 
 export const paths = {
   discovery: '/.well-known/openid-configuration',
@@ -11,26 +11,26 @@ export const paths = {
   logout: '/oauth/logout',
   device: '/device',
   signIn: '/sign-in',
-  /** Where the providers of organizations send people back to. */
+  /** The redirect URI at the identity providers of organizations. */
   callback: '/oauth/callback',
   setUp: '/set-up',
   password: '/password',
-  /** How published clients sign in. */
+  /** The sign-in of published clients (published/start.ts). */
   published: '/oauth',
   publishedReturn: '/oauth/finish',
   organizationCheck: '/orgcheck',
 } as const
 
-/** What the paths of this server start with. */
+/** The path of the auth URL, which precedes all of these paths. */
 export const prefixOf = (authUrl: string) => new URL(authUrl).pathname.replace(/\/$/, '')
 
-/** Whether a path, of which the prefix of the auth URL is taken, belongs to sign-in. */
-export function isSignIn(path: string): boolean {
-  const end = path.indexOf('/', 1)
-  const first = end < 0 ? path : path.slice(0, end)
-  return rooms.has(first) || path === paths.discovery || path === paths.serverMetadata
-}
-
-const rooms = new Set<string>([
+const firstSegments = new Set<string>([
   ...[paths.published, paths.device, paths.signIn, paths.setUp, paths.password, paths.organizationCheck],
 ])
+
+/** Whether a path, without the prefix of the auth URL, belongs to sign-in. */
+export function isSignInPath(path: string): boolean {
+  const end = path.indexOf('/', 1)
+  const firstSegment = end < 0 ? path : path.slice(0, end)
+  return firstSegments.has(firstSegment) || path === paths.discovery || path === paths.serverMetadata
+}

@@ -1,30 +1,37 @@
+// People as sign-in sees them.
 import type { Work } from '../../store/work.ts'
 
 export type Person = {
   issuer: string
   subject: string
   name: string
-  /** An address that somebody vouches for whom this server believes. */
+  /** A verified address: the operator or a verified organization vouches for it. */
   email?: string | undefined
   emailUnverified?: string | undefined
-  /** The domain whose addresses this issuer speaks for: one of them that it no longer names is no longer theirs. */
+  /**
+   * The domain whose addresses this issuer may verify. If the issuer no longer names a person's address of that
+   * domain, the address is no longer verified.
+   */
   speaksFor?: string | undefined
 }
 
-/** What sign-in does in the tree: handed in, since this room knows no resources. */
+/** A person's name and verified address. */
+export type Profile = { name: string; email: string | undefined }
+
+/** A person who accepts an invite; `email` is the address that the invite may be limited to. */
+export type Guest = { identity: string; email: string | undefined }
+
+/** Changes to resources that sign-in makes. Passed in, since this room must not import resources. */
 export type People = {
-  /** The uid of a person, who is written down at the first time. */
+  /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
-  /** Gives whoever comes by a provider for the first time its default role. */
-  comeBy(provider: string, identity: string): Work<void>
-  /** Refuses a code that somebody with this address could not accept. */
+  /** Binds a person who signs in by a provider for the first time to its default role. */
+  grantDefaultRole(provider: string, identity: string): Work<void>
+  /** Refuses a code that a person with this address cannot accept. */
   requireInvite(code: string, email: string): Work<void>
-  acceptInvite(
-    code: string,
-    guest: { identity: string; email: string | undefined },
-  ): Work<{ group: string; role: string }>
-  /** A new organization with its owner. */
-  found(name: string, owner: string): Work<string>
-  /** What is wrong with the name of an organization. */
+  acceptInvite(code: string, guest: Guest): Work<{ group: string; role: string }>
+  /** Creates an organization and makes an identity its owner; returns its uid. */
+  createOrganization(name: string, owner: string): Work<string>
+  /** Describes what is wrong with the name of an organization. */
   nameFault(name: string): string | undefined
 }

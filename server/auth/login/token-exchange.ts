@@ -1,88 +1,91 @@
-// The exchange at the standard token endpoint (RFC 8693). Errors are those of RFC 6749.
+// The exchange at the standard token endpoint (RFC 8693), with the errors of RFC 6749, 5.2.
 import { Code } from '../../aip/code.ts'
 import { malformed, StatusError } from '../../aip/errors.ts'
-import type { Exchange } from '../exchange/exchange.ts'
+import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import type { Throttle } from '../throttle.ts'
 import { throttled } from '../throttle.ts'
 import { requestedNarrowing } from '../tokens/narrowing.ts'
-import type { Answer } from './visit.ts'
-import { retryOf, wordsOf } from './visit.ts'
+import { plainMessage, retryHeader } from './error-response.ts'
+import type { PageResponse } from './page-request.ts'
 
 export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
-export type TokenExchangeOptions = {
+export type TokenExchangeDependencies = {
   exchange: Exchange
   throttle: Throttle
   isCapability(name: string): boolean
   now(): number
-  /** Told why, which the caller is not. */
+  /** Called with the reason of a refusal, which the caller does not see. */
   onRefusal(address: string, reason: string): void
 }
 
-const typeOf = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
-const accessToken = typeOf('access_token')
-const subjectTypes = ['jwt', 'id_token', 'access_token'].map(typeOf)
+const tokenTypeUri = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
+const accessTokenType = tokenTypeUri('access_token')
+const subjectTokenTypes = ['jwt', 'id_token', 'access_token'].map(tokenTypeUri)
 
-export function openTokenExchange({
-  exchange,
-  throttle,
-  isCapability,
-  now,
-  onRefusal,
-}: TokenExchangeOptions) {
-  async function issue(form: URLSearchParams, address: string): Promise<Answer> {
-    requireKnown(form)
-    const audiences = [...form.getAll('audience'), ...form.getAll('resource')]
-    // Scopes of OAuth are what a token is good for, which here are capabilities; groups are named by `scopes`.
-    const cap = [...form.getAll('cap'), ...(form.get('scope') ?? '').split(' ').filter(Boolean)]
-    const narrowing = requestedNarrowing({ scopes: form.getAll('scopes'), cap }, isCapability)
-    const asked = { identity: form.get('identity') ?? '', audiences, narrowing }
-    const bearer = form.get('subject_token') ?? ''
-    const { token, expiry } = await throttled(throttle, address, () => exchange(bearer, asked))
+export async function exchangeAtTokenEndpoint(
+  deps: TokenExchangeDependencies,
+  form: URLSearchParams,
+  address: string,
+): Promise<PageResponse> {
+  const { exchange, throttle, now, onRefusal } = deps
+  try {
+    requireSupported(form)
+    const request = requestOf(deps, form)
+    const subjectToken = form.get('subject_token') ?? ''
+    const { token, expiry } = await throttled(throttle, address, () => exchange(subjectToken, request))
     return {
       json: {
         access_token: token,
-        issued_token_type: accessToken,
+        issued_token_type: accessTokenType,
         token_type: 'Bearer',
         expires_in: Math.max(0, Math.floor((expiry - now()) / 1000)),
       },
     }
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error
+    onRefusal(address, String(error.cause ?? error.message))
+    return oauthError(error)
   }
-
-  return (form: URLSearchParams, address: string): Promise<Answer> =>
-    issue(form, address).catch((error: unknown) => {
-      if (!(error instanceof StatusError)) throw error
-      onRefusal(address, String(error.cause ?? error.message))
-      return oauthError(error)
-    })
 }
 
-function requireKnown(form: URLSearchParams): void {
+function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchParams): ExchangeRequest {
+  // OAuth's `scope` says what a token may do, which are capabilities here; groups are named by `scopes`.
+  const cap = [...form.getAll('cap'), ...(form.get('scope') ?? '').split(' ').filter(Boolean)]
+  return {
+    identity: form.get('identity') ?? '',
+    audiences: [...form.getAll('audience'), ...form.getAll('resource')],
+    narrowing: requestedNarrowing({ scopes: form.getAll('scopes'), cap }, isCapability),
+  }
+}
+
+function requireSupported(form: URLSearchParams): void {
   if (!form.get('subject_token')) throw malformed('subject_token is required')
-  if (!subjectTypes.includes(form.get('subject_token_type') ?? ''))
-    throw malformed(`subject_token_type must be one of ${subjectTypes.join(', ')}`)
+  if (!subjectTokenTypes.includes(form.get('subject_token_type') ?? ''))
+    throw malformed(`subject_token_type must be one of ${subjectTokenTypes.join(', ')}`)
   if (form.has('actor_token')) throw malformed('actor_token is not supported')
-  const wanted = form.get('requested_token_type')
-  if (wanted !== null && wanted !== accessToken && wanted !== typeOf('jwt'))
-    throw malformed(`requested_token_type must be ${accessToken}`)
+  const requested = form.get('requested_token_type')
+  if (requested !== null && requested !== accessTokenType && requested !== tokenTypeUri('jwt'))
+    throw malformed(`requested_token_type must be ${accessTokenType}`)
 }
 
-const errorOf: Partial<Record<string, string>> = {
+const errorByField: Partial<Record<string, string>> = {
   aud: 'invalid_target',
   scopes: 'invalid_scope',
   cap: 'invalid_scope',
 }
 
-/** In the words of RFC 6749. */
-export function oauthError(error: StatusError): Answer {
+export function oauthError(error: StatusError): PageResponse {
   const [violation] = error.violations
-  const isOurs = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
+  const isTemporary = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
   return {
-    status: isOurs || error.http >= 405 ? error.http : 400,
+    status: isTemporary || error.http >= 405 ? error.http : 400,
     json: {
-      error: isOurs ? 'temporarily_unavailable' : (errorOf[violation?.field ?? ''] ?? 'invalid_request'),
-      error_description: wordsOf(error),
+      error: isTemporary
+        ? 'temporarily_unavailable'
+        : (errorByField[violation?.field ?? ''] ?? 'invalid_request'),
+      error_description: plainMessage(error),
     },
-    headers: retryOf(error),
+    headers: retryHeader(error),
   }
 }

@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Provider } from 'oidc-provider'
+import type { Attempt } from '../throttle.ts'
+import { attemptAll } from '../throttle.ts'
+import type { SignInThrottles } from './sign-in/dependencies.ts'
+
+export type DeviceCodeDependencies = {
+  provider(): Provider
+  throttles: SignInThrottles
+  /** The requests with a wrong code, as the pages of the device flow report them. */
+  wrongCodes: WeakSet<IncomingMessage>
+}
+
+/** Limits wrong codes: they are short enough to type, and so to guess. */
+export async function enterDeviceCode(
+  { provider, throttles, wrongCodes }: DeviceCodeDependencies,
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string,
+): Promise<void> {
+  // The types want a Koa context; a session needs only what createContext returns.
+  const context = provider().createContext(request, response) as never
+  const { accountId } = await provider().Session.get(context)
+  const attempts: Attempt[] = [[throttles.perAddress, address]]
+  if (accountId !== undefined) attempts.push([throttles.perAccountAndAddress, accountId])
+  const succeed = attemptAll(attempts)
+  await provider().callback()(request, response)
+  if (!wrongCodes.has(request)) succeed()
+}

@@ -1,0 +1,25 @@
+// Errors as pages show them.
+import { malformed, type StatusError } from '../../aip/errors.ts'
+import { errorPage } from '../../pages/error.ts'
+import type { PageResponse } from './page-request.ts'
+
+export const expiredSignIn = () =>
+  malformed('this sign-in has expired, or was begun in another browser; start again')
+
+/** The message of an error without the prefix for its code; a field error names its field in words. */
+export function plainMessage({ message, violations: [violation] }: StatusError): string {
+  if (!violation) return message.replace(/^[A-Z][a-z ]+: /, '')
+  return `the ${violation.field.replaceAll('_', ' ')} ${violation.description}`
+}
+
+export const sentence = (text: string) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`
+
+/** The Retry-After header of an error, if it has one. */
+export const retryHeader = ({ headers }: StatusError): Record<string, string> =>
+  headers['retry-after'] ? { 'retry-after': headers['retry-after'] } : {}
+
+export const errorResponse = (error: StatusError): PageResponse => ({
+  page: errorPage(sentence(plainMessage(error))),
+  status: error.http,
+  headers: retryHeader(error),
+})

@@ -1,0 +1,130 @@
+// State of sign-in that expires: sessions, codes, refresh tokens of oidc-provider, one-time links. Each is found by a
+// secret that only its holder knows, of which the store has the digest, and its payload is encrypted.
+import { digestOf } from '../../crypto/digest.ts'
+import type { Secret } from '../../crypto/secret.ts'
+import type { Sql } from '../../store/sql.ts'
+import { raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+
+export type Payload = Record<string, unknown>
+
+export type ExpiringState = {
+  payload: Payload
+  identity: string | undefined
+  /** When it was used up, in milliseconds. */
+  useTime: number | undefined
+  /** The second of the identity's last sign-out everywhere (sign-outs.ts). */
+  signOutSecond: number | undefined
+}
+
+/** Other keys by which a state can be found or deleted. */
+export type StateKeys = {
+  grant?: string | undefined
+  userCode?: string | undefined
+  sessionUid?: string | undefined
+  /** The identity that it belongs to; deleting the identity deletes it. */
+  identity?: string | undefined
+}
+
+export type ExpiringStates = {
+  /** Stores or replaces a state for a number of seconds. */
+  put(kind: string, id: string, payload: Payload, seconds: number, keys?: StateKeys): Work<void>
+  find(kind: string, id: string): Work<ExpiringState | undefined>
+  findByUserCode(kind: string, userCode: string): Work<ExpiringState | undefined>
+  findBySessionUid(kind: string, uid: string): Work<ExpiringState | undefined>
+  /** Marks a state as used and returns it; undefined if it was used before. Of concurrent uses, one succeeds. */
+  use(kind: string, id: string): Work<ExpiringState | undefined>
+  remove(kind: string, id: string): Work<void>
+  removeByGrant(grant: string): Work<void>
+}
+
+type StateDependencies = { secret: Secret; now(): number }
+
+export function openExpiringStates(deps: StateDependencies): ExpiringStates {
+  const { now } = deps
+  const findById = (kind: string, id: string) => findWhere(deps, sql`s.id = ${digestFor(kind, id)}`)
+  return {
+    put: (kind, id, payload, seconds, keys = {}) => put(deps, kind, id, payload, seconds, keys),
+    find: findById,
+    findByUserCode: (kind, code) =>
+      findWhere(deps, sql`s.user_code = ${digestFor(`${kind} user code`, code)}`),
+    findBySessionUid: (kind, uid) => findWhere(deps, sql`s.session_uid = ${digestFor(`${kind} uid`, uid)}`),
+    *use(kind, id) {
+      const state = yield* findById(kind, id)
+      const rows = yield sql`update sign_in_states set use_time = ${now()}
+        where id = ${digestFor(kind, id)} and use_time is null returning id`
+      return rows.length > 0 ? state : undefined
+    },
+    *remove(kind, id) {
+      yield sql`delete from sign_in_states where id = ${digestFor(kind, id)}`
+    },
+    *removeByGrant(grant) {
+      yield sql`delete from sign_in_states where grant_id = ${digestFor('grant', grant)}`
+    },
+  }
+}
+
+const digestFor = (kind: string, id: string) => digestOf(`${kind}\0${id}`)
+
+const purposeOf = (digest: string) => `sign-in state ${digest}`
+
+function* put(
+  { secret, now }: StateDependencies,
+  kind: string,
+  id: string,
+  payload: Payload,
+  seconds: number,
+  keys: StateKeys,
+): Work<void> {
+  const digest = digestFor(kind, id)
+  const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
+  const digestIf = (keyKind: string, key: string | undefined) =>
+    key === undefined ? null : digestFor(keyKind, key)
+  const grant = digestIf('grant', keys.grant)
+  const userCode = digestIf(`${kind} user code`, keys.userCode)
+  const sessionUid = digestIf(`${kind} uid`, keys.sessionUid)
+  yield sql`insert into sign_in_states
+    (id, sealed, grant_id, user_code, session_uid, identity, expire_time)
+    values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null},
+      ${now() + seconds * 1000})
+    on conflict (id) do update set sealed = excluded.sealed, grant_id = excluded.grant_id,
+      user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
+      expire_time = excluded.expire_time`
+}
+
+/** As selected below. */
+type Columns = [
+  digest: string,
+  sealed: Uint8Array,
+  identity: string | null,
+  useTime: number | null,
+  signOutSecond: number | null,
+]
+
+function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<ExpiringState | undefined> {
+  const row = yield* first(sql`select s.id, s.sealed, s.identity, s.use_time, o.second
+    from sign_in_states s left join sign_outs o on o.identity = s.identity
+    where ${condition} and s.expire_time > ${now()}`)
+  if (!row) return undefined
+  const [digest, sealed, identity, useTime, signOutSecond] = row as Columns
+  return {
+    payload: JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload,
+    identity: identity ?? undefined,
+    useTime: useTime ?? undefined,
+    signOutSecond: signOutSecond ?? undefined,
+  }
+}
+
+const deletionBatch = 1000
+
+/** Deletes a batch of expired states and refresh tokens. Returns whether there may be more. */
+export function* deleteExpired(now: number): Work<boolean> {
+  let mayBeMore = false
+  for (const table of ['sign_in_states', 'refresh_tokens']) {
+    const rows = yield sql`delete from ${raw(table)} where id in
+      (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatch}) returning id`
+    mayBeMore ||= rows.length === deletionBatch
+  }
+  return mayBeMore
+}

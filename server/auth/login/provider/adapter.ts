@@ -1,0 +1,73 @@
+// Keeps the state of oidc-provider in our store.
+import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
+import { errors } from 'oidc-provider'
+import type { Store } from '../../../store/db.ts'
+import { StoreError } from '../../../store/store-error.ts'
+import type { Work } from '../../../store/work.ts'
+import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
+
+/** Used for states without a lifetime of their own, which are grants: that of their longest-lived token. */
+const defaultLifetimeSeconds = 30 * 24 * 60 * 60
+
+export function adapterOf(store: Store, states: ExpiringStates): AdapterFactory {
+  return (kind): Adapter => {
+    const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
+    return {
+      async upsert(id, payload, seconds = defaultLifetimeSeconds) {
+        const keys = keysOf(kind, id, payload)
+        try {
+          await store.write(() => states.put(kind, id, payload as Payload, seconds, keys))
+        } catch (error) {
+          const isDeleted = error instanceof StoreError && error.kind === 'foreign-key'
+          throw isDeleted ? new errors.SessionNotFound('the identity was deleted') : error
+        }
+      },
+      find: (id) => find(() => states.find(kind, id)),
+      findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
+      findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
+      async consume(id) {
+        if (!(await store.write(() => useOnce(states, kind, id))))
+          throw new errors.InvalidGrant('it was used before')
+      },
+      destroy: (id) => store.write(() => states.remove(kind, id)),
+      revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),
+    }
+  }
+}
+
+function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
+  return {
+    grant: payload.grantId ?? (kind === 'Grant' ? id : undefined),
+    userCode: payload.userCode,
+    sessionUid: payload.uid,
+    identity: payload.accountId ?? loginOf(payload)?.accountId ?? payload.session?.accountId,
+  }
+}
+
+/**
+ * Of two concurrent uses, perhaps on two copies of the server, one is by a thief. As after a later second use, the
+ * grant is revoked with everything that was issued for it.
+ */
+function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolean> {
+  const state = yield* states.find(kind, id)
+  if (state && (yield* states.use(kind, id))) return true
+  const grant = state?.payload.grantId
+  if (typeof grant === 'string') yield* states.removeByGrant(grant)
+  return false
+}
+
+type Login = { accountId: string; ts?: number }
+
+/** The result of a sign-in that oidc-provider has not processed yet. */
+const loginOf = ({ result }: AdapterPayload) => (result as { login?: Login } | undefined)?.login
+
+/** Undefined if the person was signed out everywhere since this sign-in (sign-outs.ts). */
+function payloadOf(state: ExpiringState | undefined): AdapterPayload | undefined {
+  if (!state) return undefined
+  const { useTime, signOutSecond } = state
+  const payload = state.payload as AdapterPayload
+  const signInSecond = payload.loginTs ?? payload.authTime ?? loginOf(payload)?.ts
+  if (signOutSecond !== undefined && typeof signInSecond === 'number' && signInSecond <= signOutSecond)
+    return undefined
+  return { ...payload, ...(useTime !== undefined && { consumed: Math.floor(useTime / 1000) }) }
+}

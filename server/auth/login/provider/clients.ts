@@ -1,0 +1,30 @@
+// The clients of the OpenID Provider.
+import type { ClientMetadata } from 'oidc-provider'
+import { paths } from '../paths.ts'
+
+/** The command line client, and any other program that listens on its user's machine. */
+export const nativeClient = 'stemma'
+/** All published clients, which sign in by `/oauth` and do not use authorization codes themselves. */
+export const publishedClient = 'published'
+
+const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code']
+
+export const clientsOf = (authUrl: string): ClientMetadata[] => [
+  {
+    client_id: nativeClient,
+    client_name: 'The Stemma client',
+    application_type: 'native',
+    token_endpoint_auth_method: 'none',
+    grant_types: grantTypes,
+    response_types: ['code'],
+    redirect_uris: ['127.0.0.1', '[::1]', 'localhost'].map((host) => `http://${host}/callback`),
+  },
+  {
+    client_id: publishedClient,
+    client_name: 'A client of this API',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    redirect_uris: [authUrl + paths.publishedReturn],
+  },
+]

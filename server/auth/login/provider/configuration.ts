@@ -1,0 +1,94 @@
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
+import { idTokenAlgorithm } from '../../keys/signing-key.ts'
+import { tokenLifetime } from '../../tokens/mint.ts'
+import { paths, prefixOf } from '../paths.ts'
+import { accountConfiguration } from './account.ts'
+import { adapterOf } from './adapter.ts'
+import { clientsOf } from './clients.ts'
+import type { ProviderDependencies } from './dependencies.ts'
+import { featuresOf } from './features.ts'
+import { renderErrorPage } from './pages.ts'
+
+const minute = 60
+const hour = 60 * minute
+const day = 24 * hour
+/** Counted from the sign-in, however often the token is refreshed. */
+const refreshLifetime = 30 * day
+
+const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
+
+export function configurationOf(deps: ProviderDependencies): Configuration {
+  const { store, states, keys, authUrl, cookieKeys } = deps
+  return {
+    adapter: adapterOf(store, states),
+    // The types of jose and oidc-provider for a JWK differ, their content does not.
+    jwks: { keys: [keys.signing().privateJwk, keys.idTokens().privateJwk] as never[] },
+    clients: clientsOf(authUrl),
+    clientDefaults: { id_token_signed_response_alg: idTokenAlgorithm },
+    clientAuthMethods: ['none'],
+    ...protocol,
+    ...accountConfiguration(deps),
+    loadExistingGrant: grantRequested,
+    interactions: { url: (_, { uid }) => `${prefixOf(authUrl)}${paths.signIn}/${uid}` },
+    routes,
+    cookies: {
+      keys: cookieKeys,
+      names: { session: 'stemma_session', interaction: 'stemma_sign_in', resume: 'stemma_resume' },
+      long: cookieOptions,
+      short: cookieOptions,
+    },
+    ttl,
+    rotateRefreshToken: true,
+    // Refresh tokens need no consent: all clients belong to this server.
+    issueRefreshToken: async (_, client, code) =>
+      client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
+    features: featuresOf(deps),
+    renderError: renderErrorPage,
+  }
+}
+
+const protocol = {
+  scopes: ['openid', 'offline_access', 'email', 'profile'],
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+  // Claims are in the id token, since there is no userinfo endpoint.
+  conformIdTokenClaims: false,
+  responseTypes: ['code'],
+  enabledJWA: { idTokenSigningAlgValues: [idTokenAlgorithm] },
+  pkce: { required: () => true },
+  extraParams: ['idp_id', 'invite', 'headless_code', 'skip_registration'],
+} satisfies Configuration
+
+const routes: Configuration['routes'] = {
+  authorization: paths.authorization,
+  token: paths.token,
+  revocation: paths.revocation,
+  device_authorization: paths.deviceAuthorization,
+  code_verification: paths.device,
+  end_session: paths.logout,
+  jwks: paths.keys,
+}
+
+/** In seconds. */
+const ttl: Configuration['ttl'] = {
+  AuthorizationCode: minute,
+  AccessToken: tokenLifetime,
+  IdToken: hour,
+  DeviceCode: 15 * minute,
+  Interaction: hour,
+  Session: day,
+  Grant: refreshLifetime,
+  RefreshToken: (ctx) => ctx.oidc.entities.RotatedRefreshToken?.remainingTTL ?? refreshLifetime,
+}
+
+/**
+ * Grants a client all that it requests: the clients are ours, so there is nothing to consent to but the sign-in. Each
+ * sign-in has its own grant, so that revoking it does not affect others.
+ */
+async function grantRequested({ oidc }: KoaContextWithOIDC) {
+  if (!oidc.account || !oidc.client || !oidc.result?.consent) return undefined
+  const { provider, client, account, params } = oidc
+  const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId })
+  grant.addOIDCScope(String(params?.scope ?? 'openid'))
+  await grant.save()
+  return grant
+}

@@ -1,0 +1,44 @@
+import type { Configuration } from 'oidc-provider'
+import { errors } from 'oidc-provider'
+import { signingAlgorithm } from '../../keys/signing-key.ts'
+import { tokenLifetime } from '../../tokens/mint.ts'
+import type { ProviderDependencies } from './dependencies.ts'
+import { signedOutSource, signOutSource } from './pages.ts'
+
+/** Codes for people to type: characters that are not mistaken for each other, and no words (RFC 8628, 6.1). */
+const userCodes = { charset: 'base-20', mask: '****-****' } as const
+
+export function featuresOf({ keys, baseUrl, devicePages }: ProviderDependencies): Configuration['features'] {
+  const { kid } = keys.signing()
+  return {
+    devInteractions: { enabled: false },
+    userinfo: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    revocation: {
+      enabled: true,
+      allowedPolicy: async (_, client, token) => token.clientId === client.clientId,
+    },
+    deviceFlow: { enabled: true, ...userCodes, ...devicePages },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: signOutSource,
+      postLogoutSuccessSource: signedOutSource,
+    },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => baseUrl,
+      useGrantedResource: () => true,
+      getResourceServerInfo(_, resource) {
+        if (resource !== baseUrl) throw new errors.InvalidTarget()
+        return {
+          scope: '',
+          audience: baseUrl,
+          accessTokenTTL: tokenLifetime,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: signingAlgorithm, kid } },
+        }
+      },
+    },
+  }
+}

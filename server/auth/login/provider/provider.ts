@@ -1,0 +1,34 @@
+// The OpenID Provider, by oidc-provider: authorization code with PKCE, device flow, refresh, revocation and logout.
+// Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
+import type { EventEmitter } from 'node:events'
+import { Provider } from 'oidc-provider'
+import { tokenExchange } from '../token-exchange.ts'
+import { configurationOf } from './configuration.ts'
+import type { ProviderDependencies } from './dependencies.ts'
+
+/** Returns the provider for the keys in use: it is made again when they change, since its keys are fixed. */
+export function openProvider(deps: ProviderDependencies): () => Provider {
+  let current: { provider: Provider; kids: string } | undefined
+  return () => {
+    const { keys } = deps
+    const kids = `${keys.signing().kid} ${keys.idTokens().kid}`
+    if (current?.kids !== kids) current = { provider: makeProvider(deps), kids }
+    return current.provider
+  }
+}
+
+function makeProvider(deps: ProviderDependencies): Provider {
+  const provider = new Provider(deps.authUrl, configurationOf(deps))
+  // Trusts the X-Forwarded headers, which are ours and not the client's (to-provider.ts).
+  provider.proxy = true
+  // The exchange is handled before oidc-provider (to-provider.ts); here it is added to the discovery document.
+  provider.use(async (ctx, next) => {
+    await next()
+    const { body } = ctx as { body?: { grant_types_supported?: string[] } }
+    body?.grant_types_supported?.push(tokenExchange)
+  })
+  provider.on('server_error', (_, error) => deps.onError(error))
+  // Koa, on which it is built, writes to standard error unless there is a listener.
+  ;(provider as EventEmitter).on('error', deps.onError)
+  return provider
+}

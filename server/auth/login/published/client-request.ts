@@ -1,0 +1,63 @@
+// The request of a published client. It travels with the browser as the sealed `state` of the sign-in behind it, and a
+// cookie binds it to that browser.
+import { digestOf, equalInConstantTime } from '../../../crypto/digest.ts'
+import type { RandomBytes } from '../../../crypto/random.ts'
+import { openText, sealText } from '../../../crypto/secret.ts'
+import { expiredSignIn } from '../error-response.ts'
+import type { PublishedDependencies } from './dependencies.ts'
+
+export type ClientRequest = {
+  /** Where the token is sent, on the machine of the person; empty with a headless code. */
+  redirect: string
+  /** The code of a program on another machine (headless-sessions.ts); empty with a redirect. */
+  headlessCode: string
+  /** The uid of the identity to assume; empty for the person's own. */
+  identity: string
+  audiences: string[]
+  scopes: string[]
+  /** Whether a refresh token is wanted. */
+  isRefreshed: boolean
+  /** The digest of the cookie. */
+  browser: string
+  /** Of PKCE: proves that a code belongs to this sign-in. */
+  verifier: string
+  /** In milliseconds. */
+  expires: number
+}
+
+/** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
+const purpose = 'sign-in of a published client'
+const cookie = 'stemma_published'
+const lifetimeSeconds = 60 * 60
+export const requestLifetime = lifetimeSeconds * 1000
+
+export const sealRequest = ({ secret }: PublishedDependencies, request: ClientRequest) =>
+  sealText(secret, purpose, JSON.stringify(request))
+
+/** Refuses a request that was made in another browser, or has expired. */
+export function openRequest(
+  { secret, now }: PublishedDependencies,
+  sealed: string,
+  cookieHeader: string | undefined,
+): ClientRequest {
+  const browser = readCookie(cookieHeader)
+  try {
+    const request = JSON.parse(openText(secret, purpose, sealed)) as ClientRequest
+    const isSameBrowser = browser !== undefined && equalInConstantTime(request.browser, digestOf(browser))
+    if (isSameBrowser && request.expires > now()) return request
+  } catch {
+    throw expiredSignIn()
+  }
+  throw expiredSignIn()
+}
+
+/** The secret of this browser, from its cookie or new. */
+export const browserSecret = (cookieHeader: string | undefined, random: RandomBytes): string =>
+  readCookie(cookieHeader) ?? random(16).toString('base64url')
+
+export function cookieOf(authUrl: string, secret: string): string {
+  const secure = authUrl.startsWith('https:') ? '; Secure' : ''
+  return `${cookie}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimeSeconds}${secure}`
+}
+
+const readCookie = (header = '') => new RegExp(`(?:^|; *)${cookie}=([\\w-]{22})(?:;|$)`).exec(header)?.[1]

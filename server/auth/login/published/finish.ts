@@ -1,0 +1,72 @@
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
+import { digestOf } from '../../../crypto/digest.ts'
+import { headlessSignedInPage } from '../../../pages/sign-in/headless.ts'
+import { mintToken } from '../../tokens/mint.ts'
+import { expiredSignIn, plainMessage } from '../error-response.ts'
+import { encryptForCode, storeHeadlessSession } from '../headless-sessions.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { publishedClient } from '../provider/clients.ts'
+import { notRegistered } from '../sign-in/interaction.ts'
+import type { ClientRequest } from './client-request.ts'
+import { openRequest } from './client-request.ts'
+import type { PublishedDependencies } from './dependencies.ts'
+import { redirectWith } from './redirect.ts'
+import { issueTokens } from './tokens.ts'
+
+/** Ends the sign-in of a published client: the browser brings the authorization code. */
+export async function finishPublished(
+  deps: PublishedDependencies,
+  { query, request }: PageRequest,
+): Promise<PageResponse> {
+  const clientRequest = openRequest(deps, query.get('state') ?? '', request.headers.cookie)
+  const { headlessCode, redirect } = clientRequest
+  try {
+    const identity = await redeemCode(deps, query, clientRequest)
+    if (headlessCode !== '') return await leaveForProgram(deps, headlessCode, identity)
+    const { token, refreshToken } = await issueTokens(deps, clientRequest, identity)
+    const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
+    return { location: redirectWith(redirect, result) }
+  } catch (error) {
+    if (!(error instanceof StatusError) || headlessCode !== '') throw error
+    const result = { error: plainMessage(error), status_code: String(error.http) }
+    return { location: redirectWith(redirect, result) }
+  }
+}
+
+/** Redeems the code here, without a request to the token endpoint, and returns the identity that signed in. */
+async function redeemCode(
+  { provider }: PublishedDependencies,
+  query: URLSearchParams,
+  { verifier }: ClientRequest,
+): Promise<string> {
+  const error = query.get('error')
+  if (error !== null) {
+    const status = error === notRegistered ? Code.NOT_FOUND : Code.PERMISSION_DENIED
+    throw new StatusError(status, query.get('error_description') ?? error)
+  }
+  const code = await provider().AuthorizationCode.find(query.get('code') ?? '')
+  const isOurs = code?.clientId === publishedClient && code.codeChallenge === digestOf(verifier)
+  if (!code?.accountId || !isOurs || !code.isValid) throw expiredSignIn()
+  await code.consume().catch(() => {
+    throw expiredSignIn()
+  })
+  return code.accountId
+}
+
+/** In seconds: the program only exchanges the token for another. */
+const headlessTokenLifetime = 15 * 60
+
+/** Stores an encrypted token, which the program on the other machine fetches. */
+async function leaveForProgram(
+  deps: PublishedDependencies,
+  headlessCode: string,
+  identity: string,
+): Promise<PageResponse> {
+  const { store, states, authUrl, now, random } = deps
+  const expires = Math.floor(now() / 1000) + headlessTokenLifetime
+  const token = await mintToken(deps, { identity, audience: authUrl, expires })
+  const session = encryptForCode(headlessCode, token, random)
+  await store.write(() => storeHeadlessSession(states, headlessCode, session, identity))
+  return { page: headlessSignedInPage }
+}

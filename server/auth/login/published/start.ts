@@ -1,0 +1,70 @@
+// Sign-in of published clients of this API. They open `/oauth` in a browser and receive the token in a URL on the
+// person's machine, or fetch it if they run on another machine. Behind it is the same sign-in as every other.
+import { digestOf } from '../../../crypto/digest.ts'
+import { requireHeadlessCode } from '../headless-sessions.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { paths } from '../paths.ts'
+import { publishedClient } from '../provider/clients.ts'
+import type { ClientRequest } from './client-request.ts'
+import { browserSecret, cookieOf, requestLifetime, sealRequest } from './client-request.ts'
+import type { PublishedDependencies } from './dependencies.ts'
+import { requireLoopbackRedirect } from './redirect.ts'
+
+/** Parameters that are passed on to the authorization request as they are. */
+const passedOn = ['idp_id', 'invite', 'headless_code', 'skip_registration', 'login_hint']
+
+export async function startPublished(
+  deps: PublishedDependencies,
+  { query, request }: PageRequest,
+): Promise<PageResponse> {
+  const { authUrl, random } = deps
+  const browser = browserSecret(request.headers.cookie, random)
+  const clientRequest = readClientRequest(deps, query, browser)
+  const parameters = new URLSearchParams([
+    ['client_id', publishedClient],
+    ['response_type', 'code'],
+    ['scope', 'openid'],
+    ['redirect_uri', authUrl + paths.publishedReturn],
+    ['state', sealRequest(deps, clientRequest)],
+    ['code_challenge', digestOf(clientRequest.verifier)],
+    ['code_challenge_method', 'S256'],
+    // A person who is signed in already is asked first.
+    ['prompt', 'consent'],
+    ...passedOn.flatMap((name): [string, string][] => {
+      const value = query.get(name)
+      return value ? [[name, value]] : []
+    }),
+  ])
+  return {
+    location: `${authUrl}${paths.authorization}?${parameters}`,
+    headers: { 'set-cookie': cookieOf(authUrl, browser) },
+  }
+}
+
+function readClientRequest(
+  { now, random }: PublishedDependencies,
+  query: URLSearchParams,
+  browser: string,
+): ClientRequest {
+  const headlessCode = query.get('headless_code') ?? ''
+  const redirect = query.get('redirect') ?? ''
+  if (headlessCode !== '') requireHeadlessCode(headlessCode)
+  else requireLoopbackRedirect(query.get('exit'), redirect)
+  return {
+    ...{ redirect, headlessCode, browser: digestOf(browser), expires: now() + requestLifetime },
+    verifier: random(32).toString('base64url'),
+    identity: query.get('identity') ?? '',
+    audiences: (query.get('audience') ?? '').split(',').filter(Boolean),
+    scopes: query.getAll('scope').map(unescapeOnce),
+    isRefreshed: query.get('create_refresh_token') === 'true',
+  }
+}
+
+/** Published clients escape scopes twice. */
+function unescapeOnce(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,88 @@
+// The person that a token for registration belongs to.
+import { fromBinary } from '@bufbuild/protobuf'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import type { Claims } from '../../../claims/match.ts'
+import type { Store } from '../../../store/db.ts'
+import { sql } from '../../../store/sql.ts'
+import type { IssuerKeys } from '../../foreign-tokens/issuer-keys.ts'
+import { readUnverified } from '../../foreign-tokens/read.ts'
+import { verifyByDiscovery } from '../../foreign-tokens/verify.ts'
+import type { VerifyOwn } from '../../tokens/verify-own.ts'
+import type { Person } from '../people.ts'
+import type { KnownProvider } from '../upstream/known-providers.ts'
+import { findProvidersByIssuer } from '../upstream/known-providers.ts'
+import { emailDomainOf, personBySubject, personOf } from '../upstream/person.ts'
+
+export type RegistrantDependencies = {
+  store: Store
+  verifyOwn: VerifyOwn
+  issuerKeys: IssuerKeys
+  authUrl: string
+  baseUrl: string
+  now(): number
+}
+
+/** The same error for every token that cannot be used; the cause is for the log. */
+const refused = (cause: string) =>
+  new StatusError(Code.PERMISSION_DENIED, 'nobody can be registered with this token', {
+    cause: new Error(cause),
+  })
+
+/** A person of this server is returned as identity, a person of another issuer may not be registered yet. */
+export async function findRegistrant(
+  deps: RegistrantDependencies,
+  token: string,
+): Promise<Person | Identity> {
+  const { iss } = readUnverified(token)
+  return iss === deps.authUrl
+    ? findOwnPerson(deps.store, await deps.verifyOwn(token))
+    : findForeignPerson(deps, token, iss)
+}
+
+async function findOwnPerson(store: Store, { sub, scopes, cap }: Claims): Promise<Identity> {
+  // A narrowed token must not accept invites, which would give its holder more than it was narrowed to.
+  if (parentOf(sub) !== '' || scopes || cap) throw refused('it is narrowed, or not the token of a person')
+  const [row] = await store.query(sql`select proto from identities where uid = ${sub}`)
+  if (!row) throw refused('the identity was deleted')
+  return fromBinary(IdentitySchema, row[0] as Uint8Array)
+}
+
+async function findForeignPerson(
+  deps: RegistrantDependencies,
+  token: string,
+  issuer: string,
+): Promise<Person> {
+  const { store, issuerKeys, now } = deps
+  const providers = await findProvidersByIssuer(store, issuer)
+  // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
+  if (providers.length === 0) throw refused(`no provider has the issuer ${issuer.slice(0, 200)}`)
+  const claims = await verifyByDiscovery(token, issuer, issuerKeys, now())
+  try {
+    return personFor(deps, issuer, providers, claims)
+  } catch (error) {
+    throw error instanceof StatusError ? error : refused((error as Error).message)
+  }
+}
+
+/** A token for one of the providers' clients follows that provider's rules; one for this server, its issuer's. */
+function personFor(
+  { authUrl, baseUrl }: RegistrantDependencies,
+  issuer: string,
+  providers: KnownProvider[],
+  claims: Claims,
+): Person {
+  const audiences = [claims.aud].flat()
+  const emailDomain = emailDomainOf(claims)
+  const isVerifiedFor = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
+  const addressed = providers.filter(({ configuration }) => audiences.includes(configuration.clientId))
+  const provider = addressed.find(isVerifiedFor) ?? addressed[0]
+  if (provider) return personOf(provider, claims)
+  const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
+  if (!audiences.some((audience) => ownAudiences.includes(audience)))
+    throw refused('it is for another audience')
+  return personBySubject(issuer, claims, providers.find(isVerifiedFor)?.domain)
+}

@@ -1,0 +1,76 @@
+// The calls of sign-in that are part of the contract: registering with a token, and fetching the token that waits for
+// a program on another machine.
+import { create } from '@bufbuild/protobuf'
+import type { GetHeadlessSessionRequest, RegistrationRequest } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { HeadlessSessionSchema, SessionSchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { Code } from '../../../aip/code.ts'
+import { invalidField, StatusError } from '../../../aip/errors.ts'
+import { userUid } from '../../../aip/uid.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { messageReply } from '../../../wire/reply.ts'
+import type { OpenCall } from '../../exchange/security-token-service.ts'
+import { bearerOf } from '../../exchange/security-token-service.ts'
+import type { Throttle } from '../../throttle.ts'
+import { throttled } from '../../throttle.ts'
+import type { ExpiringStates } from '../expiring-states.ts'
+import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
+import type { People, Person } from '../people.ts'
+import type { RegistrantDependencies } from './registrant.ts'
+import { findRegistrant } from './registrant.ts'
+
+export type RegistrationDependencies = RegistrantDependencies & {
+  states: ExpiringStates
+  people: People
+  throttle: Throttle
+}
+
+export const registrationCalls = (deps: RegistrationDependencies) => ({
+  register: (call: OpenCall<RegistrationRequest>) => register(deps, call),
+  getHeadlessSession: (call: OpenCall<GetHeadlessSessionRequest>) => getHeadlessSession(deps, call),
+})
+
+async function register(
+  deps: RegistrationDependencies,
+  { request, authorization, address }: OpenCall<RegistrationRequest>,
+): Promise<Reply> {
+  const bearer = bearerOf(authorization)
+  const { code, identityId } = request
+  const run = async () => registerPerson(deps, await findRegistrant(deps, bearer), code, identityId)
+  // Invite codes can be guessed with a valid token too, so every error but an outage counts as a failure.
+  const isRefusal = (error: StatusError) => error.code !== Code.UNAVAILABLE
+  const session = await throttled(deps.throttle, address, run, isRefusal)
+  return messageReply(SessionSchema, create(SessionSchema, session))
+}
+
+function registerPerson(
+  { store, people }: RegistrationDependencies,
+  person: Person | Identity,
+  inviteCode: string,
+  expectedUid: string,
+): Promise<{ identity: string; group: string }> {
+  const uid = 'uid' in person ? person.uid : userUid(person.issuer, person.subject)
+  if (expectedUid !== '' && expectedUid !== uid)
+    throw invalidField('identity_id', 'must be the identity that the token belongs to, or empty')
+  return store.write(function* () {
+    const identity = 'uid' in person ? person.uid : yield* people.ensure(person)
+    if (inviteCode === '') return { identity, group: '' }
+    const { group } = yield* people.acceptInvite(inviteCode, { identity, email: person.email })
+    return { identity, group }
+  })
+}
+
+async function getHeadlessSession(
+  { store, states, throttle }: RegistrationDependencies,
+  { request, address }: OpenCall<GetHeadlessSessionRequest>,
+): Promise<Reply> {
+  requireHeadlessCode(request.code)
+  throttle.require(address)
+  const session = await store.read(() => findHeadlessSession(states, request.code))
+  if (!session) throw new StatusError(Code.NOT_FOUND, 'nobody has signed in with this code yet')
+  const message = create(HeadlessSessionSchema, {
+    ecdhPublicKey: Buffer.from(session.publicKey),
+    encryptedIdtoken: Buffer.from(session.encrypted, 'base64url'),
+  })
+  return messageReply(HeadlessSessionSchema, message)
+}

@@ -1,0 +1,72 @@
+// Which handler answers which path of sign-in.
+import { methodNotAllowed } from '../../aip/errors.ts'
+import type { PageRequest, PageResponse } from './page-request.ts'
+import { paths } from './paths.ts'
+import type { PublishedDependencies } from './published/dependencies.ts'
+import { finishPublished } from './published/finish.ts'
+import { checkOrganization } from './published/organization-check.ts'
+import { startPublished } from './published/start.ts'
+import { choosePassword, showPasswordForm } from './set-up/choose-password.ts'
+import type { SetUpDependencies } from './set-up/dependencies.ts'
+import { setUpServer, showSetUp } from './set-up/set-up.ts'
+import type { SignInDependencies } from './sign-in/dependencies.ts'
+import { signInWithNewAccount } from './sign-in/new-account.ts'
+import { goToOrganization, returnFromOrganization } from './sign-in/organization.ts'
+import { signInWithPassword } from './sign-in/password.ts'
+import { cancelSignIn, continueSession } from './sign-in/session.ts'
+import { showSignIn } from './sign-in/show.ts'
+import { interactionOf } from './upstream/authorization-state.ts'
+import type { Upstream } from './upstream/upstream.ts'
+
+export type RouteDependencies = SignInDependencies & SetUpDependencies & PublishedDependencies
+
+type Handler = (deps: RouteDependencies, request: PageRequest) => Promise<PageResponse>
+
+const handlers: Record<string, Handler> = {
+  [`GET ${paths.signIn}/:uid`]: showSignIn,
+  [`POST ${paths.signIn}/:uid`]: signInWithPassword,
+  [`POST ${paths.signIn}/:uid/account`]: signInWithNewAccount,
+  [`POST ${paths.signIn}/:uid/organization`]: goToOrganization,
+  [`POST ${paths.signIn}/:uid/continue`]: continueSession,
+  [`POST ${paths.signIn}/:uid/cancel`]: cancelSignIn,
+  [`GET ${paths.signIn}/:uid/callback`]: returnFromOrganization,
+  [`GET ${paths.callback}`]: returnToInteraction,
+  [`GET ${paths.callback}/:provider`]: returnToInteraction,
+  [`GET ${paths.setUp}`]: showSetUp,
+  [`POST ${paths.setUp}`]: setUpServer,
+  [`GET ${paths.password}`]: showPasswordForm,
+  [`POST ${paths.password}`]: choosePassword,
+  [`GET ${paths.published}`]: startPublished,
+  [`GET ${paths.publishedReturn}`]: finishPublished,
+  [`GET ${paths.organizationCheck}`]: checkOrganization,
+}
+
+/** The handler for a request; undefined if the path has none. */
+export function findHandler({ method, path }: PageRequest): Handler | undefined {
+  const pattern = patternOf(path)
+  const handler = handlers[`${method === 'HEAD' ? 'GET' : method} ${pattern}`]
+  if (handler) return handler
+  const allowed = Object.keys(handlers)
+    .filter((route) => route.endsWith(` ${pattern}`))
+    .map((route) => route.split(' ')[0])
+  if (allowed.length > 0) throw methodNotAllowed(allowed.join(', '))
+  return undefined
+}
+
+const signInPath = new RegExp(`^${paths.signIn}/[^/]+`)
+const callbackPath = new RegExp(`^${paths.callback}/.+`)
+
+const patternOf = (path: string) =>
+  path
+    .replace(/\/$/, '')
+    .replace(signInPath, `${paths.signIn}/:uid`)
+    .replace(callbackPath, `${paths.callback}/:provider`)
+
+/** Sends a browser that returns from a provider on to its sign-in, whose cookie is limited to that path. */
+async function returnToInteraction(
+  { upstream, authUrl }: { upstream: Upstream; authUrl: string },
+  { path, query }: PageRequest,
+): Promise<PageResponse> {
+  const interaction = interactionOf(upstream, query.get('state') ?? '', authUrl + path)
+  return { location: `${authUrl}${paths.signIn}/${interaction}/callback?${query}` }
+}

@@ -1,0 +1,55 @@
+// Choosing a password at a one-time link (accounts.ts).
+import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
+import { loginOf, passwordLink, setPassword } from '../accounts.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { passwordFault } from '../passwords.ts'
+import { paths, prefixOf } from '../paths.ts'
+import type { SetUpDependencies } from './dependencies.ts'
+import { usedLink } from './dependencies.ts'
+
+const advice = 'ask the operator of this server for another'
+
+export async function showPasswordForm(
+  deps: SetUpDependencies,
+  { query }: PageRequest,
+): Promise<PageResponse> {
+  const code = query.get('code') ?? ''
+  const { email } = await requirePerson(deps, code)
+  return { page: choosePasswordPage({ action: actionOf(deps), code, email }) }
+}
+
+export async function choosePassword(deps: SetUpDependencies, request: PageRequest): Promise<PageResponse> {
+  const { store, states, passwords, now } = deps
+  const form = await request.form()
+  const [code, password] = [form.get('code') ?? '', form.get('password') ?? '']
+  const { identity, email } = await requirePerson(deps, code)
+  const fault = passwordFault(password, email)
+  if (fault) {
+    const message = `The password ${fault}.`
+    return { page: choosePasswordPage({ action: actionOf(deps), code, email, message }), status: 400 }
+  }
+  const passwordHash = await passwords.hash(password)
+  await store.write(function* () {
+    if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
+    yield* setPassword(identity, passwordHash, now())
+  })
+  deps.onSetUp({ identity })
+  return { page: readyPage('Your password is set', email, deps.baseUrl) }
+}
+
+const actionOf = ({ authUrl }: SetUpDependencies) => prefixOf(authUrl) + paths.password
+
+/** The person that an unused link was made for. */
+async function requirePerson(
+  { store, states }: SetUpDependencies,
+  code: string,
+): Promise<{ identity: string; email: string }> {
+  const person = await store.read(function* () {
+    const state = yield* states.find(passwordLink, code)
+    if (!state?.identity || state.useTime !== undefined) return undefined
+    const email = yield* loginOf(state.identity)
+    return email === undefined ? undefined : { identity: state.identity, email }
+  })
+  if (!person) throw usedLink(advice)
+  return person
+}

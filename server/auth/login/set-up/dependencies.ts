@@ -1,0 +1,20 @@
+import { malformed } from '../../../aip/errors.ts'
+import type { Store } from '../../../store/db.ts'
+import type { ExpiringStates } from '../expiring-states.ts'
+import type { Passwords } from '../passwords.ts'
+import type { People } from '../people.ts'
+
+export type SetUpDependencies = {
+  store: Store
+  states: ExpiringStates
+  people: People
+  passwords: Passwords
+  authUrl: string
+  baseUrl: string
+  now(): number
+  onSetUp(event: { organization?: string; identity: string }): void
+}
+
+/** The error for a one-time link; `advice` says how to get another. */
+export const usedLink = (advice: string) =>
+  malformed(`this link was used before, or has expired; ${advice}`, 410)

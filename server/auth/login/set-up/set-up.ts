@@ -1,0 +1,83 @@
+// Setting up an empty server: the first organization and its owner.
+import { malformed } from '../../../aip/errors.ts'
+import type { FieldError } from '../../../pages/fields.ts'
+import type { SetUpForm } from '../../../pages/set-up.ts'
+import { readyPage, setUpPage } from '../../../pages/set-up.ts'
+import { raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import { isEmail, setPassword, vouchFor } from '../accounts.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { passwordFault } from '../passwords.ts'
+import { paths, prefixOf } from '../paths.ts'
+import type { SetUpDependencies } from './dependencies.ts'
+import { usedLink } from './dependencies.ts'
+import { setUpLink } from './set-up-link.ts'
+
+const advice = 'start the server again to get another'
+
+const organizationRule =
+  'The name of the organization must be made of small letters, digits, spaces, dots, dashes and underscores.'
+
+export async function showSetUp(deps: SetUpDependencies, { query }: PageRequest): Promise<PageResponse> {
+  const code = query.get('code') ?? ''
+  await deps.store.read(() => requireLink(deps, code))
+  return { page: setUpPage({ ...formOf(deps, code), organization: '', email: '' }) }
+}
+
+export async function setUpServer(deps: SetUpDependencies, request: PageRequest): Promise<PageResponse> {
+  const form = await request.form()
+  const field = (name: string) => form.get(name) ?? ''
+  const [code, organization, email] = [field('code'), field('organization'), field('email').trim()]
+  await deps.store.read(() => requireLink(deps, code))
+  const error = errorOf(deps, organization, email, field('password'))
+  if (error) {
+    const typed: SetUpForm = { ...formOf(deps, code), organization, email, error }
+    return { page: setUpPage(typed), status: 400 }
+  }
+  const passwordHash = await deps.passwords.hash(field('password'))
+  const created = await deps.store.write(() => createOwner(deps, { code, organization, email, passwordHash }))
+  deps.onSetUp(created)
+  return { page: readyPage(`${organization} is ready`, email, deps.baseUrl) }
+}
+
+const formOf = ({ authUrl }: SetUpDependencies, code: string) => ({
+  action: prefixOf(authUrl) + paths.setUp,
+  code,
+})
+
+/** The link is valid until an organization is created, here or in any other way. */
+function* requireLink({ states }: SetUpDependencies, code: string): Work<void> {
+  const state = yield* states.find(setUpLink, code)
+  if (!state || state.useTime !== undefined) throw usedLink(advice)
+  if (yield* first(sql`select uid from groups limit 1`))
+    throw malformed('this server is set up already: sign in with stemma auth login', 410)
+}
+
+function errorOf(
+  { people }: SetUpDependencies,
+  organization: string,
+  email: string,
+  password: string,
+): FieldError | undefined {
+  if (people.nameFault(organization)) return { field: 'organization', message: organizationRule }
+  if (!isEmail(email)) return { field: 'email', message: 'The e-mail address is not valid.' }
+  const fault = passwordFault(password, email)
+  return fault === undefined ? undefined : { field: 'password', message: `The password ${fault}.` }
+}
+
+type Owner = { code: string; organization: string; email: string; passwordHash: string }
+
+function* createOwner(
+  deps: SetUpDependencies,
+  { code, organization, email, passwordHash }: Owner,
+): Work<{ identity: string; organization: string }> {
+  const { states, people, authUrl, now } = deps
+  // Waits for transactions that create an organization in another way, so that the check below sees it.
+  yield raw('/*pg lock table groups in share row exclusive mode -- */ select 1')
+  yield* requireLink(deps, code)
+  if (!(yield* states.use(setUpLink, code))) throw usedLink(advice)
+  const identity = yield* vouchFor(people, authUrl, email, now())
+  yield* setPassword(identity, passwordHash, now())
+  return { identity, organization: yield* people.createOrganization(organization, identity) }
+}

@@ -1,0 +1,28 @@
+import type { Provider } from 'oidc-provider'
+import type { RandomBytes } from '../../../crypto/random.ts'
+import type { Store } from '../../../store/db.ts'
+import type { Throttle } from '../../throttle.ts'
+import type { Passwords } from '../passwords.ts'
+import type { People, Profile } from '../people.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+
+export type SignInDependencies = {
+  provider(): Provider
+  store: Store
+  people: People
+  upstream: Upstream
+  passwords: Passwords
+  throttles: SignInThrottles
+  authUrl: string
+  findPerson(identity: string): Promise<Profile | undefined>
+  now(): number
+  random: RandomBytes
+  onSeen(identity: string): void
+  onSignIn(event: SignInEvent): void
+}
+
+/** Limits of failed attempts. Those of an address are lower than that of an account: a guesser locks themselves out first. */
+export type SignInThrottles = { perAddress: Throttle; perAccount: Throttle; perAccountAndAddress: Throttle }
+
+/** `by` is the authentication method (RFC 8176); `reason` is set if it failed. */
+export type SignInEvent = { identity?: string; by: string; address: string; reason?: string }

@@ -1,0 +1,60 @@
+// The last step of every sign-in.
+import { StoreError } from '../../../store/store-error.ts'
+import type { Work } from '../../../store/work.ts'
+import { signInSecond } from '../../sign-outs.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import type { Guest } from '../people.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import type { Interaction } from './interaction.ts'
+import { parameterOf } from './interaction.ts'
+
+/**
+ * Signs a person in. If `person` is a work, it may create them; it runs in the transaction that also accepts the
+ * invite, so either both happen or neither. `by` is the authentication method (RFC 8176).
+ */
+export async function finishSignIn(
+  deps: SignInDependencies,
+  request: PageRequest,
+  interaction: Interaction,
+  by: string,
+  person: Guest | (() => Work<Guest>),
+): Promise<PageResponse> {
+  const { people, provider, now } = deps
+  const invite = parameterOf(interaction, 'invite')
+  const { identity, second } = await writeTwice(deps, function* () {
+    const guest = typeof person === 'function' ? yield* person() : person
+    if (invite !== '') yield* people.acceptInvite(invite, guest)
+    return { identity: guest.identity, second: yield* signInSecond(guest.identity, now()) }
+  })
+  const result = { login: { accountId: identity, amr: [by], ts: second }, consent: {} }
+  const location = await provider().interactionResult(request.request, request.response, result)
+  await endSessionOfOther(deps, interaction, identity)
+  deps.onSeen(identity)
+  deps.onSignIn({ identity, by, address: request.address })
+  return { location }
+}
+
+/** Of two concurrent first sign-ins of one person, the second fails to create them and finds them when it retries. */
+async function writeTwice<T>({ store }: SignInDependencies, work: () => Work<T>): Promise<T> {
+  try {
+    return await store.write(work)
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'unique') return store.write(work)
+    throw error
+  }
+}
+
+/** A person who signs in as somebody else takes over the browser: the session of the other ends. */
+async function endSessionOfOther(
+  { provider }: SignInDependencies,
+  { session }: Interaction,
+  identity: string,
+): Promise<void> {
+  if (!session?.accountId || session.accountId === identity) return
+  const previous = await provider().Session.findByUid(session.uid)
+  if (!previous) return
+  // The types do not allow undefined, but oidc-provider uses it for a session without account.
+  previous.accountId = undefined as never
+  previous.authorizations = undefined as never
+  await previous.persist()
+}

@@ -1,0 +1,50 @@
+// A sign-in under way, which oidc-provider calls an interaction. The browser has its cookie.
+import type { Provider } from 'oidc-provider'
+import { errors } from 'oidc-provider'
+import type { SignInContext } from '../../../pages/sign-in/context.ts'
+import { expiredSignIn } from '../error-response.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import { paths, prefixOf } from '../paths.ts'
+import type { SignInDependencies } from './dependencies.ts'
+
+export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
+
+/** The sign-in that a request belongs to by both its path and its cookie. */
+export async function requireInteraction(
+  { provider }: SignInDependencies,
+  { request, response, path }: PageRequest,
+): Promise<Interaction> {
+  const interaction = await provider()
+    .interactionDetails(request, response)
+    .catch((error: unknown) => {
+      throw error instanceof errors.SessionNotFound ? expiredSignIn() : error
+    })
+  const [, , uid] = path.split('/')
+  if (uid !== interaction.uid) throw expiredSignIn()
+  return interaction
+}
+
+/** A parameter of the authorization request, empty if it is absent. */
+export const parameterOf = ({ params }: Interaction, name: string): string =>
+  typeof params[name] === 'string' ? params[name] : ''
+
+export const pageContextOf = (authUrl: string, interaction: Interaction): SignInContext => ({
+  path: `${prefixOf(authUrl)}${paths.signIn}/${interaction.uid}`,
+  isDevice: interaction.deviceCode !== undefined,
+  headlessCode: parameterOf(interaction, 'headless_code'),
+  isInvited: parameterOf(interaction, 'invite') !== '',
+})
+
+/** Error of a client that asked not to create an account (`skip_registration`). */
+export const notRegistered = 'account_not_registered'
+
+/** Ends a sign-in with an error, which the client receives. */
+export async function refuseSignIn(
+  { provider }: SignInDependencies,
+  { request, response }: PageRequest,
+  error: string,
+  description: string,
+): Promise<PageResponse> {
+  const result = { error, error_description: description }
+  return { location: await provider().interactionResult(request, response, result) }
+}

@@ -1,0 +1,44 @@
+import { StatusError } from '../../../aip/errors.ts'
+import type { FieldError } from '../../../pages/fields.ts'
+import { loginPage } from '../../../pages/sign-in/login.ts'
+import { plainMessage, retryHeader, sentence } from '../error-response.ts'
+import type { PageResponse } from '../page-request.ts'
+import { hasAnyProvider } from '../upstream/known-providers.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import type { Interaction } from './interaction.ts'
+import { pageContextOf, parameterOf } from './interaction.ts'
+
+/** What was typed before, to be shown again. */
+type Typed = { email?: string; organization?: string }
+
+type Shown = Typed & { status?: number; headers?: Record<string, string>; error?: FieldError }
+
+export async function showLoginForm(
+  { authUrl, store }: SignInDependencies,
+  interaction: Interaction,
+  { status = 200, headers = {}, error, email, organization = '' }: Shown = {},
+): Promise<PageResponse> {
+  const page = loginPage(pageContextOf(authUrl, interaction), {
+    email: email ?? parameterOf(interaction, 'login_hint'),
+    ...{ organization, error },
+    isOrganizationOffered: organization !== '' || (await hasAnyProvider(store)),
+  })
+  return { page, status, headers }
+}
+
+/** Shows the form again with an error. Errors that the caller did not cause are thrown on. */
+export function showLoginError(
+  deps: SignInDependencies,
+  interaction: Interaction,
+  error: unknown,
+  field: string,
+  typed: Typed = {},
+): Promise<PageResponse> {
+  if (!(error instanceof StatusError)) throw error
+  const message = sentence(plainMessage(error))
+  const headers = retryHeader(error)
+  return showLoginForm(deps, interaction, {
+    ...{ status: error.http, headers, error: { field, message } },
+    ...typed,
+  })
+}

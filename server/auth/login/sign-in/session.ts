@@ -1,0 +1,26 @@
+import { loginOf } from '../accounts.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import { finishSignIn } from './finish.ts'
+import { refuseSignIn, requireInteraction } from './interaction.ts'
+import { showLoginError, showLoginForm } from './login-form.ts'
+
+/** Signs in as the person who is signed in in this browser, after they agreed. */
+export async function continueSession(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
+  const interaction = await requireInteraction(deps, request)
+  const identity = interaction.session?.accountId
+  const person = identity && (await deps.findPerson(identity))
+  if (!identity || !person) return showLoginForm(deps, interaction)
+  try {
+    return await finishSignIn(deps, request, interaction, 'session', function* () {
+      return { identity, email: person.email ?? (yield* loginOf(identity)) }
+    })
+  } catch (error) {
+    return showLoginError(deps, interaction, error, 'email')
+  }
+}
+
+export async function cancelSignIn(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
+  await requireInteraction(deps, request)
+  return refuseSignIn(deps, request, 'access_denied', 'the person cancelled the sign-in')
+}

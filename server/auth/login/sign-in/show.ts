@@ -1,0 +1,18 @@
+import { continuePage } from '../../../pages/sign-in/continue.ts'
+import type { PageRequest, PageResponse } from '../page-request.ts'
+import type { SignInDependencies } from './dependencies.ts'
+import { pageContextOf, parameterOf, requireInteraction } from './interaction.ts'
+import { showLoginForm } from './login-form.ts'
+import { confirmOrganization } from './organization.ts'
+
+/** The first page of a sign-in. `?other` asks for the form although there is a session or a provider. */
+export async function showSignIn(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
+  const interaction = await requireInteraction(deps, request)
+  if (request.query.has('other')) return showLoginForm(deps, interaction)
+  const identity = interaction.session?.accountId
+  const person = identity && (await deps.findPerson(identity))
+  if (person)
+    return { page: continuePage(pageContextOf(deps.authUrl, interaction), person.email ?? person.name) }
+  const provider = parameterOf(interaction, 'idp_id')
+  return provider === '' ? showLoginForm(deps, interaction) : confirmOrganization(deps, interaction, provider)
+}

@@ -1,0 +1,91 @@
+// Passes requests on to oidc-provider, except for those that it does not support: the token exchange, and the
+// revocation of our own refresh tokens.
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Provider } from 'oidc-provider'
+import { contentSecurityPolicy } from '../../pages/frame.ts'
+import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
+import { isRefreshToken } from '../refresh/token-format.ts'
+import type { DeviceCodeDependencies } from './device-code.ts'
+import { enterDeviceCode } from './device-code.ts'
+import type { PageRequest, PageResponse } from './page-request.ts'
+import { readForm, sendResponse } from './page-request.ts'
+import { paths, prefixOf } from './paths.ts'
+import type { TokenExchangeDependencies } from './token-exchange.ts'
+import { exchangeAtTokenEndpoint, tokenExchange } from './token-exchange.ts'
+
+export type ToProviderDependencies = TokenExchangeDependencies &
+  DeviceCodeDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
+
+/** Endpoints that receive forms of programs, and answer errors with JSON. */
+const formPaths: readonly string[] = [paths.token, paths.revocation]
+
+export const isFormPath = (path: string) => formPaths.includes(path)
+
+const providerPaths: readonly string[] = [
+  ...[paths.discovery, paths.serverMetadata, paths.authorization, paths.token, paths.revocation],
+  ...[paths.deviceAuthorization, paths.logout, paths.device],
+]
+
+export const isProviderPath = (path: string) =>
+  providerPaths.some((own) => path === own || path.startsWith(`${own}/`))
+
+export async function sendToProvider(deps: ToProviderDependencies, page: PageRequest): Promise<void> {
+  const { request, response, path, query } = page
+  let forwarded = request
+  // A link with a device's code fills in the form under another name, so that the person sends it.
+  if (path === paths.device) renameParameter(query, 'user_code', 'code')
+  if (request.method === 'POST' && isFormPath(path)) {
+    const form = await readForm(request)
+    const answer = await answerForm(deps, form, page)
+    if (answer) return sendResponse(page, answer)
+    forwarded = withBody(request, form)
+  }
+  setAddress(deps.authUrl, forwarded, page)
+  response.setHeader('content-security-policy', contentSecurityPolicy)
+  const isDeviceCode = path === paths.device && request.method === 'POST'
+  await (isDeviceCode
+    ? enterDeviceCode(deps, forwarded, response, page.address)
+    : deps.provider().callback()(forwarded, response))
+}
+
+/** Undefined if oidc-provider answers. */
+async function answerForm(
+  deps: ToProviderDependencies,
+  form: URLSearchParams,
+  { path, address }: PageRequest,
+): Promise<PageResponse | undefined> {
+  if (path === paths.token) {
+    const isExchange = form.get('grant_type') === tokenExchange
+    return isExchange ? exchangeAtTokenEndpoint(deps, form, address) : undefined
+  }
+  const token = form.get('token') ?? ''
+  if (!isRefreshToken(token)) return undefined
+  await deps.refreshTokens.revoke(token)
+  return { json: {} }
+}
+
+/** oidc-provider builds URLs from the request, so host and scheme are those of the auth URL, not the client's. */
+function setAddress(authUrl: string, request: IncomingMessage, { path, query }: PageRequest): void {
+  const search = query.size > 0 ? `?${query}` : ''
+  Object.assign(request, { url: path + search, originalUrl: prefixOf(authUrl) + path + search })
+  for (const name of Object.keys(request.headers))
+    if (name.startsWith('x-forwarded-')) delete request.headers[name]
+  const { host, protocol } = new URL(authUrl)
+  Object.assign(request.headers, { host, 'x-forwarded-proto': protocol.slice(0, -1) })
+}
+
+function renameParameter(query: URLSearchParams, from: string, to: string): void {
+  const value = query.get(from)
+  query.delete(from)
+  if (value !== null) query.set(to, value)
+}
+
+/** A copy of a request whose body was read already. It has what Koa needs, which is not all of an IncomingMessage. */
+function withBody(request: IncomingMessage, form: URLSearchParams): IncomingMessage {
+  const { method, socket, httpVersion } = request
+  const body = Buffer.from(form.toString())
+  const copy = Readable.from([body], { objectMode: false })
+  const headers = { ...request.headers, 'content-length': String(body.length) }
+  return Object.assign(copy, { headers, method, socket, httpVersion }) as unknown as IncomingMessage
+}

@@ -1,0 +1,36 @@
+import * as oidc from 'openid-client'
+import type { Person } from '../people.ts'
+import { openState } from './authorization-state.ts'
+import { configurationOf } from './configuration.ts'
+import { personOf } from './person.ts'
+import type { Upstream } from './upstream.ts'
+import { requireProvider, upstreamFailed } from './upstream.ts'
+
+/** Redeems the code that a browser brings from a provider. Returns the person and the uid of the provider. */
+export async function finishUpstream(
+  upstream: Upstream,
+  query: URLSearchParams,
+  interaction: string,
+): Promise<{ person: Person; provider: string }> {
+  const sealed = query.get('state') ?? ''
+  const state = openState(upstream, sealed)
+  if (state.interaction !== interaction) throw upstreamFailed(new Error('the state is of another sign-in'))
+  const provider = await requireProvider(upstream, state.provider)
+  const { pkceEnabled, issuer, clientId } = provider.configuration
+  if (state.issuer !== issuer || state.clientId !== clientId)
+    throw upstreamFailed(new Error('the provider was changed during the sign-in'))
+  try {
+    const configuration = await configurationOf(upstream, provider)
+    const url = new URL(`${state.redirectUri}?${query}`)
+    const tokens = await oidc.authorizationCodeGrant(configuration, url, {
+      expectedState: sealed,
+      expectedNonce: state.nonce,
+      idTokenExpected: true,
+      ...(pkceEnabled && { pkceCodeVerifier: state.verifier }),
+    })
+    const claims = tokens.claims() as oidc.IDToken // present, since idTokenExpected
+    return { person: personOf(provider, claims), provider: provider.uid }
+  } catch (cause) {
+    throw upstreamFailed(cause)
+  }
+}

@@ -1,0 +1,19 @@
+import type { CustomFetch } from 'openid-client'
+import type { Outbound } from '../../outbound/outbound.ts'
+
+/** A fetch for openid-client that sends every request through `outbound`, which guards against forged requests. */
+export function guardedFetch(outbound: Outbound, issuer: string, isTrusted: boolean): CustomFetch {
+  return async (url, { method, headers, body }) => {
+    // Trust in an issuer does not extend to the hosts that its document names.
+    const isSameOrigin = new URL(url).origin === new URL(issuer).origin
+    const response = await outbound(url, isTrusted && isSameOrigin, {
+      method,
+      headers,
+      ...(body !== undefined && body !== null && { body: String(body) }),
+    })
+    // Headers that occur several times, such as Set-Cookie, are of no use here.
+    const single = Object.entries(response.headers).filter(([, value]) => typeof value === 'string')
+    const content = response.body.length > 0 ? new Uint8Array(response.body) : null
+    return new Response(content, { status: response.status, headers: single as [string, string][] })
+  }
+}

@@ -1,0 +1,70 @@
+// The identity providers of organizations, as they are stored.
+import { fromBinary } from '@bufbuild/protobuf'
+import type { IdentityProvider_OIDC } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import { IdentityProviderSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
+import type { Store } from '../../../store/db.ts'
+import type { Row, Sql } from '../../../store/sql.ts'
+import { sql } from '../../../store/sql.ts'
+
+export type KnownProvider = {
+  uid: string
+  configuration: IdentityProvider_OIDC
+  /** The client secret, encrypted for `providerSecretPurpose`; empty if there is none. */
+  sealedSecret: string
+  updateTime: number
+  /** The name of its organization. */
+  organization: string
+  /** The domain that its organization is verified to own. */
+  domain: string | undefined
+}
+
+export const providerSecretPurpose = 'identity provider'
+
+const maxProviders = 1000
+
+/** Oldest first. In the condition, `p` is the provider and `o` its organization. */
+async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
+  const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name, o.domain
+    from identity_providers p join groups o on o.uid = p.root
+    where ${condition} order by p.create_time, p.uid limit ${maxProviders}`)
+  return rows.flatMap(providerOf)
+}
+
+/** As selected above. */
+type Columns = [
+  uid: string,
+  proto: Uint8Array,
+  sealedSecret: string,
+  updateTime: number,
+  organization: string,
+  domain: string | null,
+]
+
+function providerOf(row: Row): KnownProvider[] {
+  const [uid, proto, sealedSecret, updateTime, organization, domain] = row as Columns
+  const { configuration } = fromBinary(IdentityProviderSchema, proto)
+  if (configuration.case !== 'oidc') return []
+  return [
+    {
+      ...{ uid, configuration: configuration.value, sealedSecret, updateTime, organization },
+      domain: domain ?? undefined,
+    },
+  ]
+}
+
+export const findProvidersByIssuer = (store: Store, issuer: string) =>
+  select(store, sql`p.issuer = ${issuer}`)
+
+export const findProviderByUid = async (store: Store, uid: string) =>
+  (await select(store, sql`p.uid = ${uid}`))[0]
+
+/** The first provider of the organization that is verified to own a domain. */
+export const findProviderByDomain = async (store: Store, domain: string) =>
+  (await select(store, sql`o.domain = ${domain.toLowerCase()} and p.parent = o.uid`))[0]
+
+/** Whether any verified organization has a provider. */
+export async function hasAnyProvider(store: Store): Promise<boolean> {
+  const rows = await store.query(sql`select 1 from identity_providers p
+    join groups o on o.uid = p.parent where o.domain is not null limit 1`)
+  return rows.length > 0
+}

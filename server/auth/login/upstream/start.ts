@@ -1,0 +1,47 @@
+import * as oidc from 'openid-client'
+import { Code } from '../../../aip/code.ts'
+import { StatusError } from '../../../aip/errors.ts'
+import { digestOf } from '../../../crypto/digest.ts'
+import { paths } from '../paths.ts'
+import { sealState, stateLifetime } from './authorization-state.ts'
+import { configurationOf } from './configuration.ts'
+import type { KnownProvider } from './known-providers.ts'
+import type { Upstream } from './upstream.ts'
+import { requireProvider } from './upstream.ts'
+
+/**
+ * The URL at which the browser signs in at a provider. `reference` is the uid of the provider or the domain of its
+ * organization, `interaction` the sign-in to return to.
+ */
+export async function startUpstream(
+  upstream: Upstream,
+  reference: string,
+  interaction: string,
+): Promise<string> {
+  const { now, random } = upstream
+  const provider = await requireProvider(upstream, reference)
+  const configuration = await configurationOf(upstream, provider).catch((cause: unknown) => {
+    throw new StatusError(Code.UNAVAILABLE, 'the sign-in of your organization cannot be reached', { cause })
+  })
+  const { additionalScopes, pkceEnabled, issuer, clientId } = provider.configuration
+  const redirectUri = redirectUriOf(upstream, provider)
+  const [nonce, verifier] = [random(32).toString('base64url'), random(32).toString('base64url')]
+  const state = sealState(upstream, {
+    ...{ interaction, provider: provider.uid, issuer, clientId, redirectUri, nonce, verifier },
+    expires: now() + stateLifetime,
+  })
+  const url = oidc.buildAuthorizationUrl(configuration, {
+    ...{ redirect_uri: redirectUri, state, nonce },
+    scope: [...new Set(['openid', 'email', 'profile', ...additionalScopes])].join(' '),
+    ...(pkceEnabled && { code_challenge: digestOf(verifier), code_challenge_method: 'S256' }),
+  })
+  return url.href
+}
+
+/**
+ * Providers of unverified organizations each have a redirect URI of their own. Otherwise one of them could make people
+ * bring the code of another provider, which would then be sent to the wrong one (mix-up attack, RFC 9700, 4.4).
+ */
+function redirectUriOf({ authUrl }: Upstream, { uid, domain }: KnownProvider): string {
+  return authUrl + paths.callback + (domain === undefined ? `/${uid}` : '')
+}

@@ -1,0 +1,35 @@
+// What every page of a sign-in needs to know, and the parts that they share.
+import type { Html } from '../html.ts'
+import { html } from '../html.ts'
+
+export type SignInContext = {
+  /** The path of this sign-in; its forms are sent to paths below it. */
+  path: string
+  /** Whether it signs in a device whose code was entered before. */
+  isDevice: boolean
+  /** The code of a program on another machine that waits for this sign-in; empty if there is none. */
+  headlessCode: string
+  /** Whether it also accepts an invite. */
+  isInvited: boolean
+}
+
+/** Consequences of the sign-in that the person might not expect. */
+export function notices({ isDevice, headlessCode, isInvited }: SignInContext): Html[] {
+  return [
+    ...(isDevice ? [html`<p>This signs in the device whose code you have entered.</p>`] : []),
+    ...(headlessCode !== ''
+      ? [
+          html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it
+shows an address with this in it:</p><p class="code">${headlessCode.slice(0, 8)}</p>`,
+        ]
+      : []),
+    ...(isInvited ? [html`<p>This also accepts an invite.</p>`] : []),
+  ]
+}
+
+/** A button that leads to the sign-in form. */
+export const otherWayForm = ({ path }: SignInContext, label: string) =>
+  html`<form method="get" action="${path}"><button class="plain" name="other" value="1">${label}</button></form>`
+
+export const cancelForm = ({ path }: SignInContext) =>
+  html`<form method="post" action="${path}/cancel"><button class="plain">Cancel</button></form>`

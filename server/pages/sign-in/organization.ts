@@ -1,0 +1,26 @@
+import type { Page } from '../frame.ts'
+import { html } from '../html.ts'
+import type { SignInContext } from './context.ts'
+import { cancelForm, notices, otherWayForm } from './context.ts'
+
+export type OrganizationChoice = {
+  /** As the form names it: the uid of a provider or the domain of an organization. */
+  reference: string
+  name: string
+  isVerified: boolean
+}
+
+/** Asks before the browser goes to a provider: a person who is signed in there would not notice that it did. */
+export const organizationPage = (
+  context: SignInContext,
+  { reference, name, isVerified }: OrganizationChoice,
+): Page => ({
+  title: `Sign in with ${name}`,
+  body: html`${notices(context)}${!isVerified && html`<p>Nobody has verified who this organization is.</p>`}
+<form method="post" action="${context.path}/organization">
+<input type="hidden" name="organization" value="${reference}">
+<button autofocus>Continue to its sign-in</button>
+</form>
+${otherWayForm(context, 'Sign in another way')}
+${cancelForm(context)}`,
+})
