@@ -27,7 +27,8 @@ const tests = await runPinned(
   [
     '--test',
     '--test-global-setup=server/testing/global-setup.ts',
-    '--test-reporter=spec',
+    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+    ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
     '--test-concurrency=2',
     ...flags,
     ...chosen.sort(),
