@@ -52,6 +52,17 @@ const mayImport: Record<string, string[]> = {
   'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
 }
 
+// Files of a room that only some of the rooms which may import the room may import.
+const restricted: Record<string, string[]> = {
+  'server/policy/system-access.ts': [
+    'server/authentication',
+    'server/commands',
+    'server/storage',
+    'e2e',
+    'bench',
+  ],
+}
+
 const shared = ['server/bounded-map', 'type server/log']
 
 /** Folders that no other room may import, whatever the table says. */
@@ -75,6 +86,7 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
   const allowed = [...(mayImport[from] ?? []), ...(from.startsWith('server/') ? shared : [])]
   if (to !== from && internal.some((folder) => target.startsWith(folder))) return false
   if (to === 'server/testing') return allowed.includes(to)
+  if (restricted[target] && !restricted[target].includes(from)) return false
   if (from === 'server/resources' && to === from) return isNear(file, target) || isTable(target)
   if (to === from || allowed.includes(to) || allowed.includes('*')) return true
   if (isTable(target) && allowed.includes('tables')) return true

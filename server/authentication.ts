@@ -22,11 +22,13 @@ import type { Secret } from './crypto/secret.ts'
 import type { Mount } from './http/dispatch.ts'
 import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
+import { signInAccess } from './policy/system-access.ts'
+import type { WriteContext } from './resources/dependencies.ts'
 import { acceptInvite, requireInvite } from './resources/iam/group-invites/accept.ts'
-import { foundOrganization, makeOwner, nameFault } from './resources/iam/groups/organization.ts'
+import { bindOwner, createOrganization, nameFault } from './resources/iam/groups/organization.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
-import { comeByProvider, ensurePerson } from './resources/iam/people.ts'
+import { ensurePerson, grantDefaultRole } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
@@ -57,13 +59,14 @@ export function openAuthentication(
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
   const shared = { store, keys, secret, authUrl, baseUrl, rule, now, random }
-  const onSeen = openLastSeen(store, now, (err) =>
-    log.warn({ err }, 'the last seen time of an identity was not stored'),
-  )
+  const onSeen = openLastSeen({
+    ...{ store, now, access: signInAccess },
+    onError: (err) => log.warn({ err }, 'the last seen time of an identity was not stored'),
+  })
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
   const verifyOwn = openVerifyOwn(shared)
   const states = openExpiringStates(shared)
-  const people = peopleOf(shared)
+  const people = peopleOf({ access: signInAccess, now, random })
   const tokens = {
     exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws }),
     refreshTokens: openRefreshTokens(shared),
@@ -108,15 +111,15 @@ function mountBelow(authUrl: string, open: () => Promise<Mount['handle']>): Moun
 }
 
 /** The changes to resources that sign-in and the operator's commands make. */
-export function peopleOf(deps: { now(): number; random: RandomBytes }): People {
+export function peopleOf(context: WriteContext): People {
   return {
-    ensure: (person) => ensurePerson(deps, person),
-    grantDefaultRole: (provider, identity) => comeByProvider(deps, provider, identity),
-    requireInvite: (code, email) => requireInvite(deps, code, email),
-    acceptInvite: (code, guest) => acceptInvite(deps, code, guest),
+    ensure: (person) => ensurePerson(context, person),
+    grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
+    requireInvite: (code, email) => requireInvite(context.now(), code, email),
+    acceptInvite: (code, guest) => acceptInvite(context, code, guest),
     *createOrganization(name, owner) {
-      const organization = yield* foundOrganization(deps, name)
-      yield* makeOwner(deps, organization, owner)
+      const organization = yield* createOrganization(context, name)
+      yield* bindOwner(context, organization, owner)
       return organization
     },
     nameFault,

@@ -10,6 +10,7 @@ import type { Secret } from './crypto/secret.ts'
 import { makeSecret } from './crypto/secret.ts'
 import { readSecretFile } from './crypto/secret-file.ts'
 import type { Log } from './log.ts'
+import { startAccess } from './policy/system-access.ts'
 import { resources } from './resource-list.ts'
 import { rerenderRows } from './resources/rerender.ts'
 import type { Store } from './store/db.ts'
@@ -39,8 +40,8 @@ export async function prepareStore(
   { now = Date.now, random = randomBytes }: { now?: () => number; random?: RandomBytes } = {},
 ): Promise<{ keys: KeyRing; secret: Secret; applied: string[] }> {
   const applied = await store.migrate(await loadMigrations())
-  for (const { kind } of resources) await rerenderRows(store, kind)
-  for (const { onStart } of resources) await onStart?.(store)
+  for (const { kind } of resources) await rerenderRows(store, startAccess, kind)
+  for (const { onStart } of resources) await onStart?.(store, startAccess)
   const secret = makeSecret(config.secretKey ?? readSecretFile(config.dataDir, random), random)
   return { keys: await openKeyRing({ store, secret, now, random }), secret, applied }
 }

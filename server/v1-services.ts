@@ -32,7 +32,7 @@ export const v1Services: readonly AnyService<V1Dependencies>[] = [
 ]
 
 export const advisoryWritesOf = (deps: Dependencies): AdvisoryWrites => ({
-  create: (group, draft) => createAdvisory(deps, group, draft),
-  revise: (uid, change) => reviseAdvisory(deps, uid, change),
-  withdraw: (uid) => withdrawAdvisory(deps, uid),
+  create: (access, group, draft) => createAdvisory({ ...deps, access }, group, draft),
+  revise: (access, uid, change) => reviseAdvisory({ ...deps, access }, uid, change),
+  withdraw: (access, uid) => withdrawAdvisory({ ...deps, access }, uid),
 })

@@ -9,9 +9,10 @@ import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_bin
 import { newChildUid, newRootUid } from '../../server/aip/uid.ts'
 import { readConfig } from '../../server/config/config.ts'
 import type { Demand } from '../../server/policy/admit.ts'
-import { admit, admitToRow } from '../../server/policy/admit.ts'
+import { admitToRead, admitToRow } from '../../server/policy/admit.ts'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
@@ -51,7 +52,7 @@ async function linesOf(store: Store, demand: Demand, above: number): Promise<Lin
     const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
     return open(await store.query(statement))
   }
-  const alone = async () => store.read(() => admit(demand, false))
+  const alone = async () => store.read(() => admitToRead(demand))
   const what = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
   return [await lineOf(`${what}, with the row`, toRow), await lineOf(what, alone)]
 }
@@ -95,18 +96,25 @@ function createTree(store: Store, above: number): Promise<{ identity: string; de
     const chain = [newRootUid(randomBytes)]
     while (chain.length < depth) chain.push(newChildUid(chain.at(-1) ?? '', now, randomBytes))
     const [root = ''] = chain
-    for (const uid of chain) yield* createEntry(groups, create(GroupSchema, { name: 'group' }), { uid, now })
+    for (const uid of chain)
+      yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'group' }), { uid, now })
     const identity = newChildUid(root, now, randomBytes)
-    yield* createEntry(identities, create(IdentitySchema, { name: 'caller' }), { uid: identity, now })
+    yield* createEntry(operatorAccess, identities, create(IdentitySchema, { name: 'caller' }), {
+      uid: identity,
+      now,
+    })
     for (let at = 0; at < bindings; at++) {
       let group = at < above ? chain[at] : undefined
       if (group === undefined) {
         group = newChildUid(root, now, randomBytes)
-        yield* createEntry(groups, create(GroupSchema, { name: 'beside' }), { uid: group, now })
+        yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'beside' }), {
+          uid: group,
+          now,
+        })
       }
       const columns = { identity, role: builtInRoles[at % builtInRoles.length]?.uid ?? '' }
       const uid = newChildUid(group, now, randomBytes)
-      yield* createEntry(roleBindings, create(RoleBindingSchema), { uid, now, columns })
+      yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), { uid, now, columns })
     }
     return { identity, deepest: chain.at(-1) ?? '' }
   })

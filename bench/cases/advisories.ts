@@ -3,6 +3,7 @@
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import {
   importBatch,
   tuneStoreForImport,
@@ -78,7 +79,7 @@ const importAdvisories = (count: number) => async (store: Store, organization: s
       importRowsOf(organization, itemOf(at + more)),
     )
     const segment = nextSegment(items[0]?.entry.uid ?? '')
-    await store.write(() => importBatch(organization, items, segment))
+    await store.write(() => importBatch(operatorAccess, organization, items, segment))
   }
 }
 

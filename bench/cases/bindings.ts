@@ -6,6 +6,7 @@ import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
@@ -64,9 +65,9 @@ function createBindings(store: Store, organization: string): Promise<void> {
           },
         },
       })
-      yield* createEntry(identities, identity, { uid: identityUid, now })
+      yield* createEntry(operatorAccess, identities, identity, { uid: identityUid, now })
       const role = builtInRoles[at % builtInRoles.length]?.uid ?? ''
-      yield* createEntry(roleBindings, create(RoleBindingSchema), {
+      yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), {
         uid: newChildUid(organization, now, randomBytes),
         now,
         columns: { identity: identityUid, role },

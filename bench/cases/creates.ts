@@ -6,6 +6,7 @@ import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
@@ -89,7 +90,7 @@ function makeGroup(store: Store, organization: string) {
   const draft = create(GroupSchema, { name: 'made-by-the-bench', description: 'One of many.' })
   const now = Date.now()
   return store.write(() =>
-    createEntry(groups, draft, { uid: newChildUid(organization, now, randomBytes), now }),
+    createEntry(operatorAccess, groups, draft, { uid: newChildUid(organization, now, randomBytes), now }),
   )
 }
 

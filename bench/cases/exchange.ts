@@ -13,6 +13,7 @@ import { issuerRuleOf } from '../../server/claims/issuer.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { pooled } from '../../server/crypto/random.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { identities } from '../../server/resources/iam/identities/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
@@ -39,7 +40,9 @@ export async function benchExchange(): Promise<Line[]> {
       name: 'robot',
       relationship: { case: 'claimMatch', value: { iss, sub } },
     })
-    await store.write(() => createEntry(identities, draft, { uid: identity, now: Date.now() }))
+    await store.write(() =>
+      createEntry(operatorAccess, identities, draft, { uid: identity, now: Date.now() }),
+    )
 
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }

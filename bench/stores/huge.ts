@@ -10,6 +10,7 @@ import { lineage, parentOf } from '../../server/aip/uid.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import type { Config } from '../../server/config/config.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { entryOf } from '../../server/resources/kind.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
@@ -110,7 +111,7 @@ function insertGroups(connection: Connection, organization: string, count: numbe
     const time = start + made
     const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
     const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
-    drive(connection, insertUncounted(groups.table, [entry]))
+    drive(connection, insertUncounted(operatorAccess, groups.table, [entry]))
     const parent = parentOf(uid)
     if (parent === organization && made <= count / 2) team = uid
     for (const place of lineage(parent)) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { makeOrganization } from '../../server/commands/bootstrap.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
@@ -63,7 +64,7 @@ function createGroups(store: Store, organization: string, count: number): Promis
   return store.write(function* () {
     let last = organization
     for (const { uid, group } of treeBelow(organization, count)) {
-      yield* createEntry(groups, group, { uid, now: Date.now() })
+      yield* createEntry(operatorAccess, groups, group, { uid, now: Date.now() })
       last = uid
     }
     return last

@@ -10,6 +10,7 @@ import {
   AdvisorySchema,
   ReviewState,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory, withdrawAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Stage } from '../contract/examples.ts'
 import { detail, examples } from '../contract/examples.ts'
@@ -20,7 +21,7 @@ const { createGroup, deleteGroup } = GroupsService.method
 type Draft = Partial<MessageInitShape<typeof AdvisorySchema>>
 
 const day = 24 * 60 * 60_000
-const setting = { now: Date.now, random: randomBytes }
+const context = { access: operatorAccess, now: Date.now, random: randomBytes }
 
 const detection = (author: string, time: number, reviewState: ReviewState = ReviewState.APPROVED) => ({
   ...{ author, reviewState, createTime: timestampFromMs(time) },
@@ -36,7 +37,7 @@ const fixed = (author: string, time: number, reviewState: ReviewState = ReviewSt
 function write({ platform, owner }: Stage, draft: Draft, group = owner.organization): Promise<string> {
   const usual = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
   const advisory = create(AdvisorySchema, { ...usual, ...draft } as MessageInitShape<typeof AdvisorySchema>)
-  return platform.store.write(() => createAdvisory(setting, group, advisory))
+  return platform.store.write(() => createAdvisory(context, group, advisory))
 }
 
 const namesIn = (list: JsonObject) =>
@@ -177,7 +178,7 @@ examples('advisories', {
     const { succeed, fail, platform } = stage
     const uid = await write(stage, { aliases: ['CVE-2026-9'] })
     const before = await succeed(getAdvisory, { uid })
-    await platform.store.write(() => withdrawAdvisory(setting, uid))
+    await platform.store.write(() => withdrawAdvisory(context, uid))
     const advisory = await succeed(getAdvisory, { uid })
     assert.deepEqual(
       { ...advisory, deleteTime: '', updateTime: '' },

@@ -18,6 +18,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { logTo } from '../../server/log.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
@@ -155,8 +156,8 @@ onEachStore('an export of a list of advisories', (engine) => {
         },
       ],
     })
-    const setting = { now: Date.now, random: randomBytes }
-    return platform.store.write(() => createAdvisory(setting, place, advisory))
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+    return platform.store.write(() => createAdvisory(context, place, advisory))
   }
 
   const callWith = (method: DescMethod, request: JsonObject, { token }: TestIdentity, [door] = doors) =>

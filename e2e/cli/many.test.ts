@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -32,7 +33,7 @@ describe('a list of a hundred thousand', () => {
           name: `group-${at}`,
           description: 'Where the work of a team is kept.',
         })
-        yield* createEntry(groups, group, {
+        yield* createEntry(operatorAccess, groups, group, {
           uid: newChildUid(organization, Date.now(), randomBytes),
           now: Date.now(),
         })

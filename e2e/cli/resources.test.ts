@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { clone, create } from '@bufbuild/protobuf'
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { parse } from 'yaml'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
@@ -326,13 +327,13 @@ onEachStore('stemma', (engine) => {
   })
 
   test('advisories are found, and leave in the formats of others', async () => {
-    const setting = { now: Date.now, random: randomBytes }
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     const advisory = create(AdvisorySchema, {
       ...{ author: 'ada', artifactName: 'left-pad', artifactType: 'npm', aliases: ['CVE-2026-1'] },
     })
     const { organization } = platform.owner
     for (let count = 0; count < 2; count++)
-      await platform.store.write(() => createAdvisory(setting, organization, clone(AdvisorySchema, advisory)))
+      await platform.store.write(() => createAdvisory(context, organization, clone(AdvisorySchema, advisory)))
     const table = await done('advisories list --query cve-2026 --artifact-types npm')
     const [, id = ''] = /^ID .*\n(CGA(?:-\w{4}){3}) +left-pad +npm +CVE-2026-1 /.exec(table) ?? []
     assert.equal((await made('advisories get', id)).advisoryId, id)

@@ -5,7 +5,8 @@ import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { fromJson, toBinary } from '@bufbuild/protobuf'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { noteSeen } from '../../server/resources/iam/identities/last-seen.ts'
+import { signInAccess } from '../../server/policy/system-access.ts'
+import { writeLastSeen } from '../../server/resources/iam/identities/last-seen.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -86,7 +87,7 @@ onEachStore('entity tags', (engine) => {
     }
     const before = (await rest('GET', uid)).etag
     assert.equal((await rest('PATCH', uid, { description: 'c' })).etag, before)
-    await noteSeen(platform.store, uid, Date.now() + 120_000)
+    await platform.store.write(() => writeLastSeen(signInAccess, uid, Date.now() + 120_000))
     const seen = await rest('GET', uid)
     assert.equal(seen.etag, before)
     assert.ok((seen.body.lastSeenTime as string) > (seen.body.updateTime as string))

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { removeEntry } from '../../server/resources/delete.ts'
 import { roleBindings } from '../../server/resources/iam/role-bindings/table.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
@@ -154,7 +155,7 @@ onEachStore('races', (engine) => {
   function takeRoles(identity: string, team: string): Promise<number> {
     return platform.store.write(function* () {
       const bindings = yield sql`select uid from role_bindings where identity = ${identity}`
-      for (const [uid] of bindings) yield* removeEntry(roleBindings, uid as string)
+      for (const [uid] of bindings) yield* removeEntry(operatorAccess, roleBindings, uid as string)
       const [row] = yield sql`select count(*) from groups where parent = ${team}`
       return row?.[0] as number
     })

@@ -24,6 +24,7 @@ import {
   capabilityOf,
   nameOfBit,
 } from '../../server/policy/capabilities.ts'
+import { signInAccess } from '../../server/policy/system-access.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
@@ -424,7 +425,9 @@ onEachStore('a caller who holds little', (engine) => {
   async function tryAccept(code: string, identity: string, email: string | undefined): Promise<void> {
     try {
       const guest = { identity, email }
-      await platform.store.write(() => acceptInvite({ now: Date.now, random: randomBytes }, code, guest))
+      await platform.store.write(() =>
+        acceptInvite({ access: signInAccess, now: Date.now, random: randomBytes }, code, guest),
+      )
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
     }

@@ -15,6 +15,7 @@ import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { clientId, clientSecret } from '../sign-in/organization-provider.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import type { SilentProvider } from '../sign-in/silent-provider.ts'
@@ -257,7 +258,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     const identity = await addAccount(platform, 'fay@example.com')
     const again = await platform.store.write(() =>
       vouchFor(
-        peopleOf({ now: Date.now, random: randomBytes }),
+        peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
         'https://elsewhere.example',
         'fay@example.com',
         Date.now(),

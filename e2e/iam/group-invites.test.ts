@@ -8,6 +8,7 @@ import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_b
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { StatusError } from '../../server/aip/errors.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { signInAccess } from '../../server/policy/system-access.ts'
 import type { Guest } from '../../server/resources/iam/group-invites/accept.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
 import type { Stage } from '../contract/examples.ts'
@@ -30,7 +31,9 @@ const invite = (stage: Stage, more: JsonObject = {}) =>
 /** Accepts an invite as sign-in does. Returns the error message, if any. */
 async function accept({ platform }: Stage, code: string, guest: Guest, now = Date.now()): Promise<string> {
   try {
-    await platform.store.write(() => acceptInvite({ now: () => now, random: randomBytes }, code, guest))
+    await platform.store.write(() =>
+      acceptInvite({ access: signInAccess, now: () => now, random: randomBytes }, code, guest),
+    )
     return 'accepted'
   } catch (error) {
     if (error instanceof StatusError) return error.message

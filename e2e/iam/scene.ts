@@ -11,6 +11,7 @@ import { bodySample } from '@stemma/api/reference/sample.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { toCamel } from '../../server/aip/field-path.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -104,7 +105,9 @@ async function createAccessRequest({ platform, here }: Scene): Promise<string> {
   const user = await platform.addIdentity('')
   const uid = newChildUid(here, Date.now(), randomBytes)
   const facts = { uid, now: Date.now(), columns: { identity: user.identity } }
-  await platform.store.write(() => createEntry(groupAccessRequests, create(GroupAccessRequestSchema), facts))
+  await platform.store.write(() =>
+    createEntry(operatorAccess, groupAccessRequests, create(GroupAccessRequestSchema), facts),
+  )
   return uid
 }
 

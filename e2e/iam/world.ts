@@ -18,6 +18,7 @@ import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1
 import fc from 'fast-check'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../../server/policy/capabilities.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
 import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
@@ -187,28 +188,31 @@ export function plant(store: Store, world: World): Promise<void> {
     let count = 0
     const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
     for (const uid of world.groups)
-      yield* createEntry(groups, create(GroupSchema, { name: 'group' }), facts(uid))
+      yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'group' }), facts(uid))
     for (const [at, { uid, capabilities }] of world.roles.entries()) {
       if (groupOf(uid) === '') continue
       const numbers = [...capabilities].flatMap((name) => capabilityNamed(name)?.number ?? [])
       const role = create(RoleSchema, { name: `role-${at}`, capabilities: numbers.sort((a, b) => a - b) })
-      yield* createEntry(roles, role, facts(uid))
+      yield* createEntry(operatorAccess, roles, role, facts(uid))
     }
     for (const uid of [...world.users, ...world.workloads])
-      yield* createEntry(identities, robot(uid), facts(uid))
+      yield* createEntry(operatorAccess, identities, robot(uid), facts(uid))
     for (const { uid, identity, role } of world.bindings) {
       const columns = { identity, role: role.uid }
-      yield* createEntry(roleBindings, create(RoleBindingSchema), { ...facts(uid), columns })
+      yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), { ...facts(uid), columns })
     }
     for (const { uid, role } of world.providers) {
-      yield* createEntry(identityProviders, provider(role), { ...facts(uid), columns: { client_secret: '' } })
+      yield* createEntry(operatorAccess, identityProviders, provider(role), {
+        ...facts(uid),
+        columns: { client_secret: '' },
+      })
     }
     for (const uid of world.associations) {
       const association = create(AccountAssociationSchema, {
         name: 'accounts',
         amazon: { account: '123456789012' },
       })
-      yield* createEntry(accountAssociations, association, facts(uid))
+      yield* createEntry(operatorAccess, accountAssociations, association, facts(uid))
     }
     for (const { uid, role } of world.invites) {
       const invite = create(GroupInviteSchema, {
@@ -216,33 +220,33 @@ export function plant(store: Store, world: World): Promise<void> {
         keyId: uid,
         expirationTime: timestampFromMs(soon),
       })
-      yield* createEntry(groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
+      yield* createEntry(operatorAccess, groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
     }
     for (const { uid, user } of world.requests) {
-      yield* createEntry(groupAccessRequests, create(GroupAccessRequestSchema), {
+      yield* createEntry(operatorAccess, groupAccessRequests, create(GroupAccessRequestSchema), {
         ...facts(uid),
         columns: { identity: user },
       })
     }
     for (const [at, uid] of world.repos.entries())
-      yield* createEntry(repos, create(RepoSchema, { name: `repo-${at}` }), {
+      yield* createEntry(operatorAccess, repos, create(RepoSchema, { name: `repo-${at}` }), {
         ...facts(uid),
         columns: { readme: '' },
       })
     for (const [at, uid] of world.tags.entries()) {
       const tag = create(TagSchema, { name: `tag-${at}`, digest: `sha256:${'0'.repeat(64)}` })
-      yield* createEntry(tags, tag, facts(uid))
+      yield* createEntry(operatorAccess, tags, tag, facts(uid))
     }
     for (const uid of world.advisories) {
       const advisoryId = newAdvisoryId(randomBytes)
       const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
       const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
       const { columns } = searchColumnsOf(advisory, '')
-      yield* createEntry(advisories, advisory, { ...facts(uid), columns })
+      yield* createEntry(operatorAccess, advisories, advisory, { ...facts(uid), columns })
     }
     for (const uid of world.subscriptions) {
       const subscription = create(SubscriptionSchema, { sink: 'https://hooks.test' })
-      yield* createEntry(subscriptions, subscription, facts(uid))
+      yield* createEntry(operatorAccess, subscriptions, subscription, facts(uid))
     }
   })
 }

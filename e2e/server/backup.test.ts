@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
 import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
@@ -113,7 +114,10 @@ onEachStore('a backup', (engine) => {
       for (let at = 0; !isOver; at++) {
         const uid = `${organization}/${at.toString(16).padStart(16, '0')}`
         await platform.store.write(() =>
-          createEntry(groups, create(GroupSchema, { name: `g${at}` }), { uid, now: Date.now() }),
+          createEntry(operatorAccess, groups, create(GroupSchema, { name: `g${at}` }), {
+            uid,
+            now: Date.now(),
+          }),
         )
       }
     })()

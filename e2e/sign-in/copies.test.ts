@@ -21,6 +21,7 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
 import { decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { begin, freePort, password, redeem, relyingParty, signIn } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
@@ -38,7 +39,7 @@ onEachStore('sign-in', (engine) => {
     const hash = await openPasswords(randomBytes).hash(password)
     await store.write(function* () {
       const uid = yield* vouchFor(
-        peopleOf({ now: Date.now, random: randomBytes }),
+        peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
         config.authUrl,
         ada,
         Date.now(),

@@ -8,6 +8,7 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
 
@@ -39,7 +40,7 @@ export async function addAccount(platform: Platform, email: string): Promise<str
   const hash = await openPasswords(randomBytes).hash(password)
   return platform.store.write(function* () {
     const identity = yield* vouchFor(
-      peopleOf({ now: Date.now, random: randomBytes }),
+      peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),
       platform.config.authUrl,
       email,
       Date.now(),

@@ -5,6 +5,7 @@ import { Identities } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
 import { ensurePerson } from '../../server/resources/iam/people.ts'
 import type { Stage } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
@@ -123,9 +124,9 @@ examples('identities of v1', {
   },
 
   async 'the lookup finds a person only for that person'({ succeed, fail, platform }) {
-    const setting = { now: Date.now, random: () => Buffer.alloc(0) }
+    const context = { access: operatorAccess, now: Date.now, random: () => Buffer.alloc(0) }
     const person = { issuer: 'https://people.test', subject: 'ada', name: 'ada' }
-    const uid = await platform.store.write(() => ensurePerson(setting, person))
+    const uid = await platform.store.write(() => ensurePerson(context, person))
     const { issuer, subject } = person
     assert.equal((await succeed(v1.lookup, { issuer, subject }, await platform.tokenOf(uid))).id, uid)
     assert.equal((await fail(v1.lookup, { issuer, subject })).code, 5)

@@ -15,8 +15,9 @@ import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Secret } from '../crypto/secret.ts'
+import { operatorAccess } from '../policy/system-access.ts'
 import { createEntry } from '../resources/create.ts'
-import { foundOrganization, makeOwner, nameFault } from '../resources/iam/groups/organization.ts'
+import { bindOwner, createOrganization, nameFault } from '../resources/iam/groups/organization.ts'
 import { identities } from '../resources/iam/identities/table.ts'
 import { identityOf } from '../resources/iam/people.ts'
 import { openStore, prepareStore } from '../storage.ts'
@@ -72,14 +73,14 @@ export function makeOrganization(
   email?: string,
   now = Date.now,
 ): Promise<Made> {
-  const deps = { now, random: randomBytes }
+  const context = { access: operatorAccess, now, random: randomBytes }
   return store.write(function* () {
-    const organization = yield* foundOrganization(deps, name)
+    const organization = yield* createOrganization(context, name)
     const identity =
       email === undefined
         ? yield* makeWorkload(organization, config, now())
-        : yield* vouchFor(peopleOf(deps), config.authUrl, email, now())
-    yield* makeOwner(deps, organization, identity)
+        : yield* vouchFor(peopleOf(context), config.authUrl, email, now())
+    yield* bindOwner(context, organization, identity)
     return { organization, identity }
   })
 }
@@ -105,7 +106,7 @@ function firstPasswordLink(deps: LinkDependencies, email: string): Promise<strin
 function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
   const uid = newChildUid(organization, now, randomBytes)
   const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, now)
-  yield* createEntry(identities, owner, { uid, now })
+  yield* createEntry(operatorAccess, identities, owner, { uid, now })
   yield sql`insert into founders (identity) values (${uid})`
   return uid
 }

@@ -14,6 +14,7 @@ import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
+import { operatorAccess } from '../policy/system-access.ts'
 import { openStore, prepareStore } from '../storage.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
@@ -32,7 +33,7 @@ export const users: Command = {
     const store = openStore(config)
     try {
       const { secret } = await prepareStore(config, store)
-      const deps = { now: Date.now, random: randomBytes }
+      const deps = { access: operatorAccess, now: Date.now, random: randomBytes }
       const states = openExpiringStates({ ...deps, secret })
       const { identity, link } = await store.write(function* () {
         const known = yield* findAccount(email)

@@ -5,6 +5,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { OrgKind } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isUid, parentOf } from '../aip/uid.ts'
 import { readConfig } from '../config/config.ts'
+import { operatorAccess } from '../policy/system-access.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../resources/stored-resource.ts'
 import { openStore, prepareStore } from '../storage.ts'
@@ -65,7 +66,7 @@ export async function verifyOrganization(store: Store, uid: string, verdict: Ver
       if (verdict.kind !== undefined) group.kind = verdict.kind
       const updateTime = nextUpdateTime(verdict.now, stored.updateTime)
       group.updateTime = timestampFromMs(updateTime)
-      yield* replaceResource(groups, group, { uid, updateTime })
+      yield* replaceResource(operatorAccess, groups, group, { uid, updateTime })
       return group.name
     })
   } catch (error) {

@@ -1,12 +1,11 @@
-// The first step of every call's work. Nothing is read or changed for a caller who was not admitted, and
-// nobody learns what is wrong with a request that they may not make.
-
+// Authorizes a call, as the first step of its transaction: grants and data are read from the same snapshot.
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { Caller } from '../wire/caller.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
@@ -14,39 +13,49 @@ import { holds } from './grants.ts'
 import type { RenderedRow } from './read-grants.ts'
 import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
-/** What the contract asks of the caller of a method, for one request. */
+/** What the contract demands of the caller of a method, for one request. */
 export type Demand = {
   caller: Caller
   capabilities: readonly number[]
-  /** The uid at which they must be held; `` where the request names none. */
+  /** The uid at which the capabilities must be held; empty if the request names none. */
   scope: string
-  /** The name of the field that holds the scope. */
+  /** The name of the field that contains the scope. */
   scopeField: string
   unscoped: boolean
-  /** What the request's values break of the contract's rules. */
+  /** The error to return if the request breaks the contract's rules. Only an authorized caller gets it. */
   fault: StatusError | undefined
-  /** What the scope names, for an answer that it does not exist. */
+  /** The type of the resource at the scope, for a not-found error. */
   resourceType: string
   parseGrants: ParseGrants
 }
 
-export function* admit(demand: Demand, isWrite: boolean): Work<Grants> {
-  const place = scopeOf(demand)
-  const grants = yield* readGrants(demand.caller, place, isWrite, demand.parseGrants)
-  return decide(demand, grants)
+export function* admitToRead(demand: Demand): Work<Grants> {
+  const grants = yield* readGrants(demand.caller, scopeOf(demand), false, demand.parseGrants)
+  requireGranted(demand, grants)
+  return grants
+}
+
+/** The grants of a caller who may write, which are also the proof that functions which write ask for. */
+export type WriteGrants = Grants & WriteAccess
+
+/** Locks the grants until the transaction ends, so that a concurrent revocation waits. */
+export function* admitToWrite(demand: Demand): Work<WriteGrants> {
+  const grants = yield* readGrants(demand.caller, scopeOf(demand), true, demand.parseGrants)
+  requireGranted(demand, grants)
+  return grants as WriteGrants // granted, in the line before
 }
 
 export type RowAdmission = { statement: Sql; open(rows: Row[]): RenderedRow | undefined }
 
-/** For a call that reads one row: the statement to run, and what to make of its answer. */
+/** For a call that reads one row: one statement reads grants and row, and `open` authorizes and returns the row. */
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
-  const place = scopeOf(demand)
-  if (place === undefined) throw invalidField(demand.scopeField, 'is required')
+  const scope = scopeOf(demand)
+  if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
   return {
-    statement: grantsWithRow(demand.caller, place, table, form),
+    statement: grantsWithRow(demand.caller, scope, table, form),
     open(rows) {
-      const { grants, row } = splitGrantsAndRow(demand.caller, place, rows, demand.parseGrants)
-      decide(demand, grants)
+      const { grants, row } = splitGrantsAndRow(demand.caller, scope, rows, demand.parseGrants)
+      requireGranted(demand, grants)
       return row
     },
   }
@@ -61,12 +70,10 @@ function scopeOf({ scope, scopeField, unscoped, resourceType }: Demand): string 
   return scope
 }
 
-function decide(demand: Demand, grants: Grants): Grants {
-  const { capabilities, scope, fault } = demand
+function requireGranted({ capabilities, scope, fault }: Demand, grants: Grants): void {
   if (scope !== '' && !holds(grants, capabilities, scope)) {
     const lacking = capabilities.find((capability) => !holds(grants, [capability], scope)) ?? 0
     throw permissionDenied(nameOf(lacking), scope)
   }
   if (fault) throw fault
-  return grants
 }

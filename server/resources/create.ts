@@ -8,12 +8,13 @@ import { isOutputOnly, rulesOf } from '@stemma/api/method.ts'
 import { alreadyExists, notFound, operatorOnly } from '../aip/errors.ts'
 import { isBranch } from '../aip/field-path.ts'
 import { lineage, newChildUid, parentOf } from '../aip/uid.ts'
-import { admit } from '../policy/admit.ts'
+import { admitToWrite } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
 import { insertEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
@@ -61,19 +62,20 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
 ): Promise<Reply> {
   const { beforeCreate, uid, conflict } = options
   return store.write(function* () {
-    const grants = yield* admit(call.demand, true)
+    const grants = yield* admitToWrite(call.demand)
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, resourceIn(kind, call))
     const time = now()
     const columns = yield* resultOf(beforeCreate?.(draft, { grants, time }))
     const entry = { uid: uid ?? newChildUid(parent, time, random), now: time, columns }
-    yield* createIn(parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // as `BeforeCreate` returns them
+    yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // as `BeforeCreate` returns them
     return yield* readReply(kind, entry.uid, call.form)
   }, call.deadline)
 }
 
 /** Writes a new resource. A missing parent and a conflict become errors for the caller. */
 export function* createIn<D extends DescMessage, X extends ExtraColumns>(
+  access: WriteAccess,
   parent: string,
   kind: Kind<D, X>,
   draft: MessageShape<D>,
@@ -81,7 +83,7 @@ export function* createIn<D extends DescMessage, X extends ExtraColumns>(
   conflict?: string,
 ): Work<void> {
   try {
-    yield* createEntry(kind, draft, entry)
+    yield* createEntry(access, kind, draft, entry)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     if (error.kind === 'foreign-key') throw notFound(kind.liesIn.typeName, parent)
@@ -96,6 +98,7 @@ export type NewEntry<X extends ExtraColumns> = { uid: string; now: number } & (k
 
 /** Writes a new resource. */
 export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
+  access: WriteAccess,
   kind: Kind<D, X>,
   draft: MessageShape<D>,
   { uid, now, columns }: NewEntry<X>,
@@ -104,7 +107,7 @@ export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
   resource.uid = uid
   stamp(kind.desc, resource, now)
   const fields = { uid, name: resource.name ?? '', createTime: now, updateTime: now }
-  yield* insertEntry(kind.table, entryOf(kind, draft, fields, columns), lineage(parentOf(uid)))
+  yield* insertEntry(access, kind.table, entryOf(kind, draft, fields, columns), lineage(parentOf(uid)))
 }
 
 function stamp(desc: DescMessage, resource: Times, now: number): void {

@@ -2,11 +2,12 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import { failedPrecondition, notFound } from '../aip/errors.ts'
 import { requireMatch, requireNone } from '../aip/etag.ts'
 import { lineage, parentOf } from '../aip/uid.ts'
-import { admit } from '../policy/admit.ts'
+import { admitToWrite } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
 import { deleteEntry, readForDelete } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
@@ -16,7 +17,7 @@ export type DeleteOptions = {
   /** Whether deleting a resource that does not exist succeeds. */
   isIdempotent?: boolean
   /** Checks preconditions, and deletes rows that depend on the resource. */
-  beforeDelete?(uid: string): Work<void>
+  beforeDelete?(uid: string, access: WriteAccess): Work<void>
   /** The message of the error if other resources still refer to it. */
   inUse?: string
 }
@@ -28,22 +29,27 @@ export function deleteResource(
   { isIdempotent = false, beforeDelete, inUse }: DeleteOptions = {},
 ): Promise<Reply> {
   return store.write(function* () {
-    yield* admit(call.demand, true)
+    const access = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
     const row = yield* readForDelete(kind.table, uid)
     if (row) {
       requireMatch(call.ifMatch, row.updateTime)
-      if (beforeDelete) yield* beforeDelete(uid)
-      yield* removeUnused(kind, uid, inUse)
+      if (beforeDelete) yield* beforeDelete(uid, access)
+      yield* removeUnused(access, kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
     else requireNone(call.ifMatch)
     return emptyReply
   }, call.deadline)
 }
 
-function* removeUnused(kind: Kind<DescMessage>, uid: string, inUse: string | undefined): Work<void> {
+function* removeUnused(
+  access: WriteAccess,
+  kind: Kind<DescMessage>,
+  uid: string,
+  inUse: string | undefined,
+): Work<void> {
   try {
-    yield* removeEntry(kind, uid)
+    yield* removeEntry(access, kind, uid)
   } catch (error) {
     if (inUse && error instanceof StoreError && error.kind === 'foreign-key')
       throw failedPrecondition('RESOURCE_IN_USE', inUse)
@@ -52,7 +58,7 @@ function* removeUnused(kind: Kind<DescMessage>, uid: string, inUse: string | und
 }
 
 /** Deletes a row; throws if it does not exist. */
-export function* removeEntry(kind: Kind<DescMessage>, uid: string): Work<void> {
-  const existed = yield* deleteEntry(kind.table, uid, lineage(parentOf(uid)))
+export function* removeEntry(access: WriteAccess, kind: Kind<DescMessage>, uid: string): Work<void> {
+  const existed = yield* deleteEntry(access, kind.table, uid, lineage(parentOf(uid)))
   if (!existed) throw notFound(kind.desc.typeName, uid)
 }

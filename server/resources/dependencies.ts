@@ -4,6 +4,7 @@ import type { PageSeals } from '../aip/page-token.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Store } from '../store/db.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 
 /** Passed to the methods of every resource. */
 export type Dependencies = {
@@ -13,6 +14,9 @@ export type Dependencies = {
   random: RandomBytes
   settings: Settings
 }
+
+/** For functions that write on behalf of a caller, the operator or sign-in alike. */
+export type WriteContext = Pick<Dependencies, 'now' | 'random'> & { access: WriteAccess }
 
 export type Settings = {
   /** Who may create organizations over the API. */

@@ -7,7 +7,7 @@ import { fingerprintOf } from '../aip/page-token.ts'
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { lineage, parentOf, rootOf } from '../aip/uid.ts'
-import { admit } from '../policy/admit.ts'
+import { admitToRead } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import { grantedRegions } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
@@ -62,7 +62,7 @@ function* readList(
   listing: Listing,
 ): Work<Reply> {
   const { request, method } = call
-  const grants = yield* admit(call.demand, false)
+  const grants = yield* admitToRead(call.demand)
   const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
   const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
   const after = pages.open(query, request.pageToken)

@@ -2,6 +2,7 @@
 import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import type { Handler, StreamHandler } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
 
@@ -19,7 +20,7 @@ export type Service<S extends DescService, Deps = Dependencies> = {
 type Stored<D extends DescMessage> = {
   kind: Kind<D>
   /** Brings stored rows up to date after the migrations, each time the server starts. */
-  onStart?(store: Store): Promise<void>
+  onStart?(store: Store, access: WriteAccess): Promise<void>
 }
 
 /** Any service, its methods by name. */

@@ -2,6 +2,7 @@
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { readForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import type { WriteAccess } from '../store/write-access.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { entryOf, messageOf, standardFieldsOf } from './kind.ts'
 
@@ -34,10 +35,11 @@ export type Change<X extends ExtraColumns> = {
 }
 
 export function* replaceResource<D extends DescMessage, X extends ExtraColumns>(
+  access: WriteAccess,
   kind: Kind<D, X>,
   resource: MessageShape<D>,
   { uid, updateTime, columns }: Change<X>,
 ): Work<void> {
   const fields = standardFieldsOf(uid, resource, updateTime)
-  yield* updateEntry(kind.table, entryOf(kind, resource, fields, columns))
+  yield* updateEntry(access, kind.table, entryOf(kind, resource, fields, columns))
 }

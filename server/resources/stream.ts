@@ -4,7 +4,7 @@ import type { DescMessage } from '@bufbuild/protobuf'
 import type { FieldViolation } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
 import { parseOrderBy } from '../aip/order-by.ts'
-import { admit } from '../policy/admit.ts'
+import { admitToRead } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
 import { readUncountedPage } from '../store/list/read-page.ts'
 import type { Value } from '../store/sql.ts'
@@ -32,7 +32,7 @@ export async function* streamResources<T>(
   const once = searchingOnce(listing)
   do {
     const page = await store.read(function* () {
-      const grants = yield* admit(call.demand, false)
+      const grants = yield* admitToRead(call.demand)
       requireNoPages(call.request)
       const order = parseOrderBy(call.request.orderBy, kind.sortable, kind.defaultOrder)
       const { regions, filters } = yield* select(call, grants, once)

@@ -7,7 +7,7 @@ import { alreadyExists, invalidArgument, notFound, operatorOnly } from '../aip/e
 import { requireMatch } from '../aip/etag.ts'
 import { applyMask, parseMask, populatedPaths } from '../aip/field-mask.ts'
 import { violationsOf } from '../aip/validate.ts'
-import { admit } from '../policy/admit.ts'
+import { admitToWrite } from '../policy/admit.ts'
 import type { Grants } from '../policy/grants.ts'
 import type { Call } from '../rpc/call.ts'
 import { StoreError } from '../store/store-error.ts'
@@ -59,7 +59,7 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
   { beforeUpdate, conflict }: UpdateOptions<D, X> = {},
 ): Promise<Reply> {
   return store.write(function* () {
-    const grants = yield* admit(call.demand, true)
+    const grants = yield* admitToWrite(call.demand)
     const uid = call.demand.scope
     const stored = yield* lockResource(kind, uid)
     if (!stored) throw notFound(kind.desc.typeName, uid)
@@ -74,7 +74,7 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
     if (!equals(kind.desc, current, updated) || !isSame(columns, changed ?? {})) {
       stamp(updated as Resource, time)
       const change = { uid, updateTime: time, columns: changed ?? {} }
-      yield* withConflict(replaceResource(kind, updated, change), conflict?.(merged))
+      yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
     }
     return yield* readReply(kind, uid, call.form)
   }, call.deadline)

@@ -3,6 +3,7 @@ import type { Row, Sql, Value } from './sql.ts'
 import { among, bulkInsert, join, raw, sql } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
 import type { Work } from './work.ts'
+import type { WriteAccess } from './write-access.ts'
 
 export type Table = {
   /** The SQL table, and the kind under which its rows are tallied. */
@@ -90,23 +91,29 @@ function lockedRowOf([proto, updateTime, ...values]: Row, columns: readonly stri
 }
 
 /** `above` leads from the organization down to the parent. */
-export function insertEntry(table: Table, entry: Entry, above: readonly string[]): Work<void> {
-  return insertEntries(table, [entry], above)
+export function insertEntry(
+  access: WriteAccess,
+  table: Table,
+  entry: Entry,
+  above: readonly string[],
+): Work<void> {
+  return insertEntries(access, table, [entry], above)
 }
 
 const everyColumn = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
 /** Several that lie in the same place. */
 export function* insertEntries(
+  access: WriteAccess,
   table: Table,
   entries: readonly Entry[],
   above: readonly string[],
 ): Work<void> {
-  yield* insertUncounted(table, entries)
+  yield* insertUncounted(access, table, entries)
   if (entries.length > 0) yield* adjustTally(table.name, above, entries.length)
 }
 
 /** Rows that are in no total. */
-export const insertUncounted = (table: Table, entries: readonly Entry[]): Work<void> =>
+export const insertUncounted = (_access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> =>
   insertRows(
     table.name,
     [...everyColumn, ...table.columns],
@@ -136,14 +143,19 @@ function requireValue({ name }: Table, { columns }: Entry, column: string): Valu
 }
 
 /** Replaces the resource. Columns of the table's own that the entry does not have keep their value. */
-export function* updateEntry(table: Table, entry: Entry): Work<void> {
+export function* updateEntry(_access: WriteAccess, table: Table, entry: Entry): Work<void> {
   const own = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
     proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(own, '')} where uid = ${entry.uid}`
 }
 
 /** Whether there was such a row. Whatever still lies in it must be gone before. */
-export function* deleteEntry(table: Table, uid: string, above: readonly string[]): Work<boolean> {
+export function* deleteEntry(
+  _access: WriteAccess,
+  table: Table,
+  uid: string,
+  above: readonly string[],
+): Work<boolean> {
   const rows = yield sql`delete from ${raw(table.name)} where uid = ${uid} returning uid`
   if (rows.length === 0) return false
   yield* adjustTally(table.name, above, -1)
@@ -152,7 +164,12 @@ export function* deleteEntry(table: Table, uid: string, above: readonly string[]
 }
 
 /** Deletes all that lies directly in a place. `above` leads from the organization down to the place itself. */
-export function* deleteContents(table: Table, place: string, above: readonly string[]): Work<void> {
+export function* deleteContents(
+  _access: WriteAccess,
+  table: Table,
+  place: string,
+  above: readonly string[],
+): Work<void> {
   const rows = yield sql`delete from ${raw(table.name)} where parent = ${place} returning uid`
   if (rows.length > 0) yield* adjustTally(table.name, above, -rows.length)
 }

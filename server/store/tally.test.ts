@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
+import { operatorAccess } from '../policy/system-access.ts'
 import { checkTally } from './check.ts'
 import type { TestStore } from './conformance.ts'
 import { isStoreError, onEach, openMigrated } from './conformance.ts'
@@ -37,10 +38,10 @@ function* insert(table: Table, uid: string): Work<void> {
   const [root = ''] = uid.split('/')
   const entry = { uid, root, name: 'x', parent: above(uid).at(-1) ?? null, columns: {} }
   const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: 1, updateTime: 1 }
-  yield* insertEntry(table, { ...entry, ...stored }, above(uid))
+  yield* insertEntry(operatorAccess, table, { ...entry, ...stored }, above(uid))
 }
 
-const remove = (table: Table, uid: string) => deleteEntry(table, uid, above(uid))
+const remove = (table: Table, uid: string) => deleteEntry(operatorAccess, table, uid, above(uid))
 
 let made = 0
 const newRoot = () => (++made).toString(16).padStart(40, '0')

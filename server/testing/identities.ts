@@ -14,6 +14,7 @@ import { mintToken } from '../auth/tokens/mint.ts'
 import { makeOrganization } from '../commands/bootstrap.ts'
 import type { Config } from '../config/config.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
+import { operatorAccess } from '../policy/system-access.ts'
 import { createEntry } from '../resources/create.ts'
 import { removeEntry } from '../resources/delete.ts'
 import { identities } from '../resources/iam/identities/table.ts'
@@ -87,7 +88,7 @@ export function openTestIdentities(test: TestStore): TestIdentities {
     async addUser(email) {
       const uid = newRootUid(randomBytes)
       const user = create(IdentitySchema, { name: email, email })
-      await store.write(() => createEntry(identities, user, { uid, now: now() }))
+      await store.write(() => createEntry(operatorAccess, identities, user, { uid, now: now() }))
       return withToken('', uid)
     },
     bind: (identity, role, group) => store.write(() => bindTo(builtInRole(role).uid, identity, group, now())),
@@ -95,14 +96,14 @@ export function openTestIdentities(test: TestStore): TestIdentities {
     deleteIdentity: (identity) =>
       store.write(function* () {
         yield* deleteBindings(identity)
-        yield* removeEntry(identities, identity)
+        yield* removeEntry(operatorAccess, identities, identity)
       }),
   }
 }
 
 function* createIdentity(group: string, now: number): Work<string> {
   const uid = group === '' ? newRootUid(randomBytes) : lastChildUid(group)
-  yield* createEntry(identities, create(IdentitySchema, { name: 'test' }), { uid, now })
+  yield* createEntry(operatorAccess, identities, create(IdentitySchema, { name: 'test' }), { uid, now })
   return uid
 }
 
@@ -110,17 +111,22 @@ function* createRole(group: string, capabilities: CapabilityName[], now: number)
   const uid = lastChildUid(group)
   const numbers = capabilities.map((name) => Capability[name])
   const role = create(RoleSchema, { name: `test ${uid.slice(-16)}`, capabilities: numbers })
-  yield* createEntry(roles, role, { uid, now })
+  yield* createEntry(operatorAccess, roles, role, { uid, now })
   return uid
 }
 
 function* bindTo(role: string, identity: string, group: string, now: number): Work<void> {
   const columns = { identity, role }
-  yield* createEntry(roleBindings, create(RoleBindingSchema), { uid: lastChildUid(group), now, columns })
+  yield* createEntry(operatorAccess, roleBindings, create(RoleBindingSchema), {
+    uid: lastChildUid(group),
+    now,
+    columns,
+  })
 }
 
 function* deleteBindings(identity: string, group?: string): Work<void> {
   const bindings = yield sql`select uid, parent from role_bindings where identity = ${identity}`
   for (const [uid, parent] of bindings)
-    if (group === undefined || parent === group) yield* removeEntry(roleBindings, uid as string)
+    if (group === undefined || parent === group)
+      yield* removeEntry(operatorAccess, roleBindings, uid as string)
 }

@@ -1,6 +1,7 @@
 // Imports records of other vulnerability databases. An import can be interrupted at any time and started again: records
 // that are already stored are skipped.
 import { setTimeout } from 'node:timers/promises'
+import { operatorAccess } from '../../policy/system-access.ts'
 import type { Outcome } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import { importBatch, tuneStoreForImport } from '../../resources/vulnerabilities/advisories/import-batch.ts'
 import type { ImportRows } from '../../resources/vulnerabilities/advisories/import-rows.ts'
@@ -65,7 +66,8 @@ function openWriter(store: Store, group: string, summary: Summary) {
     const [first] = items
     if (!first) return
     const segment = nextSegment(first.entry.uid)
-    for (const outcome of await store.write(() => importBatch(group, items, segment))) summary[outcome]++
+    for (const outcome of await store.write(() => importBatch(operatorAccess, group, items, segment)))
+      summary[outcome]++
     collectGarbage()
     await setTimeout(pauseMs)
   }

@@ -6,13 +6,14 @@ import type { DeletionRequest, WhoAmI_Capability } from '@stemma/api/gen/platfor
 import { WhoAmI_CapabilitySchema, WhoAmISchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { permissionDenied } from '../../aip/errors.ts'
 import { parentOf } from '../../aip/uid.ts'
-import { admit } from '../../policy/admit.ts'
+import { admitToRead, admitToWrite } from '../../policy/admit.ts'
 import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
 import { messageReply } from '../../wire/reply.ts'
 import { removeEntry } from '../delete.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -31,7 +32,7 @@ export function authMethods({ store }: Dependencies) {
   return {
     validate: (call: Call) =>
       store.read(function* () {
-        const grants = yield* admit(call.demand, false)
+        const grants = yield* admitToRead(call.demand)
         const { identity, narrowing } = grants.caller
         const row = yield* first(sql`select proto from identities where uid = ${identity}`)
         const { email, name } = messageOf(identities, row?.[0] as Uint8Array) // admitted in the same moment
@@ -47,21 +48,22 @@ export function authMethods({ store }: Dependencies) {
 
     delete: (call: Call<DeletionRequest>) =>
       store.write(function* () {
-        const { caller } = yield* admit(call.demand, true)
+        const access = yield* admitToWrite(call.demand)
+        const { caller } = access
         const isSelf = caller.identity === call.request.id && parentOf(call.request.id) === ''
         if (!isSelf || caller.narrowing) throw permissionDenied('identity.delete', call.request.id)
-        yield* removeAll(roleBindings, caller.identity)
-        yield* removeAll(groupAccessRequests, caller.identity)
-        yield* removeEntry(identities, caller.identity)
+        yield* removeAll(access, roleBindings, caller.identity)
+        yield* removeAll(access, groupAccessRequests, caller.identity)
+        yield* removeEntry(access, identities, caller.identity)
         return emptyReply
       }, call.deadline),
   }
 }
 
 /** What names the identity, wherever it lies. */
-function* removeAll(kind: Kind<DescMessage>, identity: string): Work<void> {
+function* removeAll(access: WriteAccess, kind: Kind<DescMessage>, identity: string): Work<void> {
   const rows = yield* all(sql`select uid from ${raw(kind.table.name)} where identity = ${identity}`)
-  for (const [uid] of rows) yield* removeEntry(kind, uid as string)
+  for (const [uid] of rows) yield* removeEntry(access, kind, uid as string)
 }
 
 type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }

@@ -6,12 +6,12 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { createEntry } from '../create.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { WriteContext } from '../dependencies.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
 /** Binds an identity to a role in a group. What it holds there already it is not given twice. */
 export function* bindRole(
-  { now, random }: Pick<Dependencies, 'now' | 'random'>,
+  { access, now, random }: WriteContext,
   identity: string,
   role: string,
   group: string,
@@ -22,5 +22,5 @@ export function* bindRole(
   const time = now()
   const uid = newChildUid(group, time, random)
   const columns = { identity, role }
-  yield* createEntry(roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
+  yield* createEntry(access, roleBindings, create(RoleBindingSchema), { uid, now: time, columns })
 }

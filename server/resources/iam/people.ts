@@ -8,8 +8,9 @@ import { parentOf, userUid } from '../../aip/uid.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
 import { createEntry } from '../create.ts'
-import type { Dependencies } from '../dependencies.ts'
+import type { WriteContext } from '../dependencies.ts'
 import { messageOf } from '../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../stored-resource.ts'
 import { bindRole } from './binding.ts'
@@ -27,20 +28,18 @@ export type Person = {
   speaksFor?: string | undefined
 }
 
-type Setting = Pick<Dependencies, 'now' | 'random'>
-
 /** The person's uid. Whoever comes for the first time is written down. */
-export function* ensurePerson({ now }: Setting, person: Person): Work<string> {
+export function* ensurePerson({ access, now }: WriteContext, person: Person): Work<string> {
   const { issuer, subject } = person
   const uid = userUid(issuer, subject)
   const stored = yield* lockResource(identities, uid)
-  if (!stored) yield* createEntry(identities, identityOf(person, now()), { uid, now: now() })
-  else yield* updateEmail(person, stored.resource, nextUpdateTime(now(), stored.updateTime))
+  if (!stored) yield* createEntry(access, identities, identityOf(person, now()), { uid, now: now() })
+  else yield* updateEmail(access, person, stored.resource, nextUpdateTime(now(), stored.updateTime))
   return uid
 }
 
 /** Addresses change; some are verified only later, and some no longer. */
-function* updateEmail(person: Person, stored: Identity, updateTime: number): Work<void> {
+function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
   const { emailUnverified, email: known, ...rest } = stored
   const isDisowned = person.speaksFor !== undefined && known?.toLowerCase().endsWith(`@${person.speaksFor}`)
   const email = person.email ?? (isDisowned ? undefined : known)
@@ -51,7 +50,7 @@ function* updateEmail(person: Person, stored: Identity, updateTime: number): Wor
     ...(addresses as { email: string }), // one of the two is there
     updateTime: timestampFromMs(updateTime),
   })
-  yield* replaceResource(identities, changed, { uid: stored.uid, updateTime })
+  yield* replaceResource(access, identities, changed, { uid: stored.uid, updateTime })
 }
 
 /** An identity that is recognised by one issuer and one subject. */
@@ -73,7 +72,7 @@ export function identityOf({ issuer, subject, name, email, emailUnverified }: Pe
  * Somebody has come by a provider of a group. At the first time they get its default role; whoever lost that
  * role later does not get it back by signing in again, nor by another provider of the group.
  */
-export function* comeByProvider(setting: Setting, provider: string, identity: string): Work<void> {
+export function* grantDefaultRole(context: WriteContext, provider: string, identity: string): Work<void> {
   const row = yield* first(
     sql`select proto from identity_providers where uid = ${provider} /*pg for key share */`,
   )
@@ -82,5 +81,5 @@ export function* comeByProvider(setting: Setting, provider: string, identity: st
   const [arrival] = yield sql`insert into arrivals (place, identity) values (${group}, ${identity})
     on conflict do nothing returning identity`
   const { defaultRole } = messageOf(identityProviders, row[0] as Uint8Array)
-  if (arrival) yield* bindRole(setting, identity, defaultRole, group)
+  if (arrival) yield* bindRole(context, identity, defaultRole, group)
 }

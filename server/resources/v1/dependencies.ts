@@ -1,5 +1,6 @@
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { Work } from '../../store/work.ts'
+import type { WriteAccess } from '../../store/write-access.ts'
 import type { Dependencies } from '../dependencies.ts'
 import type { CallV2 } from './call-v2.ts'
 
@@ -16,7 +17,7 @@ export type V1Dependencies = Dependencies & {
 /** The writes to advisories, which v2 has no calls for. */
 export type AdvisoryWrites = {
   /** Returns the new uid. */
-  create(group: string, draft: Advisory): Work<string>
-  revise(uid: string, change: (advisory: Advisory) => void): Work<Advisory>
-  withdraw(uid: string): Work<void>
+  create(access: WriteAccess, group: string, draft: Advisory): Work<string>
+  revise(access: WriteAccess, uid: string, change: (advisory: Advisory) => void): Work<Advisory>
+  withdraw(access: WriteAccess, uid: string): Work<void>
 }

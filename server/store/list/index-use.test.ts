@@ -1,6 +1,7 @@
 // Every kind of list uses the index made for it, so that a page costs the same in an organization of any size.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { operatorAccess } from '../../policy/system-access.ts'
 import { onEach, openMigrated } from '../conformance.ts'
 import type { Store } from '../db.ts'
 import type { Sql, Value } from '../sql.ts'
@@ -207,6 +208,6 @@ function* plant(): Work<void> {
       columns: {},
     }
     const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: at, updateTime: at }
-    yield* insertEntry(groups, { ...entry, ...stored }, above)
+    yield* insertEntry(operatorAccess, groups, { ...entry, ...stored }, above)
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
+import { operatorAccess } from '../../policy/system-access.ts'
 import type { TestStore } from '../conformance.ts'
 import { onEach, openMigrated } from '../conformance.ts'
 import type { Store } from '../db.ts'
@@ -297,7 +298,7 @@ function plant(store: Store, nodes: readonly Node[]): Promise<void> {
       const shape = update_time % 37 === 0 ? 'old' : ''
       const stored = { proto: Buffer.from(uid), json: shape || uid + multibyte, shape }
       const times = { createTime: create_time, updateTime: update_time }
-      yield* insertEntry(groups, { ...entry, ...stored, ...times }, above)
+      yield* insertEntry(operatorAccess, groups, { ...entry, ...stored, ...times }, above)
     }
   })
 }

@@ -16,7 +16,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { invalidField, notFound } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
@@ -61,7 +61,7 @@ function accountAssociationsMethods(deps: Dependencies) {
 
     checkAccountAssociation: (call: Call<CheckAccountAssociationRequest>) =>
       store.read(function* () {
-        yield* admit(call.demand, false)
+        yield* admitToRead(call.demand)
         const { uid, providerType } = call.request
         const row = yield* first(sql`select proto from account_associations where uid = ${uid}`)
         if (!row) throw notFound(AccountAssociationSchema.typeName, uid)

@@ -11,7 +11,7 @@ import {
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { readForDelete } from '../../../store/table.ts'
 import { createIn } from '../../create.ts'
@@ -35,7 +35,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
 
     approveGroupAccessRequest: (call: Call<ApproveGroupAccessRequestRequest>) =>
       store.write(function* () {
-        const grants = yield* admit(call.demand, true)
+        const grants = yield* admitToWrite(call.demand)
         const { uid, roleUid } = call.request
         const row = yield* readForDelete(groupAccessRequests.table, uid, ['identity'])
         if (!row) throw notFound(GroupAccessRequestSchema.typeName, uid)
@@ -49,8 +49,8 @@ function groupAccessRequestsMethods(deps: Dependencies) {
           columns: { identity, role: roleUid },
         }
         const conflict = 'the person has this role in this group already'
-        yield* createIn(group, roleBindings, create(RoleBindingSchema), entry, conflict)
-        yield* removeEntry(groupAccessRequests, uid)
+        yield* createIn(grants, group, roleBindings, create(RoleBindingSchema), entry, conflict)
+        yield* removeEntry(grants, groupAccessRequests, uid)
         return yield* readReply(roleBindings, entry.uid, call.form)
       }, call.deadline),
 

@@ -7,7 +7,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { removeEntry } from '../../delete.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { WriteContext } from '../../dependencies.ts'
 import { messageOf } from '../../kind.ts'
 import { bindRole } from '../binding.ts'
 import { keyIdOf } from './code.ts'
@@ -24,11 +24,10 @@ export type Accepted = { group: string; role: string }
 /** One answer for every code that does not work, so that nobody learns anything by trying. */
 const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
 
-type Setting = Pick<Dependencies, 'now' | 'random'>
 type Usable = { uid: string; roleUid: string; singleUse: boolean }
 
 /** An invite that somebody with this address can accept. */
-function* findInvite({ now }: Setting, code: string, address: string | undefined): Work<Usable> {
+function* findInvite(now: number, code: string, address: string | undefined): Work<Usable> {
   const keyId = keyIdOf(code)
   const row =
     keyId !== undefined &&
@@ -38,24 +37,24 @@ function* findInvite({ now }: Setting, code: string, address: string | undefined
   if (!row) throw unusable()
   const [uid, proto, digest] = row as [string, Uint8Array, string]
   const { roleUid, email, expirationTime, singleUse } = messageOf(groupInvites, proto)
-  if (!equalInConstantTime(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now())
+  if (!equalInConstantTime(digestOf(code), digest) || !expirationTime || timestampMs(expirationTime) <= now)
     throw unusable()
   if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
   return { uid, roleUid, singleUse }
 }
 
 /** Refuses a code that somebody with this address could not accept. */
-export function* requireInvite(setting: Setting, code: string, address: string): Work<void> {
-  yield* findInvite(setting, code, address)
+export function* requireInvite(now: number, code: string, address: string): Work<void> {
+  yield* findInvite(now, code, address)
 }
 
 /** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
-export function* acceptInvite(setting: Setting, code: string, guest: Guest): Work<Accepted> {
-  const { uid, roleUid, singleUse } = yield* findInvite(setting, code, guest.email)
+export function* acceptInvite(context: WriteContext, code: string, guest: Guest): Work<Accepted> {
+  const { uid, roleUid, singleUse } = yield* findInvite(context.now(), code, guest.email)
   const group = parentOf(uid)
   const role = yield* first(sql`select uid from roles where uid = ${roleUid} /*pg for key share */`)
   if (!role) throw failedPrecondition('ROLE_IS_GONE', 'the role that this invite offers was deleted')
-  yield* bindRole(setting, guest.identity, roleUid, group)
-  if (singleUse) yield* removeEntry(groupInvites, uid)
+  yield* bindRole(context, guest.identity, roleUid, group)
+  if (singleUse) yield* removeEntry(context.access, groupInvites, uid)
   return { group, role: roleUid }
 }

@@ -11,7 +11,7 @@ import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createEntry } from '../../create.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { WriteContext } from '../../dependencies.ts'
 import { bindRole } from '../binding.ts'
 import { groups } from './table.ts'
 
@@ -23,19 +23,13 @@ export function* requireFounder(identity: string): Work<void> {
   if (!founder) throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
 }
 
-export const makeOwner = (
-  deps: Pick<Dependencies, 'now' | 'random'>,
-  organization: string,
-  identity: string,
-): Work<void> => bindRole(deps, identity, builtInRole('owner').uid, organization)
+export const bindOwner = (context: WriteContext, organization: string, identity: string): Work<void> =>
+  bindRole(context, identity, builtInRole('owner').uid, organization)
 
-/** An organization that nobody owns yet. */
-export function* foundOrganization(
-  { now, random }: Pick<Dependencies, 'now' | 'random'>,
-  name: string,
-): Work<string> {
+/** Creates an organization without an owner. */
+export function* createOrganization({ access, now, random }: WriteContext, name: string): Work<string> {
   const uid = newRootUid(random)
-  yield* createEntry(groups, create(GroupSchema, { name }), { uid, now: now() })
+  yield* createEntry(access, groups, create(GroupSchema, { name }), { uid, now: now() })
   return uid
 }
 

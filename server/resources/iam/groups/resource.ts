@@ -23,7 +23,7 @@ import {
   tooManyRequests,
 } from '../../../aip/errors.ts'
 import { depthOf, newChildUid, newRootUid, parentOf } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import { nameOf } from '../../../policy/capabilities.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
@@ -31,6 +31,7 @@ import { StoreError } from '../../../store/store-error.ts'
 import { contentsOf } from '../../../store/tally.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import { createEntry, createIn, draftOf } from '../../create.ts'
@@ -47,7 +48,7 @@ import { accountAssociations } from '../account-associations/table.ts'
 import { groupAccessRequests } from '../group-access-requests/table.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { findOrganization } from './lookup.ts'
-import { makeOwner, requireFounder } from './organization.ts'
+import { bindOwner, requireFounder } from './organization.ts'
 import { groups } from './table.ts'
 
 const deepest = 32
@@ -55,41 +56,33 @@ const deepest = 32
 function groupsMethods(deps: Dependencies) {
   const { store, now, random, settings } = deps
 
-  function* createOrganization(call: Call<CreateGroupRequest>): Work<Reply> {
+  function* createRoot(access: WriteAccess, call: Call<CreateGroupRequest>): Work<Reply> {
     const { identity, narrowing } = call.demand.caller
     if (settings.organizationCreation === 'nobody' || narrowing)
       throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
     yield* requireFounder(identity)
     const uid = newRootUid(random)
-    yield* createEntry(groups, draft(call), { uid, now: now() })
-    yield* makeOwner(deps, uid, identity)
+    yield* createEntry(access, groups, draft(call), { uid, now: now() })
+    yield* bindOwner({ ...deps, access }, uid, identity)
     return yield* readReply(groups, uid, call.form)
   }
 
-  function* createBelow(parent: string, call: Call<CreateGroupRequest>): Work<Reply> {
+  function* createBelow(access: WriteAccess, parent: string, call: Call<CreateGroupRequest>): Work<Reply> {
     if (depthOf(parent) >= deepest) {
       throw failedPrecondition('TREE_TOO_DEEP', `groups can lie at most ${deepest} levels deep`)
     }
     const time = now()
     const uid = newChildUid(parent, time, random)
-    yield* createIn(parent, groups, draft(call), { uid, now: time })
+    yield* createIn(access, parent, groups, draft(call), { uid, now: time })
     return yield* readReply(groups, uid, call.form)
   }
 
-  /** What a call of somebody who belongs to no organization yet is about. */
-  function* requireOrganization(call: Call): Work<string> {
-    yield* admit(call.demand, false)
-    const uid = yield* findOrganization(call.demand.caller.identity)
-    if (uid === undefined) throw noOrganization()
-    return uid
-  }
-
-  function* requestAccess(organization: string, identity: string): Work<void> {
+  function* requestAccess(access: WriteAccess, organization: string, identity: string): Work<void> {
     const request = create(GroupAccessRequestSchema)
     const time = now()
-    const facts = { uid: newChildUid(organization, time, random), now: time, columns: { identity } }
+    const entry = { uid: newChildUid(organization, time, random), now: time, columns: { identity } }
     try {
-      yield* createEntry(groupAccessRequests, request, facts)
+      yield* createEntry(access, groupAccessRequests, request, entry)
     } catch (error) {
       if (error instanceof StoreError && error.kind === 'foreign-key') throw noOrganization()
       if (error instanceof StoreError && error.kind === 'unique')
@@ -106,9 +99,9 @@ function groupsMethods(deps: Dependencies) {
 
     createGroup: (call: Call<CreateGroupRequest>) =>
       store.write(function* () {
-        yield* admit(call.demand, true)
+        const access = yield* admitToWrite(call.demand)
         const { parent } = call.request
-        return parent === '' ? yield* createOrganization(call) : yield* createBelow(parent, call)
+        return parent === '' ? yield* createRoot(access, call) : yield* createBelow(access, parent, call)
       }, call.deadline),
 
     updateGroup: (call: Call<UpdateGroupRequest>) =>
@@ -120,12 +113,13 @@ function groupsMethods(deps: Dependencies) {
 
     deleteGroup: (call: Call) =>
       deleteResource(deps, groups, call, {
-        beforeDelete: (uid) => requireEmpty(uid, call.demand.caller.identity),
+        beforeDelete: (uid, access) => requireEmpty(access, uid, call.demand.caller.identity),
       }),
 
     lookupGroup: (call: Call) =>
       store.read(function* () {
-        const uid = yield* requireOrganization(call)
+        yield* admitToRead(call.demand)
+        const uid = yield* requireOrganization(call.demand.caller.identity)
         const [row] = yield sql`select proto from groups where uid = ${uid}`
         const group = messageOf(groups, row?.[0] as Uint8Array) // found in the same moment
         return messageReply(LookupGroupResponseSchema, create(LookupGroupResponseSchema, { group }))
@@ -133,7 +127,7 @@ function groupsMethods(deps: Dependencies) {
 
     checkEligibility: (call: Call) =>
       store.read(function* () {
-        yield* admit(call.demand, false)
+        yield* admitToRead(call.demand)
         const eligible = (yield* findOrganization(call.demand.caller.identity)) !== undefined
         return messageReply(
           CheckEligibilityResponseSchema,
@@ -143,10 +137,11 @@ function groupsMethods(deps: Dependencies) {
 
     requestGroupAccess: (call: Call<RequestGroupAccessRequest>) =>
       store.write(function* () {
-        const organization = yield* requireOrganization(call)
-        const isFree = call.demand.caller.narrowing === undefined
-        if (organization !== call.request.groupUid || !isFree) throw noOrganization()
-        yield* requestAccess(organization, call.demand.caller.identity)
+        const access = yield* admitToWrite(call.demand)
+        const { identity, narrowing } = access.caller
+        const organization = yield* requireOrganization(identity)
+        if (organization !== call.request.groupUid || narrowing) throw noOrganization()
+        yield* requestAccess(access, organization, identity)
         return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
       }, call.deadline),
   }
@@ -158,13 +153,19 @@ export const groupsResource = defineResource({
   methods: groupsMethods,
 })
 
+function* requireOrganization(identity: string): Work<string> {
+  const uid = yield* findOrganization(identity)
+  if (uid === undefined) throw noOrganization()
+  return uid
+}
+
 const draft = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, resourceIn(groups, call))
 
 /**
  * Nobody stands above an organization, so whoever deletes one must hold a role in it until the end: the
  * caller's own bindings go with an organization that holds nothing else.
  */
-function* requireEmpty(uid: string, caller: string): Work<void> {
+function* requireEmpty(access: WriteAccess, uid: string, caller: string): Work<void> {
   const contents = yield* contentsOf(uid)
   const association = yield* first(sql`select uid from account_associations where uid = ${uid}`)
   // It is counted beside the group, as it bears the group's uid.
@@ -173,7 +174,7 @@ function* requireEmpty(uid: string, caller: string): Work<void> {
   const own = parentOf(uid) === '' ? yield* ownBindings(uid, caller) : []
   const [only, ...others] = contents
   if (only?.kind === roleBindings.table.name && only.count === own.length && others.length === 0) {
-    for (const binding of own) yield* removeEntry(roleBindings, binding)
+    for (const binding of own) yield* removeEntry(access, roleBindings, binding)
     return
   }
   const inside = contents.map(({ kind }) => kind.replaceAll('_', ' ')).sort()

@@ -1,36 +1,43 @@
-// When an identity was last used. Told after the answer, at most once a minute, and no change of the resource:
-// its time of update and its tag stay.
+// Records when an identity was last used: after the reply and at most once a minute. The update time and the entity
+// tag of the identity stay the same.
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
+import { BoundedMap } from '../../../bounded-map.ts'
 import type { Store } from '../../../store/db.ts'
+import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
-const often = 60_000
-const mostRemembered = 10_000
+/** The least time between two writes for an identity. */
+const intervalMs = 60_000
+const cacheLimit = 10_000
 
-export type NoteSeen = (identity: string) => void
+export type RecordSeen = (identity: string) => void
 
-export function openLastSeen(store: Store, now: () => number, onError: (error: unknown) => void): NoteSeen {
-  const noted = new Map<string, number>()
+type LastSeenOptions = {
+  store: Store
+  access: WriteAccess
+  now(): number
+  onError(error: unknown): void
+}
+
+export function openLastSeen({ store, access, now, onError }: LastSeenOptions): RecordSeen {
+  const recorded = new BoundedMap<string, number>(cacheLimit)
   return (identity) => {
     const time = now()
-    if (time - (noted.get(identity) ?? Number.NEGATIVE_INFINITY) < often) return
-    noted.delete(identity)
-    if (noted.size >= mostRemembered) noted.delete(noted.keys().next().value as string) // not empty
-    noted.set(identity, time)
-    noteSeen(store, identity, time).catch(onError)
+    if (time - (recorded.get(identity) ?? Number.NEGATIVE_INFINITY) < intervalMs) return
+    recorded.set(identity, time)
+    store.write(() => writeLastSeen(access, identity, time)).catch(onError)
   }
 }
 
-export function noteSeen(store: Store, uid: string, time: number): Promise<void> {
-  return store.write(function* () {
-    const stored = yield* lockResource(identities, uid)
-    if (!stored) return
-    const { resource: identity, updateTime } = stored
-    const before = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
-    // Another copy may have noted it meanwhile.
-    if (time - before < often) return
-    identity.lastSeenTime = timestampFromMs(time)
-    yield* replaceResource(identities, identity, { uid, updateTime })
-  })
+export function* writeLastSeen(access: WriteAccess, uid: string, time: number): Work<void> {
+  const stored = yield* lockResource(identities, uid)
+  if (!stored) return
+  const { resource: identity, updateTime } = stored
+  const before = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
+  // Another copy of the server may have recorded it.
+  if (time - before < intervalMs) return
+  identity.lastSeenTime = timestampFromMs(time)
+  yield* replaceResource(access, identities, identity, { uid, updateTime })
 }

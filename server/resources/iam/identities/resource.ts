@@ -18,12 +18,13 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
@@ -92,7 +93,7 @@ function identitiesMethods(deps: Dependencies) {
 
     lookupIdentity: (call: Call<LookupIdentityRequest>) =>
       store.read(function* () {
-        yield* admit(call.demand, false)
+        yield* admitToRead(call.demand)
         const { issuer, subject } = call.request
         return messageReply(
           LookupIdentityResponseSchema,
@@ -109,11 +110,11 @@ export const identitiesResource = defineResource({
 })
 
 /** Bindings in other organizations, which nobody here may see, do not keep an identity from being deleted. */
-function* removeElsewhere(uid: string): Work<void> {
+function* removeElsewhere(uid: string, access: WriteAccess): Work<void> {
   const bindings = yield* all(
     sql`select uid from role_bindings where identity = ${uid} and root <> ${rootOf(uid)}`,
   )
-  for (const [binding] of bindings) yield* removeEntry(roleBindings, binding as string)
+  for (const [binding] of bindings) yield* removeEntry(access, roleBindings, binding as string)
 }
 
 function ofType(type: RelationshipType): Sql[] {

@@ -14,7 +14,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { newChildUid, parentOf } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
@@ -56,7 +56,7 @@ function roleBindingsMethods(deps: Dependencies) {
     /** All or none; the answer is in the order of the requests. */
     batchCreateRoleBindings: (call: Call<BatchCreateRoleBindingsRequest>) =>
       store.write(function* () {
-        const grants = yield* admit(call.demand, true)
+        const grants = yield* admitToWrite(call.demand)
         const { parent } = call.request
         const drafts = draftsOf(call.request)
         const time = now()
@@ -66,7 +66,7 @@ function roleBindingsMethods(deps: Dependencies) {
           const field = `requests[${at}].role_binding.`
           const columns = yield* requireAllowed(grants, parent, draft, field)
           const message = `${field.slice(0, -1)}: ${conflict()}`
-          yield* createIn(parent, roleBindings, draft, { uid, now: time, columns }, message)
+          yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, message)
           uids.push(uid)
         }
         const rows = yield* readAll(uids, call.form)

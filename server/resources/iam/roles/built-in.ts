@@ -8,6 +8,7 @@ import { capabilityNamed } from '../../../policy/capabilities.ts'
 import type { Store } from '../../../store/db.ts'
 import { insertEntry } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import { entryOf } from '../../kind.ts'
 import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { roles } from './table.ts'
@@ -15,13 +16,14 @@ import { roles } from './table.ts'
 /** A day that never changes, since every install has the same roles. */
 const since = Date.UTC(2026, 0, 1)
 
-export function seedRoles(store: Store): Promise<void> {
+export function seedRoles(store: Store, access: WriteAccess): Promise<void> {
   return store.write(function* () {
-    for (const role of builtInRoles) yield* seed(role)
+    for (const role of builtInRoles) yield* seed(access, role)
   })
 }
 
-function* seed({ uid, name, description, capabilities }: BuiltInRole): Work<void> {
+function* seed(access: WriteAccess, role: BuiltInRole): Work<void> {
+  const { uid, name, description, capabilities } = role
   const numbers = new Set(capabilities.flatMap((capability) => capabilityNamed(capability)?.number ?? []))
   const time = timestampFromMs(since)
   const wanted = create(RoleSchema, {
@@ -35,7 +37,7 @@ function* seed({ uid, name, description, capabilities }: BuiltInRole): Work<void
   const stored = yield* lockResource(roles, uid)
   if (!stored) {
     const entry = entryOf(roles, wanted, { uid, name, createTime: since, updateTime: since })
-    yield* insertEntry(roles.table, entry, [])
+    yield* insertEntry(access, roles.table, entry, [])
   } else if (!equals(RoleSchema, stored.resource, wanted))
-    yield* replaceResource(roles, wanted, { uid, updateTime: since })
+    yield* replaceResource(access, roles, wanted, { uid, updateTime: since })
 }

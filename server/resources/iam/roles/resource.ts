@@ -9,7 +9,7 @@ import type {
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { invalidField, permissionDenied } from '../../../aip/errors.ts'
 import { isUid, parentOf } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Bits } from '../../../policy/bits.ts'
 import { builtInRoles } from '../../../policy/built-in-roles.ts'
 import { capabilityOf, nameOf } from '../../../policy/capabilities.ts'
@@ -42,7 +42,7 @@ function rolesMethods(deps: Dependencies) {
   function getBuiltIn(call: Call): MaybePromise<Reply> {
     const { demand, form } = call
     return store.read(function* () {
-      const grants = yield* admit({ ...demand, scope: '' }, false)
+      const grants = yield* admitToRead({ ...demand, scope: '' })
       const [capability = 0] = demand.capabilities
       if (grantedRegions(grants, demand.capabilities).length === 0)
         throw permissionDenied(nameOf(capability), demand.scope)

@@ -20,7 +20,7 @@ import { etagOf, requireMatch } from '../../../aip/etag.ts'
 import { lineage } from '../../../aip/uid.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 import type { Demand } from '../../../policy/admit.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
 import { deleteContents } from '../../../store/table.ts'
@@ -50,7 +50,7 @@ export function reposMethods(deps: Dependencies, readme?: string) {
   /** Reading a text costs, so it is read for those alone who may write it. */
   async function requireHarmless(demand: Demand, content = ''): Promise<void> {
     if (content === '') return
-    await store.read(() => admit(demand, false))
+    await store.read(() => admitToRead(demand))
     const [violation] = violationsOf(RepoReadmeSchema, create(RepoReadmeSchema, { content }))
     const fault = violation?.description ?? (await readmeFault(content))
     if (fault !== undefined) throw invalidField('content', fault)
@@ -86,12 +86,12 @@ export function reposMethods(deps: Dependencies, readme?: string) {
 
     deleteRepo: (call: Call) =>
       deleteResource(deps, repos, call, {
-        beforeDelete: (uid) => deleteContents(tags.table, uid, lineage(uid)),
+        beforeDelete: (uid, access) => deleteContents(access, tags.table, uid, lineage(uid)),
       }),
 
     getRepoReadme: (call: Call) =>
       store.read(function* () {
-        yield* admit(call.demand, false)
+        yield* admitToRead(call.demand)
         const uid = call.demand.scope
         const row = yield* first(sql`select readme, update_time from repos where uid = ${uid}`)
         if (!row) throw notFound(RepoSchema.typeName, uid)
@@ -103,14 +103,14 @@ export function reposMethods(deps: Dependencies, readme?: string) {
       const content = call.request.repoReadme?.content ?? ''
       await requireHarmless(demand, content)
       return store.write(function* () {
-        yield* admit(demand, true)
+        const access = yield* admitToWrite(demand)
         const uid = demand.scope
         const stored = yield* lockResource(repos, uid)
         if (!stored) throw notFound(RepoSchema.typeName, uid)
         requireMatch(call.ifMatch, stored.updateTime)
         const updateTime = nextUpdateTime(now(), stored.updateTime)
         const repo = { ...stored.resource, updateTime: timestampFromMs(updateTime) }
-        yield* replaceResource(repos, repo, { uid, updateTime, columns: { readme: content } })
+        yield* replaceResource(access, repos, repo, { uid, updateTime, columns: { readme: content } })
         return readmeReply(uid, content, updateTime)
       }, call.deadline)
     },

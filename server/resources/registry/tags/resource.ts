@@ -10,12 +10,13 @@ import type {
 import { TagSchema, TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import { createIn, draftOf } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
@@ -35,17 +36,24 @@ function tagsMethods(deps: Dependencies) {
   const { store, now, random } = deps
 
   /** Nobody moves a tag past another who does so at the same time. */
-  function* put(repo: string, draft: Tag): Work<string> {
+  function* put(access: WriteAccess, repo: string, draft: Tag): Work<string> {
     const known = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
-    if (known) return yield* move(known[0] as string, draft)
+    if (known) return yield* move(access, known[0] as string, draft)
     const time = now()
     const uid = newChildUid(repo, time, random)
-    yield* createIn(repo, tags, draft, { uid, now: time }, 'another has just created this tag; try again')
+    yield* createIn(
+      access,
+      repo,
+      tags,
+      draft,
+      { uid, now: time },
+      'another has just created this tag; try again',
+    )
     yield noteMove(uid, time, draft.digest)
     return uid
   }
 
-  function* move(uid: string, draft: Tag): Work<string> {
+  function* move(access: WriteAccess, uid: string, draft: Tag): Work<string> {
     const stored = yield* lockResource(tags, uid)
     if (!stored) throw aborted('the tag was deleted meanwhile; try again')
     const { createTime, digest, deprecated, bundles } = stored.resource
@@ -55,7 +63,7 @@ function tagsMethods(deps: Dependencies) {
     const updateTime = nextUpdateTime(now(), stored.updateTime)
     const moved = create(TagSchema, { ...draft, uid, updateTime: timestampFromMs(updateTime) })
     if (createTime) moved.createTime = createTime
-    yield* replaceResource(tags, moved, { uid, updateTime })
+    yield* replaceResource(access, tags, moved, { uid, updateTime })
     if (digest !== draft.digest) yield noteMove(uid, updateTime, draft.digest)
     return uid
   }
@@ -68,8 +76,8 @@ function tagsMethods(deps: Dependencies) {
 
     createTag: (call: Call<CreateTagRequest>) =>
       store.write(function* () {
-        yield* admit(call.demand, true)
-        const uid = yield* put(call.demand.scope, draftOf(TagSchema, resourceIn(tags, call)))
+        const access = yield* admitToWrite(call.demand)
+        const uid = yield* put(access, call.demand.scope, draftOf(TagSchema, resourceIn(tags, call)))
         return yield* readReply(tags, uid, call.form)
       }, call.deadline),
 

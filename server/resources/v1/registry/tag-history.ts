@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { TagHistoryFilter } from '@stemma/api/gen/platform/registry/registry_pb.ts'
 import { TagHistoryListSchema } from '@stemma/api/gen/platform/registry/registry_pb.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { sql } from '../../../store/sql.ts'
 import { all } from '../../../store/work.ts'
@@ -15,7 +15,7 @@ const maxItems = 1000
 export const tagHistoryMethods = ({ store }: V1Dependencies) => ({
   listTagHistory: (call: Call<TagHistoryFilter>) =>
     store.read(function* () {
-      yield* admit(call.demand, false)
+      yield* admitToRead(call.demand)
       const { parentId, start, end } = call.request
       const [from, to] = [start ? timestampMs(start) : 0, end ? timestampMs(end) : Number.MAX_SAFE_INTEGER]
       const rows = yield* all(sql`select update_time, digest from tag_history

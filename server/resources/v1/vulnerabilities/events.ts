@@ -12,7 +12,7 @@ import {
 import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -30,7 +30,7 @@ export const eventMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
       const { parentId, advisoryEvent } = call.request
       const event = eventFromV1(advisoryEvent ?? create(V1EventSchema))
       applyReviewRules(grants, parentId, event)
-      const revision = advisoryWrites.revise(parentId, ({ events }) => {
+      const revision = advisoryWrites.revise(grants, parentId, ({ events }) => {
         events.push(event)
       })
       yield* withV1ErrorFields(pathStart.createEvent, revision)
@@ -39,7 +39,7 @@ export const eventMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
 
   listAdvisoryEvents: (call: Call<AdvisoryEventFilter>) =>
     store.read(function* () {
-      yield* admit(call.demand, false)
+      yield* admitToRead(call.demand)
       const { parentId } = call.request
       const { events } = yield* readAdvisory(parentId, advisories, withdrawnAdvisories)
       const list = create(AdvisoryEventListSchema, { parentId, items: events.map(eventToV1) })
@@ -61,7 +61,7 @@ export const eventMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
         applyReviewRules(grants, id, event, before)
         events[index] = event
       }
-      yield* withV1ErrorFields(pathStart.updateEvent, advisoryWrites.revise(advisoryUid, revise))
+      yield* withV1ErrorFields(pathStart.updateEvent, advisoryWrites.revise(grants, advisoryUid, revise))
       return eventReply(event)
     }),
 })

@@ -31,7 +31,7 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
       const draft = advisoryFromV1(call.request.advisory ?? create(V1AdvisorySchema))
       draft.author ||= grants.caller.identity
       for (const event of draft.events) applyReviewRules(grants, scope, event)
-      const uid = yield* withV1ErrorFields(pathStart.create, advisoryWrites.create(scope, draft))
+      const uid = yield* withV1ErrorFields(pathStart.create, advisoryWrites.create(grants, scope, draft))
       return advisoryReply(yield* readAdvisory(uid, advisories))
     }),
 
@@ -45,16 +45,16 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
         replaceFields(advisory, request)
         advisory.author ||= grants.caller.identity
       }
-      const revision = advisoryWrites.revise(request.id, revise)
+      const revision = advisoryWrites.revise(grants, request.id, revise)
       return advisoryReply(yield* withV1ErrorFields(pathStart.update, revision))
     }),
 
   delete: (call: Call<DeleteAdvisoryRequest>) =>
-    admittedWrite(store, call, function* () {
+    admittedWrite(store, call, function* (grants) {
       const { id } = call.request
       const row = yield* readForDelete(advisories.table, id)
       if (row) requireMatch(call.ifMatch, row.updateTime)
-      yield* advisoryWrites.withdraw(id)
+      yield* advisoryWrites.withdraw(grants, id)
       return emptyReply
     }),
 })

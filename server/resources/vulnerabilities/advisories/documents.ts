@@ -8,7 +8,7 @@ import type {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { notFound } from '../../../aip/errors.ts'
-import { admit } from '../../../policy/admit.ts'
+import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
@@ -58,7 +58,7 @@ const exportAs = (deps: Dependencies, call: Call<ListAdvisoriesRequest>, write: 
 
 /** Withdrawn advisories can still be read by uid. */
 function* readAdvisory({ demand }: Call): Work<Advisory> {
-  yield* admit(demand, false)
+  yield* admitToRead(demand)
   const uid = demand.scope
   const row =
     (yield* first(sql`select proto from advisories where uid = ${uid}`)) ??

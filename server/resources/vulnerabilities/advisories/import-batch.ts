@@ -5,6 +5,7 @@ import { lineage } from '../../../aip/uid.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageOf } from '../../kind.ts'
 import type { ImportRows } from './import-rows.ts'
 import { withNewId } from './import-rows.ts'
@@ -32,14 +33,19 @@ export function* tuneStoreForImport(): Work<void> {
  * Returns the outcome of each item, in the same order. No two items may have the same source. New advisories are
  * added to the segment of the search index.
  */
-export function* importBatch(group: string, items: readonly ImportRows[], segment: number): Work<Outcome[]> {
+export function* importBatch(
+  access: WriteAccess,
+  group: string,
+  items: readonly ImportRows[],
+  segment: number,
+): Work<Outcome[]> {
   const importedBefore = yield* findImported(items)
   const added: ImportRows[] = []
   const outcomes: Outcome[] = []
   for (const item of items) {
     const before = importedBefore.get(item.source)
     if (before?.digest === item.digest) outcomes.push('same')
-    else if (before) outcomes.push(yield* change(item, before))
+    else if (before) outcomes.push(yield* change(access, item, before))
     // Records that are already withdrawn when they are first seen are not stored.
     else if (item.withdrawTime !== undefined) outcomes.push('withdrawn')
     else {
@@ -47,7 +53,7 @@ export function* importBatch(group: string, items: readonly ImportRows[], segmen
       outcomes.push('new')
     }
   }
-  yield* insertAll(group, yield* withFreeIds(group, added), segment)
+  yield* insertAll(access, group, yield* withFreeIds(group, added), segment)
   return outcomes
 }
 
@@ -83,11 +89,16 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
 const advisoryIdOf = ({ entry }: ImportRows) => entry.columns.advisory_id as string // a computed column of every row
 
 /** Rows are inserted in the order of their primary keys, which changes fewer pages. */
-function* insertAll(group: string, items: readonly ImportRows[], segment: number): Work<void> {
+function* insertAll(
+  access: WriteAccess,
+  group: string,
+  items: readonly ImportRows[],
+  segment: number,
+): Work<void> {
   const entries = items
     .map(({ entry }) => ({ ...entry, columns: { ...entry.columns, segment } }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1))
-  yield* insertEntries(advisories.table, entries, lineage(group))
+  yield* insertEntries(access, advisories.table, entries, lineage(group))
   yield* addPostings(
     segment,
     items.map(({ entry, hashes }) => ({ number: numberOf(entry.uid), hashes })),
@@ -105,19 +116,19 @@ const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTi
 ]
 
 /** Applies a changed record to its advisory. An advisory that was withdrawn here stays withdrawn. */
-function* change(item: ImportRows, { uid, isListed }: Imported): Work<Outcome> {
+function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Imported): Work<Outcome> {
   const { sourceHash, source, digest, record, updateTime, withdrawTime } = item
   yield sql`update advisory_sources set digest = ${digest}, record = ${record}
     where hash = ${sourceHash} and source = ${source}`
   if (!isListed) return 'same'
   const random = seededBytes(`${uid}\0${source}\0${updateTime}`)
   if (withdrawTime !== undefined) {
-    yield* withdrawAdvisory({ now: () => withdrawTime, random }, uid)
+    yield* withdrawAdvisory({ access, now: () => withdrawTime, random }, uid)
     return 'withdrawn'
   }
   const draft = messageOf(advisories, item.entry.proto)
   const revised = yield* reviseAdvisory(
-    { now: () => updateTime, random },
+    { access, now: () => updateTime, random },
     uid,
     (advisory) => merge(advisory, draft),
     item.origin,

@@ -16,6 +16,7 @@ import {
   ReviewState,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import fc from 'fast-check'
+import { operatorAccess } from '../../../policy/system-access.ts'
 import { join, sql } from '../../../store/sql.ts'
 import type { Platform } from '../../../testing/platform.ts'
 import { startPlatform } from '../../../testing/platform.ts'
@@ -146,7 +147,7 @@ onEachStore('looking for advisories', (engine) => {
   after(() => platform.stop())
 
   test('finds what reading all of it would find', async () => {
-    const setting = { now: Date.now, random: randomBytes }
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     const world = fc.record({
       drafts: fc.array(advisory, { minLength: 1, maxLength: 15 }),
       imported: fc.array(advisory, { maxLength: 15 }),
@@ -168,12 +169,13 @@ onEachStore('looking for advisories', (engine) => {
         await platform.store.write(function* () {
           const uids: string[] = []
           for (const draft of drafts) {
-            uids.push(yield* createAdvisory(setting, organization, create(AdvisorySchema, draft)))
+            uids.push(yield* createAdvisory(context, organization, create(AdvisorySchema, draft)))
           }
           const nextSegment = openSegments()
           const size = Math.ceil(items.length / batches)
           for (let at = 0; at < items.length; at += size)
             yield* importBatch(
+              operatorAccess,
               organization,
               items.slice(at, at + size),
               nextSegment(items[at]?.entry.uid ?? ''),
@@ -182,14 +184,14 @@ onEachStore('looking for advisories', (engine) => {
           for (const { at, to } of changed) {
             const uid = uids[at % uids.length] ?? ''
             yield* reviseAdvisory(
-              setting,
+              context,
               uid,
               (one) =>
                 void Object.assign(one, create(AdvisorySchema, to), { uid, advisoryId: one.advisoryId }),
             )
           }
           for (const uid of new Set(withdrawn.map((at) => uids[at % uids.length] ?? '')))
-            yield* withdrawAdvisory(setting, uid)
+            yield* withdrawAdvisory(context, uid)
         })
         if (isIndexedAgain) {
           await platform.store.write(function* () {

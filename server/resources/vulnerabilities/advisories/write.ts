@@ -11,7 +11,7 @@ import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
 import { createIn } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
-import type { Dependencies } from '../../dependencies.ts'
+import type { WriteContext } from '../../dependencies.ts'
 import { entryOf, standardFieldsOf } from '../../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { advisoryIdLetters, isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
@@ -21,11 +21,9 @@ import { advisories, withdrawnAdvisories } from './table.ts'
 import { numberOf } from './terms.ts'
 import { requireSize, requireValid } from './validate-advisory.ts'
 
-type TimeAndRandom = Pick<Dependencies, 'now' | 'random'>
-
 /** Creates an advisory with its events and returns its uid. It gets a new advisory id unless the draft has one. */
 export function* createAdvisory(
-  { now, random }: TimeAndRandom,
+  { access, now, random }: WriteContext,
   group: string,
   draft: Advisory,
   origin = '',
@@ -52,14 +50,14 @@ export function* createAdvisory(
     sql`select uid from withdrawn_advisories where name = ${advisory.advisoryId}`,
   )
   if (withdrawn) throw alreadyExists(conflict)
-  yield* createIn(group, advisories, advisory, { uid, now: time, columns }, conflict)
+  yield* createIn(access, group, advisories, advisory, { uid, now: time, columns }, conflict)
   yield* changePostings(columns.segment, numberOf(uid), new Set(), hashes)
   return uid
 }
 
 /** Changes an advisory in place with `revise`, and writes it only if it has changed. */
 export function* reviseAdvisory(
-  { now, random }: TimeAndRandom,
+  { access, now, random }: WriteContext,
   uid: string,
   revise: (advisory: Advisory) => void,
   newOrigin?: string,
@@ -79,13 +77,13 @@ export function* reviseAdvisory(
   const updateTime = nextUpdateTime(now(), stored.updateTime)
   advisory.updateTime = timestampFromMs(updateTime)
   const { columns, hashes } = searchColumnsOf(advisory, newOrigin ?? origin, segment)
-  yield* replaceResource(advisories, advisory, { uid, updateTime, columns })
+  yield* replaceResource(access, advisories, advisory, { uid, updateTime, columns })
   yield* changePostings(segment, numberOf(uid), storedHashes(uid, stored.columns), hashes)
   return advisory
 }
 
 /** Moves an advisory to the table of withdrawn ones: lists no longer contain it, but it can be read by uid. */
-export function* withdrawAdvisory({ now }: TimeAndRandom, uid: string): Work<void> {
+export function* withdrawAdvisory({ access, now }: WriteContext, uid: string): Work<void> {
   const stored = yield* lockResource(advisories, uid)
   if (!stored) throw notFound(AdvisorySchema.typeName, uid)
   const { resource: advisory, columns } = stored
@@ -93,13 +91,13 @@ export function* withdrawAdvisory({ now }: TimeAndRandom, uid: string): Work<voi
   advisory.deleteTime = timestampFromMs(time)
   advisory.updateTime = timestampFromMs(time)
   yield* changePostings(columns.segment, numberOf(uid), storedHashes(uid, columns), new Set())
-  yield* removeEntry(advisories, uid)
+  yield* removeEntry(access, advisories, uid)
   const fields = { ...standardFieldsOf(uid, advisory, time), name: advisory.advisoryId }
-  yield* insertUncounted(withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, fields)])
+  yield* insertUncounted(access, withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, fields)])
 }
 
 /** New events get a uid below that of the advisory, and the current time. */
-function completeEvents(advisory: Advisory, now: number, random: TimeAndRandom['random']): void {
+function completeEvents(advisory: Advisory, now: number, random: WriteContext['random']): void {
   for (const event of advisory.events) {
     event.uid ||= newChildUid(advisory.uid, now, random)
     event.createTime ??= timestampFromMs(now)

@@ -12,7 +12,7 @@ import {
 } from '@stemma/api/gen/platform/iam/identity_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { noIdentity } from '../../../../aip/errors.ts'
-import { admit } from '../../../../policy/admit.ts'
+import { admitToRead } from '../../../../policy/admit.ts'
 import type { Call } from '../../../../rpc/call.ts'
 import { messageReply } from '../../../../wire/reply.ts'
 import { defineService } from '../../../resource.ts'
@@ -67,7 +67,7 @@ function methods(deps: V1Dependencies) {
 
     lookup: (call: Call<LookupRequest>) =>
       store.read(function* () {
-        const grants = yield* admit(call.demand, false)
+        const grants = yield* admitToRead(call.demand)
         const { issuer, subject } = call.request
         const identity = yield* findIdentity(grants, issuer, subject)
         if (!identity) throw noIdentity()
