@@ -72,7 +72,10 @@ export function matchesPattern(patterns: Patterns, pattern: string, text: string
 }
 
 /** A oneof of an exact value and a pattern; the name of the set field ends in `Pattern` for the latter. */
-export type Rule = { case: string | undefined; value?: string | undefined }
+export type ValueOrPattern = { case: string | undefined; value?: string | undefined }
 
-export const matches = (patterns: Patterns, { case: field, value = '' }: Rule, text: string): boolean =>
-  field?.endsWith('Pattern') ? matchesPattern(patterns, value, text) : value === text
+export const matches = (
+  patterns: Patterns,
+  { case: field, value = '' }: ValueOrPattern,
+  text: string,
+): boolean => (field?.endsWith('Pattern') ? matchesPattern(patterns, value, text) : value === text)

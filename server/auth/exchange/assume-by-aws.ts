@@ -3,15 +3,15 @@
 import { unverifiable } from '../foreign-tokens/unverifiable.ts'
 import { OutboundError } from '../outbound/outbound.ts'
 import { tokenLifetime } from '../tokens/mint.ts'
-import type { Assumption, AssumptionDependencies } from './assumption.ts'
-import { loadIdentity, refused } from './assumption.ts'
+import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
+import { loadIdentity, refused } from './assumed-identity.ts'
 import { awsRequestFault, isAwsIdentity, readAwsRequest } from './aws-request.ts'
 
 export async function assumeByAws(
-  { store, callAws, patterns, ownAudiences, authUrl, now }: AssumptionDependencies,
+  { store, callAws, patterns, ownAudiences, authUrl, now }: AssumeDependencies,
   bearer: string,
   uid: string,
-): Promise<Assumption> {
+): Promise<AssumedIdentity> {
   const { relationship } = await loadIdentity(store, uid)
   const request = readAwsRequest(bearer)
   if (relationship.case !== 'awsIdentity' || !request) throw refused(`${uid} is not an AWS identity`)

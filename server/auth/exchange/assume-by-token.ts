@@ -10,15 +10,15 @@ import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { tokenLifetime } from '../tokens/mint.ts'
 import { narrowingOf } from '../tokens/narrowing.ts'
-import type { Assumption, AssumptionDependencies } from './assumption.ts'
-import { loadIdentity, refused } from './assumption.ts'
+import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
+import { loadIdentity, refused } from './assumed-identity.ts'
 
 /** `requested` is the uid of the identity; if it is empty, the token's own identity is assumed. */
 export async function assumeByToken(
-  deps: AssumptionDependencies,
+  deps: AssumeDependencies,
   token: string,
   requested: string,
-): Promise<Assumption> {
+): Promise<AssumedIdentity> {
   const { authUrl, store, patterns, now } = deps
   const unverified = readUnverified(token)
   const isOwn = unverified.iss === authUrl
@@ -43,7 +43,7 @@ export async function assumeByToken(
 }
 
 async function verify(
-  { authUrl, verifyOwn, issuerKeys, staticKeys, now }: AssumptionDependencies,
+  { authUrl, verifyOwn, issuerKeys, staticKeys, now }: AssumeDependencies,
   token: string,
   { relationship }: Identity,
   { iss }: Claims,
@@ -57,9 +57,9 @@ async function verify(
   return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
 }
 
-/** Names a mismatched claim to the caller only once issuer and subject match: by then it is an honest client. */
+/** Names the mismatched claim only if issuer and subject match: others must not learn the rules of an identity. */
 function requireMatch(
-  { patterns, ownAudiences }: AssumptionDependencies,
+  { patterns, ownAudiences }: AssumeDependencies,
   identity: Identity,
   claims: Claims,
 ): void {

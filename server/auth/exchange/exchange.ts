@@ -8,10 +8,10 @@ import { issuableAudiences, mintToken } from '../tokens/mint.ts'
 import { intersect } from '../tokens/narrowing.ts'
 import { assumeByAws } from './assume-by-aws.ts'
 import { assumeByToken } from './assume-by-token.ts'
-import type { AssumptionDependencies } from './assumption.ts'
+import type { AssumeDependencies } from './assumed-identity.ts'
 
 export type ExchangeDependencies = MintDependencies &
-  Omit<AssumptionDependencies, 'ownAudiences' | 'patterns' | 'staticKeys'> & {
+  Omit<AssumeDependencies, 'ownAudiences' | 'patterns' | 'staticKeys'> & {
     baseUrl: string
     /** Called with every identity that was assumed. */
     onSeen(identity: string): void
@@ -32,7 +32,7 @@ const staticKeysLimit = 200
 export function openExchange(deps: ExchangeDependencies): Exchange {
   const { authUrl, baseUrl, onSeen } = deps
   const issuable = issuableAudiences(baseUrl, authUrl)
-  const assumptionDeps: AssumptionDependencies = {
+  const assumeDeps: AssumeDependencies = {
     ...deps,
     ownAudiences: [...new Set([authUrl, baseUrl, new URL(authUrl).host])],
     patterns: openPatterns(),
@@ -43,7 +43,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
     // Every JSON Web Token contains dots; base64url does not.
     const assume = bearer.includes('.') ? assumeByToken : assumeByAws
-    const { identity, email, act, narrowing, expires } = await assume(assumptionDeps, bearer, requested)
+    const { identity, email, act, narrowing, expires } = await assume(assumeDeps, bearer, requested)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {
       ...{ identity, act, expires, narrowing: intersect(narrowing, wanted) },

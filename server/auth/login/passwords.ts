@@ -2,14 +2,18 @@
 import { scrypt, timingSafeEqual } from 'node:crypto'
 import { tooManyRequests } from '../../aip/errors.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
+import { limitConcurrency } from './limit-concurrency.ts'
 
 /** Equivalent to N=2^17, r=8, p=1 according to OWASP, with a quarter of its memory (32 MiB). */
 const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
 const hashSize = 32
 const saltSize = 16
 /** Hashing takes much memory and time of a thread, so few hashes are computed at a time. */
-const maxConcurrent = 2
-const maxWaiting = 64
+const limits = {
+  maxRunning: 2,
+  maxWaiting: 64,
+  refusal: () => tooManyRequests('too many people are signing in; try again in a few seconds', 5),
+}
 
 const minLength = 12
 const maxLength = 256
@@ -31,7 +35,7 @@ export type Passwords = {
 const hashOfNobody = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export function openPasswords(random: RandomBytes): Passwords {
-  const derive = limitConcurrency(deriveKey)
+  const derive = limitConcurrency(deriveKey, limits)
   return {
     async hash(password) {
       const salt = random(saltSize)
@@ -55,25 +59,4 @@ function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
       error ? reject(error) : resolve(key),
     )
   })
-}
-
-function limitConcurrency<Args extends unknown[], T>(action: (...args: Args) => Promise<T>) {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async (...args: Args): Promise<T> => {
-    if (running < maxConcurrent) running++
-    else {
-      if (waiting.length >= maxWaiting)
-        throw tooManyRequests('too many people are signing in; try again in a few seconds', 5)
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    }
-    try {
-      return await action(...args)
-    } finally {
-      // The next one inherits the place, so `running` does not change.
-      const next = waiting.shift()
-      if (next) next()
-      else running--
-    }
-  }
 }

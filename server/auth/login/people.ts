@@ -1,4 +1,4 @@
-// People as sign-in sees them.
+// People who sign in, and the changes to resources that a sign-in makes.
 import type { Work } from '../../store/work.ts'
 
 export type Person = {
@@ -21,7 +21,7 @@ export type Profile = { name: string; email: string | undefined }
 /** A person who accepts an invite; `email` is the address that the invite may be limited to. */
 export type Guest = { identity: string; email: string | undefined }
 
-/** Changes to resources that sign-in makes. Passed in, since this room must not import resources. */
+/** Passed in, since this room must not import resources. */
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>

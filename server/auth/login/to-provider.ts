@@ -33,7 +33,7 @@ export const isProviderPath = (path: string) =>
 export async function sendToProvider(deps: ToProviderDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
   let forwarded = request
-  // A link with a device's code fills in the form under another name, so that the person sends it.
+  // A code in a link only fills in the form, under a name that oidc-provider does not read: the person must send it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
   if (request.method === 'POST' && isFormPath(path)) {
     const form = await readForm(request)

@@ -3,13 +3,13 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 
-type Sent = { method?: string; headers?: Record<string, string>; body?: string }
+export type OutboundRequest = { method?: string; headers?: Record<string, string>; body?: string }
 
 /** Sends a request to one address of the URL's host. Redirects are not followed. */
 export function connect(
   url: URL,
   address: string,
-  { method = 'GET', headers, body }: Sent,
+  { method = 'GET', headers, body }: OutboundRequest,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1')

@@ -5,10 +5,10 @@ import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import type { OutboundRequest } from './connect.ts'
 import { connect } from './connect.ts'
 import { isPublic } from './public-address.ts'
 
-export type OutboundRequest = { method?: string; headers?: Record<string, string>; body?: string }
 export type OutboundResponse = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
 /**

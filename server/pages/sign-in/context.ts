@@ -1,4 +1,4 @@
-// What every page of a sign-in needs to know, and the parts that they share.
+// Data and parts that all pages of a sign-in share.
 import type { Html } from '../html.ts'
 import { html } from '../html.ts'
 

@@ -6,7 +6,7 @@ import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
 import { cancelForm, notices } from './context.ts'
 
-/** What was typed before, and what was wrong with it. */
+/** The values typed before, and the error in them. */
 export type LoginForm = {
   email: string
   organization: string

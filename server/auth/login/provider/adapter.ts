@@ -45,7 +45,7 @@ function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
 }
 
 /**
- * Of two concurrent uses, perhaps on two copies of the server, one is by a thief. As after a later second use, the
+ * A second use, also a concurrent one on another copy of the server, means that one of the two users is a thief: the
  * grant is revoked with everything that was issued for it.
  */
 function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolean> {

@@ -32,7 +32,7 @@ const refused = (cause: string) =>
     cause: new Error(cause),
   })
 
-/** A person of this server is returned as identity, a person of another issuer may not be registered yet. */
+/** The identity that one of our own tokens belongs to, or a person of another issuer, who may not be registered yet. */
 export async function findRegistrant(
   deps: RegistrantDependencies,
   token: string,
@@ -68,7 +68,7 @@ async function findForeignPerson(
   }
 }
 
-/** A token for one of the providers' clients follows that provider's rules; one for this server, its issuer's. */
+/** A token for a provider's client follows the rules of that provider, a token for this server those of its issuer. */
 function personFor(
   { authUrl, baseUrl }: RegistrantDependencies,
   issuer: string,

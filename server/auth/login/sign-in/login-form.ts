@@ -8,7 +8,7 @@ import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { pageContextOf, parameterOf } from './interaction.ts'
 
-/** What was typed before, to be shown again. */
+/** Values typed before, to be shown again. */
 type Typed = { email?: string; organization?: string }
 
 type Shown = Typed & { status?: number; headers?: Record<string, string>; error?: FieldError }

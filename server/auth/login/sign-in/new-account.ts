@@ -44,11 +44,11 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
 type NewAccount = { invite: string; email: string; passwordHash: string }
 
 function* createAccount(deps: SignInDependencies, { invite, email, passwordHash }: NewAccount): Work<Guest> {
-  // First: only invited people learn whether an address is taken.
+  // Checked first, so that only invited people learn whether an address is taken.
   yield* deps.people.requireInvite(invite, email)
   const identity = yield* claimAddress(deps, { issuer: deps.authUrl, address: email, passwordHash })
   if (identity === undefined)
     throw malformed('no account can be made with this address; if you have one, sign in with it')
-  // The address is not verified, but an invite limited to it was sent to it, and other invites are for anyone.
+  // Unverified, but an invite that is limited to an address was sent to that address.
   return { identity, email }
 }

@@ -1,7 +1,7 @@
 import type { CustomFetch } from 'openid-client'
 import type { Outbound } from '../../outbound/outbound.ts'
 
-/** A fetch for openid-client that sends every request through `outbound`, which guards against forged requests. */
+/** A fetch for openid-client that sends every request through `outbound`, which refuses private addresses. */
 export function guardedFetch(outbound: Outbound, issuer: string, isTrusted: boolean): CustomFetch {
   return async (url, { method, headers, body }) => {
     // Trust in an issuer does not extend to the hosts that its document names.

@@ -1,4 +1,4 @@
-// What the ways to assume an identity have in common: dependencies, result, and the refusal.
+// Shared by the two ways to assume an identity (by token and by AWS): dependencies, result and refusal.
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -15,7 +15,7 @@ import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { CallAws } from './aws-request.ts'
 
-export type AssumptionDependencies = {
+export type AssumeDependencies = {
   store: Store
   verifyOwn: VerifyOwn
   issuerKeys: IssuerKeys
@@ -30,7 +30,7 @@ export type AssumptionDependencies = {
 }
 
 /** An identity that the caller may assume. */
-export type Assumption = {
+export type AssumedIdentity = {
   identity: string
   email: string | undefined
   /** The token that was presented (RFC 8693, 4.1). */

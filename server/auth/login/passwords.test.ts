@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { openPasswords, passwordFault } from './passwords.ts'
+
+describe('passwords', () => {
+  test('are verified against their hash, however the keyboard composes characters', async () => {
+    const passwords = openPasswords(randomBytes)
+    const hash = await passwords.hash('cafe\u0301 au lait, deux')
+    assert.match(hash, /^scrypt\$32768\$8\$3\$[\w-]{22}\$[\w-]{43}$/)
+    assert.equal(await passwords.verify('caf\u00e9 au lait, deux', hash), true)
+    assert.equal(await passwords.verify('cafe au lait, deux', hash), false)
+  })
+
+  test('never match a missing or empty hash', async () => {
+    const passwords = openPasswords(randomBytes)
+    for (const hash of [undefined, '']) assert.equal(await passwords.verify('', hash), false)
+  })
+
+  test('must be long enough and hard to guess', () => {
+    assert.equal(passwordFault('several easy words', 'ada@example.com'), undefined)
+    assert.match(passwordFault('short', 'ada@example.com') ?? '', /at least 12/)
+    assert.match(passwordFault('x'.repeat(257), 'ada@example.com') ?? '', /at most 256/)
+    for (const password of ['aaaaaaaaaaaa', 'ADA@example.com'])
+      assert.match(passwordFault(password, 'ada@example.com') ?? '', /harder to guess/)
+  })
+})
