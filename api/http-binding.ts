@@ -1,4 +1,4 @@
-// What the http rule of a call says: its verb, its path and what of the request its body is.
+// The http rules of a method (google.api.http).
 import type { DescMethod } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
 import { http } from './gen/google/api/annotations_pb.ts'
@@ -7,11 +7,11 @@ import type { HttpRule } from './gen/google/api/http_pb.ts'
 export type HttpBinding = {
   verb: string
   path: string
-  /** The request field that the body fills, `*` for the whole request, or `` for none. */
+  /** The request field that is the body, `*` for the whole request, or empty for no body. */
   body: string
 }
 
-/** All of them, the one that clients use first. */
+/** All bindings of a method. Clients use the first. */
 export function bindingsOf(method: DescMethod): HttpBinding[] {
   const rule = hasOption(method, http) ? getOption(method, http) : undefined
   return rule ? [rule, ...rule.additionalBindings].map(bindingOf) : []

@@ -1,19 +1,20 @@
-// An operation as somebody would try it in a shell.
+// Operations as curl commands.
 import type { DescField } from '@bufbuild/protobuf'
 import { isRequired } from '../method.ts'
+import { bodyExample, scalarExample } from './examples.ts'
 import type { Operation } from './operations.ts'
-import { bodySample, scalarOf } from './sample.ts'
 
-const base = 'http://localhost:8080'
+const baseUrl = 'http://localhost:8080'
 
 export function curlOf(operation: Operation): string {
   const { verb, method, body } = operation
   const { access } = method
   const isForm = body?.type === 'application/x-www-form-urlencoded'
-  const bearer = access?.open ? (access.credential === '' ? undefined : '$OTHER_TOKEN') : '$TOKEN'
+  const isDefaultVerb = verb === 'GET' || (verb === 'POST' && body !== undefined)
+  const token = access?.open ? (access.credential === '' ? undefined : '$OTHER_TOKEN') : '$TOKEN'
   const parts = [
-    `curl${verb === 'GET' || (verb === 'POST' && body) ? '' : ` -X ${verb}`} "${base}${pathOf(operation)}${queryOf(operation)}"`,
-    ...(bearer ? [`-H "Authorization: Bearer ${bearer}"`] : []),
+    `curl${isDefaultVerb ? '' : ` -X ${verb}`} "${baseUrl}${pathOf(operation)}${queryOf(operation)}"`,
+    ...(token ? [`-H "Authorization: Bearer ${token}"`] : []),
     ...(isForm ? formOf(operation) : bodyOf(operation)),
   ]
   return parts.join(' \\\n  ')
@@ -21,22 +22,23 @@ export function curlOf(operation: Operation): string {
 
 const pathOf = ({ path }: Operation) => path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => variableOf(name))
 
-/** `$PARENT` of `parent_id`, `$RESOURCE` of a plain uid. */
+/** The shell variable of a path variable: `$PARENT` of `parent_id`, `$RESOURCE` of `uid`. */
 function variableOf(name: string): string {
   const leaf = name.split('.').at(-1) ?? ''
   return `$${(leaf.replace(/(?:^|_)u?id$/, '') || 'resource').toUpperCase()}`
 }
 
 function queryOf({ query }: Operation): string {
-  const shown = query.filter(({ name, field }) => isRequired(field) || name in likely)
+  const shown = query.filter(({ name, field }) => isRequired(field) || name in usualParameters)
   const pairs = shown.map(
-    ({ name, field }) => `${name}=${likely[name] ?? encodeURIComponent(String(scalarOf(field)))}`,
+    ({ name, field }) =>
+      `${name}=${usualParameters[name] ?? encodeURIComponent(String(scalarExample(field)))}`,
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** What one often asks for. */
-const likely: Record<string, string> = {
+/** Optional parameters that the examples show. */
+const usualParameters: Record<string, string> = {
   'uidp.descendantsOf': '$GROUP',
   pageSize: '20',
   identity: '$IDENTITY',
@@ -44,11 +46,11 @@ const likely: Record<string, string> = {
 
 function bodyOf({ body }: Operation): string[] {
   if (!body) return []
-  const sample = JSON.stringify(bodySample(body)).replaceAll("'", "'\\''")
-  return [`-H 'Content-Type: application/json'`, `-d '${sample}'`]
+  const json = JSON.stringify(bodyExample(body)).replaceAll("'", "'\\''")
+  return [`-H 'Content-Type: application/json'`, `-d '${json}'`]
 }
 
 function formOf({ body }: Operation): string[] {
-  const shown = body?.fields.filter((field: DescField) => field.name in likely) ?? []
-  return shown.length === 0 ? [`-d ''`] : shown.map(({ name }) => `-d "${name}=${likely[name]}"`)
+  const shown = body?.fields.filter((field: DescField) => field.name in usualParameters) ?? []
+  return shown.length === 0 ? [`-d ''`] : shown.map(({ name }) => `-d "${name}=${usualParameters[name]}"`)
 }

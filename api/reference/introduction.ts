@@ -1,17 +1,16 @@
-// What holds for every call, in Markdown: the start of the reference in each of its forms.
+/** The rules that hold for every call, in Markdown. It is the beginning of the reference in each of its forms. */
+export const introduction = `Resources are in a tree of groups; a group without a parent is an organization. A role that is bound to an identity in a group applies to everything below the group. Every call of this reference also exists over gRPC, on the same port.
 
-export const introduction = `Organizations are trees of groups. Groups hold identities, role bindings, repos, advisories and more; a role bound to an identity in a group reaches everything below it. Every call of the reference also exists over gRPC, on the same port.
+**Versions.** \`v2\` is another name of \`v2beta1\` in every path: \`/iam/v2/groups\` is \`/iam/v2beta1/groups\`. The calls of version 1 stay available.
 
-**Names.** \`v2\` is another name of \`v2beta1\` in every path: \`/iam/v2/groups\` is \`/iam/v2beta1/groups\`. The calls of v1 stay available beside it.
+**Uids.** The \`uid\` of a resource is a path: the uid of its parent, a slash and 16 hexadecimal digits. In a URL, slashes may be written as they are or as \`%2F\`. Version 1 calls it \`id\`.
 
-**Uids.** A \`uid\` is a path: that of its parent, a slash and a segment of its own. In a URL its slashes may stand as they are or as \`%2F\`. v1 calls it \`id\`.
+**Fields.** Fields of bodies and parameters of queries are accepted in JSON spelling (\`pageSize\`) and in proto spelling (\`page_size\`). Unknown fields are ignored, except in the body of a PATCH. 64-bit integers are strings. Times are RFC 3339 in UTC.
 
-**Spelling.** Fields of bodies and parameters of queries are taken in JSON spelling (\`pageSize\`) and in that of the protos (\`page_size\`). Unknown ones are ignored, except in the body of a PATCH. 64-bit numbers are text. Times are RFC 3339 in UTC.
+**Lists.** A page has 50 results by default and at most 200 (\`pageSize\`). \`nextPageToken\` is the token of the next page and absent on the last page. \`totalCount\` is the number of results over all pages. \`orderBy\` is a list of field names, separated by commas, each optionally followed by \`desc\`. A page token is valid for three days; after that the list starts again from the beginning.
 
-**Lists.** A page holds 50 results unless \`pageSize\` says otherwise, 200 at most. \`nextPageToken\` leads to the next and is absent on the last. \`totalCount\` counts all pages. \`orderBy\` takes field names, each optionally followed by \`desc\`, separated by commas. A page token is good for three days; later the list starts anew.
+**Updates.** PATCH changes the fields that are in the body or, with \`updateMask\`, only the fields that it names, separated by commas. PUT, in version 1, replaces the whole resource.
 
-**Changes.** PATCH changes the fields that are in the body, or only those that \`updateMask\` names, separated by commas. PUT, in v1, replaces the whole.
-
-**Access.** Calls take \`Authorization: Bearer\` with an access token, good for an hour, unless they say that they are open. What a caller needs is said with each call, as capabilities: all of them must be held in the place that the call names, or above it. Where they are not, the answer is 403, whether or not there is anything; lists show what the caller may see and nothing else.
+**Access.** Calls need the header \`Authorization: Bearer\` with an access token, which is valid for an hour, unless they are marked as open. Each call lists the capabilities that the caller needs. The caller must have all of them in the group that the call names, or above it; otherwise the call fails with 403, whether or not the resource exists. Lists contain only what the caller may see.
 
 **Errors.** Every error is JSON with \`code\`, \`message\` and \`details\` (google.rpc.Status).`

@@ -8,62 +8,59 @@ import { describeServices } from './operations.ts'
 const services = describeServices()
 const all = services.flatMap(({ operations }) => operations)
 
-function named(id: string): Operation {
-  const found = all.find((operation) => operation.id === id)
-  assert.ok(found, id)
-  return found
+function operationOf(id: string): Operation {
+  const operation = all.find((candidate) => candidate.id === id)
+  assert.ok(operation, id)
+  return operation
 }
 
 describe('an operation', () => {
-  test('has a name of its own', () => {
+  test('has a unique id, verb and path', () => {
     assert.equal(new Set(all.map(({ id }) => id)).size, all.length)
     assert.equal(new Set(all.map(({ verb, path }) => `${verb} ${path}`)).size, all.length)
   })
 
-  test('takes what the path leaves in the query, dotted where it lies deeper', () => {
-    const names = named('iam.v2beta1.GroupsService.ListGroups').query.map(({ name }) => name)
+  test('has the fields that are not in path or body in its query, with dotted names for inner fields', () => {
+    const names = operationOf('iam.v2beta1.GroupsService.ListGroups').query.map(({ name }) => name)
     assert.deepEqual(names.slice(0, 3), ['uidp.ancestorsOf', 'uidp.descendantsOf', 'uidp.childrenOf'])
     assert.ok(names.includes('pageSize'))
-    const ofUpdate = named('iam.v2beta1.GroupsService.UpdateGroup')
-    assert.deepEqual(
-      [ofUpdate.query.map(({ name }) => name), ofUpdate.body?.isPartial],
-      [['updateMask'], true],
-    )
+    const update = operationOf('iam.v2beta1.GroupsService.UpdateGroup')
+    assert.deepEqual([update.query.map(({ name }) => name), update.body?.isPartial], [['updateMask'], true])
   })
 
-  test('is two where its place may be left out', () => {
-    assert.equal(named('iam.v2beta1.GroupsService.CreateGroup').path, '/iam/v2beta1/groups/{parent}')
-    const atRoot = named('iam.v2beta1.GroupsService.CreateGroup.root')
+  test('exists twice if its parent is optional', () => {
+    assert.equal(operationOf('iam.v2beta1.GroupsService.CreateGroup').path, '/iam/v2beta1/groups/{parent}')
+    const atRoot = operationOf('iam.v2beta1.GroupsService.CreateGroup.root')
     assert.deepEqual([atRoot.path, atRoot.variables, atRoot.capabilities], ['/iam/v2beta1/groups', [], []])
   })
 
-  test('is one for each path, and takes a form where it has no JSON body', () => {
-    const { verb, body } = named('oidc.SecurityTokenService.Exchange')
+  test('exists once for each http binding, and has a form if it has no JSON body', () => {
+    const { verb, body } = operationOf('oidc.SecurityTokenService.Exchange')
     assert.deepEqual([verb, body?.type], ['POST', 'application/x-www-form-urlencoded'])
-    const other = named('oidc.SecurityTokenService.Exchange.get')
+    const other = operationOf('oidc.SecurityTokenService.Exchange.get')
     assert.ok(other.query.some(({ name }) => name === 'identity'))
   })
 
-  test('says who may call, by names and in words', () => {
-    const { capabilities, access } = named('iam.v2beta1.GroupInvitesService.CreateGroupInvite')
+  test('states the required capabilities as a list and as a sentence', () => {
+    const { capabilities, access } = operationOf('iam.v2beta1.GroupInvitesService.CreateGroupInvite')
     assert.deepEqual(capabilities, ['group_invites.create', 'role_bindings.create'])
-    assert.equal(access, 'Needs `group_invites.create` and `role_bindings.create` in that place or above it.')
-    assert.equal(named('ping.v2beta1.PingService.Ping').access, 'Open: takes no token.')
+    assert.equal(access, 'Needs `group_invites.create` and `role_bindings.create` in the group or above it.')
+    assert.equal(operationOf('ping.v2beta1.PingService.Ping').access, 'Open: needs no token.')
     assert.match(
-      named('oidc.SecurityTokenService.ExchangeRefreshToken').access,
-      /the bearer is a refresh token/,
+      operationOf('oidc.SecurityTokenService.ExchangeRefreshToken').access,
+      /The bearer token is a refresh token/,
     )
   })
 
-  test('has no pages where it is a stream', () => {
-    const { query } = named('vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv')
+  test('has no page parameters if it is a stream', () => {
+    const { query } = operationOf('vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv')
     assert.ok(query.length > 10)
     assert.ok(!query.some(({ name }) => /^page|^skip/.test(name)))
   })
 
-  test('can be tried in a shell', () => {
+  test('has a curl command', () => {
     assert.equal(
-      curlOf(named('iam.v2beta1.GroupsService.UpdateGroup')),
+      curlOf(operationOf('iam.v2beta1.GroupsService.UpdateGroup')),
       [
         'curl -X PATCH "http://localhost:8080/iam/v2beta1/groups/$RESOURCE"',
         '  -H "Authorization: Bearer $TOKEN"',
@@ -74,7 +71,7 @@ describe('an operation', () => {
   })
 })
 
-test('services come with v2 first, and the tree before what hangs on it', () => {
+test('services are sorted by version and domain', () => {
   const versions = services.map(({ version }) => version)
   assert.equal(versions.lastIndexOf('v2beta1') < versions.indexOf('v1'), true)
   assert.match(services[0]?.slug ?? '', /^iam-v2beta1-/)

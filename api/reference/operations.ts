@@ -1,4 +1,4 @@
-// Every call of the contract as REST has it: what the reference, in whatever form, is made from.
+// The REST operations of the contract. OpenAPI, Markdown and the pages of the reference are made from them.
 import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { CapabilitySchema, info } from '../gen/capabilities/capability_pb.ts'
@@ -7,14 +7,14 @@ import type { HttpBinding } from '../http-binding.ts'
 import type { Method } from '../method.ts'
 import { describeMethods, isOutputOnly, isRequired } from '../method.ts'
 import { commentOf, splitSummary } from './comments.ts'
-import { shortName, slugOf, titleOf, versionOf } from './naming.ts'
+import { shortName, slugOf, titleOf, versionOf } from './service-names.ts'
 
 export type Service = {
   desc: DescService
   slug: string
   title: string
   version: string
-  about: string
+  description: string
   operations: Operation[]
 }
 
@@ -22,40 +22,42 @@ export type Operation = {
   id: string
   method: Method
   verb: string
-  /** `/iam/v2beta1/groups/{group.uid}` */
+  /** Such as `/iam/v2beta1/groups/{group.uid}`. */
   path: string
   variables: Variable[]
-  query: Query[]
+  query: QueryParameter[]
   body: Body | undefined
+  /** The first sentence of the description, without its full stop. */
   summary: string
-  about: string
-  /** Dotted names, all of which are needed. */
+  /** The rest of the description. */
+  details: string
+  /** Names of the capabilities, all of which are required. */
   capabilities: string[]
-  /** In words. */
+  /** The required access as a sentence. */
   access: string
-  takesIfMatch: boolean
+  acceptsIfMatch: boolean
 }
 
-/** A part of the path; one that `isMany` may hold slashes. */
-export type Variable = { name: string; field: DescField; isMany: boolean }
+/** A variable of the path. */
+export type Variable = { name: string; field: DescField; mayContainSlashes: boolean }
 
-/** Dotted where a filter lies in a message of its own, in JSON spelling. */
-export type Query = { name: string; field: DescField }
+/** A parameter of the query, in JSON spelling. A field of an inner message has a dotted name. */
+export type QueryParameter = { name: string; field: DescField }
 
 export type Body = {
   type: 'application/json' | 'application/x-www-form-urlencoded'
   message: DescMessage
   fields: DescField[]
-  /** Whether the body is the message itself, and not what the path leaves of a request. */
-  isWhole: boolean
-  /** Whether it is a list of such messages. */
+  /** Whether the body is the message itself, not the fields of the request that are not in the path. */
+  isMessage: boolean
+  /** Whether the body is a list of such messages. */
   isList: boolean
-  /** Whether anything may be left out, as in a PATCH. */
+  /** Whether every field may be omitted, as in a PATCH. */
   isPartial: boolean
-  about: string
+  description: string
 }
 
-/** v2 before v1, what others hang on before what hangs on it, and by name. */
+/** All services: v2 before v1, then in the order of `domains`, then by name. */
 export function describeServices(): Service[] {
   return services
     .map((desc) => ({
@@ -63,28 +65,28 @@ export function describeServices(): Service[] {
       slug: slugOf(desc),
       title: titleOf(desc),
       version: versionOf(desc.typeName),
-      about: commentOf(desc),
+      description: commentOf(desc),
       operations: describeMethods(desc).flatMap(operationsOf),
     }))
-    .sort((a, b) => order(a).localeCompare(order(b), 'en'))
+    .sort((a, b) => sortKey(a).localeCompare(sortKey(b), 'en'))
 }
 
 const domains = ['iam', 'registry', 'vulnerabilities', 'events']
 
-const order = ({ version, slug }: Service) => {
-  const at = domains.indexOf(slug.split('-')[0] ?? '')
-  return `${version === 'v1' ? 1 : 0} ${at < 0 ? domains.length : at} ${slug}`
+function sortKey({ version, slug }: Service): string {
+  const index = domains.indexOf(slug.split('-')[0] ?? '')
+  return `${version === 'v1' ? 1 : 0} ${index < 0 ? domains.length : index} ${slug}`
 }
 
 function operationsOf(method: Method): Operation[] {
-  return method.bindings.flatMap((binding, at) => {
-    const id = shortName(method.name) + (at === 0 ? '' : `.${binding.verb.toLowerCase()}`)
+  return method.bindings.flatMap((binding, index) => {
+    const id = shortName(method.name) + (index === 0 ? '' : `.${binding.verb.toLowerCase()}`)
     const operation = operationOf(method, binding, id)
     return operation.variables.some(mayBeEmpty) ? [operation, atRoot(operation)] : [operation]
   })
 }
 
-/** A path variable that may be empty makes two paths of one, since no path can say so. */
+/** OpenAPI has no empty path variables, so the same call without its parent is an operation of its own. */
 function atRoot(operation: Operation): Operation {
   const { id, path } = operation
   return {
@@ -93,11 +95,12 @@ function atRoot(operation: Operation): Operation {
     path: path.replace(/\/\{[^}]*\}$/, ''),
     variables: [],
     capabilities: [],
-    access: 'Names no place, so no capability is asked for.',
+    access: 'Needs an access token, but no capability.',
   }
 }
 
-const mayBeEmpty = ({ field, isMany }: Variable) => isMany && !isRequired(field) && !isOutputOnly(field)
+const mayBeEmpty = ({ field, mayContainSlashes }: Variable) =>
+  mayContainSlashes && !isRequired(field) && !isOutputOnly(field)
 
 function operationOf(method: Method, binding: HttpBinding, id: string): Operation {
   const { desc } = method
@@ -114,10 +117,10 @@ function operationOf(method: Method, binding: HttpBinding, id: string): Operatio
     query: isForm ? [] : queryOf(method, binding, variables),
     body: isForm ? formOf(desc.input) : bodyOf(desc.input, binding, variables),
     summary: summary.replace(/\.$/, ''),
-    about: rest,
+    details: rest,
     capabilities,
     access: accessOf(method, capabilities, variables),
-    takesIfMatch: ['PATCH', 'PUT', 'DELETE'].includes(binding.verb) && method.scope.length > 0,
+    acceptsIfMatch: ['PATCH', 'PUT', 'DELETE'].includes(binding.verb) && method.scope.length > 0,
   }
 }
 
@@ -125,7 +128,7 @@ function variablesOf(input: DescMessage, path: string): Variable[] {
   return [...path.matchAll(/\{([^=}]+)(?:=([^}]*))?\}/g)].map(([, name = '', pattern]) => {
     const field = fieldAt(input, name.split('.'))
     if (!field) throw new Error(`${path} names ${name}, which ${input.typeName} does not have`)
-    return { name, field, isMany: pattern === '**' }
+    return { name, field, mayContainSlashes: pattern === '**' }
   })
 }
 
@@ -135,22 +138,26 @@ function fieldAt(message: DescMessage, [first, ...others]: string[]): DescField 
   return fieldAt(field.message, others)
 }
 
-function queryOf({ desc, isStream }: Method, { body }: HttpBinding, variables: Variable[]): Query[] {
+function queryOf({ desc, isStream }: Method, { body }: HttpBinding, variables: Variable[]): QueryParameter[] {
   if (body === '*') return []
-  const bound = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? paging : [])])
-  return desc.input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => leavesOf(field, ''))
+  const bound = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? pageFields : [])])
+  return desc.input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => parametersOf(field, ''))
 }
 
-/** A stream is asked for what a list is asked for, but has no pages and refuses these. */
-const paging = ['page_size', 'page_token', 'skip']
+/** A stream has the request of a list, but rejects these fields. */
+const pageFields = ['page_size', 'page_token', 'skip']
 
-/** What JSON writes as text is one value; any other message is looked into. */
-const texts = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
+/** Messages that are strings in JSON. Fields of all other messages are parameters of their own. */
+const textMessages = new Set([
+  'google.protobuf.Timestamp',
+  'google.protobuf.Duration',
+  'google.protobuf.FieldMask',
+])
 
-function leavesOf(field: DescField, prefix: string): Query[] {
+function parametersOf(field: DescField, prefix: string): QueryParameter[] {
   const name = prefix + field.jsonName
-  if (field.fieldKind !== 'message' || texts.has(field.message.typeName)) return [{ name, field }]
-  return field.message.fields.flatMap((inner) => leavesOf(inner, `${name}.`))
+  if (field.fieldKind !== 'message' || textMessages.has(field.message.typeName)) return [{ name, field }]
+  return field.message.fields.flatMap((inner) => parametersOf(inner, `${name}.`))
 }
 
 function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Variable[]): Body | undefined {
@@ -159,7 +166,15 @@ function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Vari
   if (body === '*') {
     const bound = new Set(variables.map(({ name }) => name))
     const fields = input.fields.filter((field) => !bound.has(field.name) && !isOutputOnly(field))
-    return { type, message: input, fields, isWhole: false, isList: false, isPartial: false, about: '' }
+    return {
+      type,
+      message: input,
+      fields,
+      isMessage: false,
+      isList: false,
+      isPartial: false,
+      description: '',
+    }
   }
   const field = input.fields.find(({ name }) => name === body)
   if (!field?.message) throw new Error(`${input.typeName} has no message ${body} for the body`)
@@ -167,32 +182,42 @@ function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Vari
     type,
     message: field.message,
     fields: field.message.fields,
-    isWhole: true,
+    isMessage: true,
     isList: field.fieldKind === 'list',
     isPartial: verb === 'PATCH',
-    about: commentOf(field),
+    description: commentOf(field),
   }
 }
 
-/** What a POST without a JSON body is asked for comes as a form, or in the query. */
+/** A POST without a JSON body has its parameters in a form or in the query. */
 function formOf(message: DescMessage): Body {
   const type = 'application/x-www-form-urlencoded'
-  const about = 'May be sent in the query as well.'
-  return { type, message, fields: message.fields, isWhole: false, isList: false, isPartial: true, about }
+  const description = 'The fields can also be sent in the query.'
+  return {
+    type,
+    message,
+    fields: message.fields,
+    isMessage: false,
+    isList: false,
+    isPartial: true,
+    description,
+  }
 }
 
 export function capabilityName(number: number): string {
-  const value = CapabilitySchema.values.find((one) => one.number === number)
+  const value = CapabilitySchema.values.find((candidate) => candidate.number === number)
   return value ? getOption(value, info).name : String(number)
 }
 
 function accessOf({ access, scope }: Method, capabilities: string[], variables: Variable[]): string {
   if (access?.open) {
     const { credential } = access
-    return credential === '' ? 'Open: takes no token.' : `Takes no access token; the bearer is ${credential}.`
+    return credential === ''
+      ? 'Open: needs no token.'
+      : `Open: needs no access token. The bearer token is ${credential}.`
   }
-  if (capabilities.length === 0) return 'Any access token will do.'
+  if (capabilities.length === 0) return 'Needs an access token, but no capability.'
   const names = capabilities.map((name) => `\`${name}\``).join(' and ')
-  if (scope.length + variables.length > 0) return `Needs ${names} in that place or above it.`
-  return `Reaches what lies where the caller holds ${names}.`
+  if (scope.length + variables.length > 0) return `Needs ${names} in the group or above it.`
+  return `Applies to the groups in which the caller has ${names}.`
 }

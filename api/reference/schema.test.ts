@@ -14,56 +14,56 @@ import {
   IdentityProviderSchema,
 } from '../gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { AdvisoryEventSchema } from '../gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { Schema, Schemas, Side } from './schema.ts'
-import { answerSchema, fieldSchema, refTo } from './schema.ts'
+import type { Purpose, Schema, Schemas } from './schema.ts'
+import { fieldSchema, refTo, responseSchema } from './schema.ts'
 
 type ObjectSchema = { properties: Record<string, Schema>; required?: string[] }
 
-function schemaOf(desc: DescMessage, side: Side): ObjectSchema {
+function schemaOf(desc: DescMessage, purpose: Purpose): ObjectSchema {
   const schemas: Schemas = new Map()
-  const { $ref } = refTo(schemas, desc, side)
+  const { $ref } = refTo(schemas, desc, purpose)
   return schemas.get(String($ref).split('/').at(-1) ?? '') as unknown as ObjectSchema
 }
 
 describe('the schema of a message', () => {
-  test('has in an answer what is always there, and says what only the service sets', () => {
-    const { properties, required } = schemaOf(GroupSchema, 'answer')
+  test('of a response has the fields that are always returned and marks output-only ones', () => {
+    const { properties, required } = schemaOf(GroupSchema, 'response')
     assert.deepEqual(required, ['uid', 'name', 'description', 'resourceLimits', 'verified'])
     assert.equal(properties.uid?.readOnly, true)
     assert.equal(properties.name?.readOnly, undefined)
-    assert.equal(properties.name?.pattern, undefined, 'rules bind what is sent')
+    assert.equal(properties.name?.pattern, undefined, 'rules apply to requests only')
   })
 
-  test('has in a draft what can be sent, with its rules', () => {
-    const { properties, required } = schemaOf(GroupSchema, 'draft')
+  test('of a create has the fields that can be set, with their rules', () => {
+    const { properties, required } = schemaOf(GroupSchema, 'create')
     assert.deepEqual(Object.keys(properties), ['name', 'description', 'verified', 'kind'])
     assert.deepEqual(required, ['name'])
     const { pattern, maxLength } = properties.name ?? {}
     assert.deepEqual([pattern, maxLength], ['^(?:[a-z0-9 ._-]{1,})$', 255])
   })
 
-  test('demands nothing of a change', () => {
-    assert.equal(schemaOf(GroupSchema, 'change').required, undefined)
+  test('of an update requires no field', () => {
+    assert.equal(schemaOf(GroupSchema, 'update').required, undefined)
   })
 
-  test('shows what is only ever sent to those who send, and nobody else', () => {
-    assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'draft').properties.clientSecret?.writeOnly, true)
-    assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'answer').properties.clientSecret, undefined)
+  test('has input-only fields in requests and not in responses', () => {
+    assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'create').properties.clientSecret?.writeOnly, true)
+    assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'response').properties.clientSecret, undefined)
   })
 
-  test('leads to others by their names, on the same side', () => {
-    const { properties } = schemaOf(IdentityProviderSchema, 'draft')
-    assert.equal(properties.oidc?.$ref, '#/components/schemas/iam.v2beta1.IdentityProvider.OIDC.Draft')
+  test('refers to other messages for the same purpose', () => {
+    const { properties } = schemaOf(IdentityProviderSchema, 'create')
+    assert.equal(properties.oidc?.$ref, '#/components/schemas/iam.v2beta1.IdentityProvider.OIDC.Create')
   })
 })
 
 describe('the schema of a field', () => {
-  const of = (field: Parameters<typeof fieldSchema>[1], side: Side = 'draft') => {
-    const { description, ...schema } = fieldSchema(new Map(), field, side)
+  const of = (field: Parameters<typeof fieldSchema>[1], purpose: Purpose = 'create') => {
+    const { description, ...schema } = fieldSchema(new Map(), field, purpose)
     return schema
   }
 
-  test('is text where JSON has no better', () => {
+  test('is a string for types that JSON does not have', () => {
     assert.deepEqual(of(ListGroupsResponseSchema.field.totalCount), { type: 'string', pattern: '^-?[0-9]+$' })
     assert.deepEqual(of(GroupSchema.field.createTime), { type: 'string', format: 'date-time' })
     assert.deepEqual(of(UpdateGroupRequestSchema.field.updateMask), { type: 'string' })
@@ -71,27 +71,27 @@ describe('the schema of a field', () => {
     assert.equal(of(GroupInviteSchema.field.ttl).type, 'string')
   })
 
-  test('knows the bounds of numbers, lists and maps', () => {
+  test('has the limits of numbers, lists and maps', () => {
     assert.deepEqual(of(ListGroupsRequestSchema.field.pageSize), {
       type: 'integer',
       format: 'int32',
       minimum: 0,
     })
     assert.equal(of(IdentityProvider_OIDCSchema.field.additionalScopes).maxItems, 50)
-    assert.deepEqual(of(GroupSchema.field.resourceLimits, 'answer'), {
+    assert.deepEqual(of(GroupSchema.field.resourceLimits, 'response'), {
       ...{ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
       readOnly: true,
     })
   })
 
-  test('names the values of an enum', () => {
+  test('lists the values of an enum', () => {
     const schemas: Schemas = new Map()
-    fieldSchema(schemas, GroupSchema.field.kind, 'answer')
+    fieldSchema(schemas, GroupSchema.field.kind, 'response')
     const { enum: names } = schemas.get('iam.v2beta1.OrgKind') as { enum: string[] }
     assert.ok(names.includes('ORG_KIND_CUSTOMER'))
   })
 
-  test('takes any JSON object for a Struct', () => {
-    assert.deepEqual(answerSchema(new Map(), StructSchema), { type: 'object', additionalProperties: true })
+  test('allows any JSON object for a Struct', () => {
+    assert.deepEqual(responseSchema(new Map(), StructSchema), { type: 'object', additionalProperties: true })
   })
 })

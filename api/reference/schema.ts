@@ -1,48 +1,53 @@
-// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to three: what is answered, what
-// creates, and what changes a part. They differ in which fields are there, and in which must be.
+// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to three, for responses and for the
+// bodies of create and update calls. They differ in their fields and in which of them are required.
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isImmutable, isInputOnly, isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
 import { commentOf } from './comments.ts'
-import { shortName } from './naming.ts'
+import { shortName } from './service-names.ts'
 
 export type Schema = { [key: string]: unknown }
-export type Side = 'answer' | 'draft' | 'change'
+export type Purpose = 'response' | 'create' | 'update'
 
-/** Schemas by name, filled as they are referred to. */
+/** Schemas by name. A schema is added when it is first referenced. */
 export type Schemas = Map<string, Schema>
 
-const suffixes = { answer: '', draft: '.Draft', change: '.Change' }
+const suffixes = { response: '', create: '.Create', update: '.Update' }
 export const uidPattern = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
 
-export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, side: Side): Schema {
-  const name = shortName(desc.typeName) + (desc.kind === 'enum' ? '' : suffixes[side])
+export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: Purpose): Schema {
+  const name = shortName(desc.typeName) + (desc.kind === 'enum' ? '' : suffixes[purpose])
   if (!schemas.has(name)) {
-    // Registered before its fields are looked at, since a message may contain itself.
+    // Registered before its fields are visited, since a message may contain itself.
     schemas.set(name, {})
     schemas.set(
       name,
-      desc.kind === 'enum' ? enumSchema(desc) : objectSchema(schemas, desc, fieldsOf(desc, side), side),
+      desc.kind === 'enum' ? enumSchema(desc) : objectSchema(schemas, desc, fieldsOf(desc, purpose), purpose),
     )
   }
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** The service sets what is output only, and the place of a resource is said by the path. */
-export const fieldsOf = (desc: DescMessage, side: Side) =>
+/** Requests have no output-only fields, and no scope: that is in the path. */
+export const fieldsOf = (desc: DescMessage, purpose: Purpose) =>
   desc.fields.filter((field) =>
-    side === 'answer' ? !isInputOnly(field) : !isOutputOnly(field) && !isScope(field),
+    purpose === 'response' ? !isInputOnly(field) : !isOutputOnly(field) && !isScope(field),
   )
 
-export function objectSchema(schemas: Schemas, desc: DescMessage, fields: DescField[], side: Side): Schema {
-  const required = fields.filter((field) => mustBeThere(field, side)).map(({ jsonName }) => jsonName)
+export function objectSchema(
+  schemas: Schemas,
+  desc: DescMessage,
+  fields: DescField[],
+  purpose: Purpose,
+): Schema {
+  const required = fields.filter((field) => isRequiredFor(field, purpose)).map(({ jsonName }) => jsonName)
   return {
     type: 'object',
-    ...described(commentOf(desc)),
+    ...withDescription(commentOf(desc)),
     ...(fields.length > 0
       ? {
           properties: Object.fromEntries(
-            fields.map((field) => [field.jsonName, fieldSchema(schemas, field, side)]),
+            fields.map((field) => [field.jsonName, fieldSchema(schemas, field, purpose)]),
           ),
         }
       : {}),
@@ -50,26 +55,26 @@ export function objectSchema(schemas: Schemas, desc: DescMessage, fields: DescFi
   }
 }
 
-/** What is answered always holds all but what is absent when unset; what is sent may leave out all but the required. */
-function mustBeThere(field: DescField, side: Side): boolean {
-  if (side === 'change') return false
-  if (side === 'draft') return isRequired(field)
-  const mayBeAbsent = field.oneof || field.fieldKind === 'message' || field.proto.proto3Optional
-  return !mayBeAbsent && !rulesOf(field).omitEmpty
+/** A response contains all fields except those that are omitted when unset. */
+function isRequiredFor(field: DescField, purpose: Purpose): boolean {
+  if (purpose === 'update') return false
+  if (purpose === 'create') return isRequired(field)
+  const isOmittedWhenUnset = field.oneof || field.fieldKind === 'message' || field.proto.proto3Optional
+  return !isOmittedWhenUnset && !rulesOf(field).omitEmpty
 }
 
-export function fieldSchema(schemas: Schemas, field: DescField, side: Side): Schema {
+export function fieldSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
   return {
-    ...shapeOf(schemas, field, side),
-    ...described(fieldAbout(field)),
-    ...(side === 'answer' && isOutputOnly(field) ? { readOnly: true } : {}),
+    ...typeSchema(schemas, field, purpose),
+    ...withDescription(fieldDescription(field)),
+    ...(purpose === 'response' && isOutputOnly(field) ? { readOnly: true } : {}),
     ...(isInputOnly(field) ? { writeOnly: true } : {}),
     ...(field.proto.options?.deprecated ? { deprecated: true } : {}),
   }
 }
 
-/** What the proto says of a field, and what its rules say that no schema can. */
-export function fieldAbout(field: DescField): string {
+/** The comment of a field, and those of its rules that a schema cannot express. */
+export function fieldDescription(field: DescField): string {
   const { operatorOnly, uid } = rulesOf(field)
   const notes = [
     commentOf(field),
@@ -82,33 +87,37 @@ export function fieldAbout(field: DescField): string {
   return notes.filter(Boolean).join(' ')
 }
 
-const described = (description: string) => (description === '' ? {} : { description })
+const withDescription = (description: string) => (description === '' ? {} : { description })
 
-function shapeOf(schemas: Schemas, field: DescField, side: Side): Schema {
+function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
   const { maxItems } = rulesOf(field)
-  const most = maxItems > 0 && side !== 'answer' ? maxItems : undefined
+  const limit = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
   switch (field.fieldKind) {
     case 'list':
-      return { type: 'array', items: valueSchema(schemas, field, side), ...(most ? { maxItems: most } : {}) }
+      return {
+        type: 'array',
+        items: valueSchema(schemas, field, purpose),
+        ...(limit ? { maxItems: limit } : {}),
+      }
     case 'map':
       return {
         type: 'object',
-        additionalProperties: valueSchema(schemas, field, side),
-        ...(most ? { maxProperties: most } : {}),
+        additionalProperties: valueSchema(schemas, field, purpose),
+        ...(limit ? { maxProperties: limit } : {}),
       }
     default:
-      return valueSchema(schemas, field, side)
+      return valueSchema(schemas, field, purpose)
   }
 }
 
-/** Of the field, or of each of its elements. */
-function valueSchema(schemas: Schemas, field: DescField, side: Side): Schema {
-  if (field.message) return wellKnown[field.message.typeName] ?? refTo(schemas, field.message, side)
-  if (field.enum) return refTo(schemas, field.enum, side)
-  return { ...scalarSchema(field.scalar), ...(side === 'answer' ? {} : ruleSchema(field)) }
+/** The schema of a field, or of the elements of a list or map. */
+function valueSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
+  if (field.message) return wellKnown[field.message.typeName] ?? refTo(schemas, field.message, purpose)
+  if (field.enum) return refTo(schemas, field.enum, purpose)
+  return { ...scalarSchema(field.scalar), ...(purpose === 'response' ? {} : ruleSchema(field)) }
 }
 
-/** Rules bind what is sent. What is answered may be older than they are. */
+/** Rules apply to requests only: a stored value may be older than a rule. */
 function ruleSchema(field: DescField): Schema {
   const { pattern, maxLength, nonNegative, uid } = rulesOf(field)
   return {
@@ -121,7 +130,7 @@ function ruleSchema(field: DescField): Schema {
 }
 
 function enumSchema(desc: DescEnum): Schema {
-  return { type: 'string', ...described(commentOf(desc)), enum: desc.values.map(({ name }) => name) }
+  return { type: 'string', ...withDescription(commentOf(desc)), enum: desc.values.map(({ name }) => name) }
 }
 
 export function scalarSchema(type: ScalarType | undefined): Schema {
@@ -144,7 +153,7 @@ export function scalarSchema(type: ScalarType | undefined): Schema {
     case ScalarType.SFIXED64:
     case ScalarType.UINT64:
     case ScalarType.FIXED64:
-      // As text, because numbers of JavaScript do not reach that far.
+      // A string, since numbers in JavaScript are exact only up to 53 bits.
       return { type: 'string', pattern: '^-?[0-9]+$' }
     default:
       return { type: 'string' }
@@ -159,5 +168,5 @@ const wellKnown: Record<string, Schema> = {
   'google.protobuf.Empty': { type: 'object' },
 }
 
-export const answerSchema = (schemas: Schemas, desc: DescMessage) =>
-  wellKnown[desc.typeName] ?? refTo(schemas, desc, 'answer')
+export const responseSchema = (schemas: Schemas, desc: DescMessage): Schema =>
+  wellKnown[desc.typeName] ?? refTo(schemas, desc, 'response')

@@ -6,12 +6,11 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
-
-import { faults } from '@stemma/api/reference/faults.ts'
+import { errorResponses } from '@stemma/api/reference/error-responses.ts'
+import { bodyExample, groupUid } from '@stemma/api/reference/examples.ts'
 import type { OpenApi } from '@stemma/api/reference/openapi.ts'
 import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
-import { bodySample, groupUid } from '@stemma/api/reference/sample.ts'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { Door, ErrorBody } from '../../server/testing/doors.ts'
@@ -197,7 +196,7 @@ describe('a server', () => {
     for (const { operations } of describeServices()) {
       for (const { id, method, body, variables } of operations.filter(({ verb }) => verb === 'POST')) {
         const [variable] = variables
-        if (!body?.isWhole || !variable) continue
+        if (!body?.isMessage || !variable) continue
         test(id, async () => {
           const group = await makeGroup()
           const isInRepo = method.desc.name === 'CreateTag'
@@ -209,7 +208,7 @@ describe('a server', () => {
             identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
           })
           const sample = JSON.parse(
-            JSON.stringify(bodySample(body), (key, value) =>
+            JSON.stringify(bodyExample(body), (key, value) =>
               /^identity(?:Uid)?$/.test(key) ? identity : value,
             ),
           )
@@ -232,20 +231,20 @@ describe('a server', () => {
     const full = await makeGroup()
     await make(createRepo, { parent: full, repo: { name: 'static' } })
     const unknown = `${parent}/${'0'.repeat(16)}`
-    const met = {
-      'a field that is wrong': await door.call(createGroup, { parent, group: {} }, token),
+    const actual = {
+      'an invalid field': await door.call(createGroup, { parent, group: {} }, token),
       'a group that is not empty': await door.call(deleteGroup, { uid: full }, token),
       'no token': await door.call(getGroup, { uid: full }),
-      'a capability that is not held': await door.call(getGroup, { uid: full }, stranger.token),
+      'a missing capability': await door.call(getGroup, { uid: full }, stranger.token),
       'an unknown uid': await door.call(getGroup, { uid: unknown }, token),
-      'a name that is taken': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
+      'a name that exists': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
       'an old ETag': await holding('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
     }
-    const told = Object.assign({}, ...Object.values(faults).map(({ examples }) => examples))
-    assert.deepEqual(Object.keys(met).sort(), Object.keys(told).sort())
-    for (const [name, { error }] of Object.entries(met)) {
+    const documented = Object.assign({}, ...Object.values(errorResponses).map(({ examples }) => examples))
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(documented).sort())
+    for (const [name, { error }] of Object.entries(actual)) {
       const text = JSON.stringify(error).replaceAll(full, groupUid).replaceAll(unknown, groupUid)
-      assert.deepEqual(JSON.parse(text), told[name], name)
+      assert.deepEqual(JSON.parse(text), documented[name], name)
     }
   })
 

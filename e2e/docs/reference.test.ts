@@ -55,16 +55,16 @@ describe('the reference', () => {
 
   test('describes every message, field and method', () => {
     for (const service of describeServices()) {
-      assert.ok(service.about, `${service.slug} is not described`)
+      assert.ok(service.description, `${service.slug} is not described`)
       for (const { operation, parameters } of pageOf(service).operations) {
         assert.ok(operation.summary, `${operation.id} is not described`)
-        for (const { name, about } of parameters)
-          assert.ok(about, `${name} of ${operation.id} is not described`)
+        for (const { name, description } of parameters)
+          assert.ok(description, `${name} of ${operation.id} is not described`)
       }
-      for (const { name, about, rows = [] } of pageOf(service).types) {
-        assert.ok(about || /(?:Request|Response)$/.test(name), `${name} of ${service.slug} is not described`)
+      for (const { name, description, rows = [] } of pageOf(service).types) {
+        assert.ok(description, `${name} of ${service.slug} is not described`)
         for (const row of rows)
-          assert.ok(row.about, `${row.name} of ${name} of ${service.slug} is not described`)
+          assert.ok(row.description, `${row.name} of ${name} of ${service.slug} is not described`)
       }
     }
   })

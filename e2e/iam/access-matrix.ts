@@ -1,7 +1,7 @@
 // Who may do what: a row for each method of the contract. Those of standard methods are derived from their options.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { sampleOf } from '@stemma/api/reference/sample.ts'
+import { exampleOf } from '@stemma/api/reference/examples.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { MatrixRow } from './matrix-row.ts'
 import { anyToken, editors, everyone, owners, readers } from './matrix-row.ts'
@@ -10,7 +10,7 @@ import { advisory, advisoryEvent, createAdvisory, createIn } from './scene.ts'
 import { standardRows } from './standard-rows.ts'
 
 const viewer = builtInRole('viewer').uid
-const identityClaims = sampleOf(IdentitySchema, 'draft').claimMatch as JsonObject // of the one that is created
+const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject // of the one that is created
 
 const at = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
 const inList = (resource: string): MatrixRow => ({

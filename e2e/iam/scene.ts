@@ -5,9 +5,9 @@ import { create, hasOption } from '@bufbuild/protobuf'
 import { resource } from '@stemma/api/gen/platform/common/resource_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { bodyExample } from '@stemma/api/reference/examples.ts'
 import type { Operation } from '@stemma/api/reference/operations.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
-import { bodySample } from '@stemma/api/reference/sample.ts'
 import { resourceOptions } from '@stemma/api/resource.ts'
 import { toCamel } from '../../server/aip/field-path.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
@@ -72,8 +72,8 @@ export function parentFor(scene: Scene, name: string): Promise<string> {
 
 /** The request of a call at a uid, with the body of the reference. */
 export async function requestAt(scene: Scene, { method, body, variables }: Operation, uid: string) {
-  const sample = body ? await withIdentity(scene, bodySample(body)) : {}
-  const request = (body?.isWhole ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
+  const sample = body ? await withIdentity(scene, bodyExample(body)) : {}
+  const request = (body?.isMessage ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
   const path =
     method.scope.length > 0
       ? method.scope.map(({ jsonName }) => jsonName)

@@ -1,5 +1,5 @@
 // The reference as pages: one that lists every call, and one for each service. They can be read without scripts.
-import { faults } from '@stemma/api/reference/faults.ts'
+import { errorResponses } from '@stemma/api/reference/error-responses.ts'
 import { introduction } from '@stemma/api/reference/introduction.ts'
 import type { Operation, Service } from '@stemma/api/reference/operations.ts'
 import { describeServices } from '@stemma/api/reference/operations.ts'
@@ -19,8 +19,8 @@ export function indexPage(): string {
 <search hidden><label for="words">Find a call</label><input id="words" type="search" autocomplete="off">
 <output class="quiet"></output></search>
 ${services.map(serviceSection)}
-<section id="errors"><h2>Errors</h2><dl>${Object.values(faults).map(
-      ({ status, name, about }) => html`<dt>${status} ${name}</dt><dd>${inline(about)}</dd>`,
+<section id="errors"><h2>Errors</h2><dl>${Object.values(errorResponses).map(
+      ({ status, name, description }) => html`<dt>${status} ${name}</dt><dd>${inline(description)}</dd>`,
     )}</dl></section>
 <script>${new Html(script)}</script>`,
     html`<a href="openapi.json">OpenAPI</a>`,
@@ -28,8 +28,8 @@ ${services.map(serviceSection)}
 }
 
 function serviceSection(service: Service): Html {
-  const { slug, about } = service
-  return html`<section class="service"><h2><a href="docs/${slug}">${nameOf(service)}</a></h2><p>${inline(about)}</p>
+  const { slug, description } = service
+  return html`<section class="service"><h2><a href="docs/${slug}">${nameOf(service)}</a></h2><p>${inline(description)}</p>
 <ul>${pageOf(service).operations.map(
     ({ operation, anchor }) =>
       html`<li><a href="docs/${slug}#${anchor}">${call(operation)}</a><p class="quiet">${inline(operation.summary)}</p></li>`,
@@ -51,7 +51,7 @@ export function servicePage(slug: string): string {
   const { operations, types } = pageOf(service)
   return page(
     nameOf(service),
-    html`<section>${prose(service.about)}<p class="quiet">gRPC: <code>${service.desc.typeName}</code></p>
+    html`<section>${prose(service.description)}<p class="quiet">gRPC: <code>${service.desc.typeName}</code></p>
 <ul>${operations.map(({ operation, anchor }) => html`<li><a href="#${anchor}">${call(operation)}</a></li>`)}</ul></section>
 ${operations.map(operationArticle)}
 ${types.length > 0 && html`<h2>Types</h2>`}${types.map(typeSection)}`,
@@ -64,39 +64,39 @@ function operationArticle({
   anchor,
   parameters,
   body,
-  answer,
-  faults: all,
+  response,
+  errors,
   curl,
 }: OperationPart): Html {
-  const { method, summary, about, access } = operation
+  const { method, summary, details, access } = operation
   return html`<article id="${anchor}"><h2><a href="#${anchor}">${method.desc.name}</a></h2>
 <p class="call">${call(operation)}</p>
-<p>${inline(`${summary}.`)}</p>${prose(about)}
+<p>${inline(`${summary}.`)}</p>${prose(details)}
 <p>${inline(access)}</p>
 ${parameters.length > 0 && html`<h3>Parameters</h3>${rowList(parameters)}`}
-${body && html`<h3>Body</h3><p class="quiet">${body.type}. ${inline(body.about)}</p>${rowList(body.rows)}`}
-<h3>Response</h3><p>${linked(answer.about, answer.typeName)}</p>
-<h3><a href="../docs#errors">Errors</a></h3><p>${all.map(({ status, name }) => `${status} ${name}`).join(', ')}</p>
+${body && html`<h3>Body</h3><p class="quiet">${body.type}. ${inline(body.description)}</p>${rowList(body.rows)}`}
+<h3>Response</h3><p>${linked(response.description, response.typeName)}</p>
+<h3><a href="../docs#errors">Errors</a></h3><p>${errors.map(({ status, name }) => `${status} ${name}`).join(', ')}</p>
 <pre tabindex="0"><code>${curl}</code></pre></article>`
 }
 
-function typeSection({ name, anchor, about, rows, values }: TypePart): Html {
-  return html`<section id="${anchor}"><h2><a href="#${anchor}">${name}</a></h2>${prose(about)}
+function typeSection({ name, anchor, description, rows, values }: TypePart): Html {
+  return html`<section id="${anchor}"><h2><a href="#${anchor}">${name}</a></h2>${prose(description)}
 ${rows && rowList(rows)}${values && valueList(values)}</section>`
 }
 
-function valueList(values: { name: string; about: string }[]): Html {
-  if (values.every(({ about }) => about === ''))
+function valueList(values: { name: string; description: string }[]): Html {
+  if (values.every(({ description }) => description === ''))
     return html`<p>${values.map(({ name }, at) => html`${at > 0 && ', '}<code>${name}</code>`)}</p>`
-  return html`<dl>${values.map(({ name, about }) => html`<dt><code>${name}</code></dt><dd>${inline(about)}</dd>`)}</dl>`
+  return html`<dl>${values.map(({ name, description }) => html`<dt><code>${name}</code></dt><dd>${inline(description)}</dd>`)}</dl>`
 }
 
 function rowList(rows: Row[]): Html {
   if (rows.length === 0) return html`<p>No fields.</p>`
   return html`<dl>${rows.map(
-    ({ name, type, typeName, about, notes }) =>
+    ({ name, type, typeName, description, notes }) =>
       html`<dt><code>${name}</code> <span class="quiet">${linked(type, typeName)}</span></dt>
-<dd>${inline(about)} ${notes.length > 0 && html`<span class="quiet">${inline(notes.join('; '))}</span>`}</dd>`,
+<dd>${inline(description)} ${notes.length > 0 && html`<span class="quiet">${inline(notes.join('; '))}</span>`}</dd>`,
   )}</dl>`
 }
 

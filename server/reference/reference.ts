@@ -2,7 +2,7 @@
 // get none and the descriptions take memory.
 import { createHash } from 'node:crypto'
 import type { DescService } from '@bufbuild/protobuf'
-import { slugOf } from '@stemma/api/reference/naming.ts'
+import { slugOf } from '@stemma/api/reference/service-names.ts'
 
 type ReferenceResponse = {
   status: number

@@ -42,7 +42,7 @@ export type CapabilityInfo = Message<"capabilities.CapabilityInfo"> & {
   internalOnly: boolean;
 
   /**
-   * The smallest built-in roles that hold it. Roles that include one of these hold it as well.
+   * Smallest built-in roles that have the capability. Roles that include one of these have it too.
    *
    * @generated from field: repeated capabilities.BuiltInRole roles = 4;
    */
@@ -77,7 +77,7 @@ export type CapabilityInfoJson = {
   internalOnly?: boolean;
 
   /**
-   * The smallest built-in roles that hold it. Roles that include one of these hold it as well.
+   * Smallest built-in roles that have the capability. Roles that include one of these have it too.
    *
    * @generated from field: repeated capabilities.BuiltInRole roles = 4;
    */
@@ -92,34 +92,34 @@ export const CapabilityInfoSchema: GenMessage<CapabilityInfo, {jsonType: Capabil
   messageDesc(file_capabilities_capability, 0);
 
 /**
- * What is known about a built-in role besides its number.
+ * Further properties of a built-in role.
  *
  * @generated from message capabilities.BuiltInRoleInfo
  */
 export type BuiltInRoleInfo = Message<"capabilities.BuiltInRoleInfo"> & {
   /**
-   * The name of the role, for example `registry.pull`.
+   * Name of the role, such as `registry.pull`.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The description of the role.
+   * Description of the role.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * The roles whose capabilities it holds besides its own.
+   * Roles whose capabilities this role has in addition to its own.
    *
    * @generated from field: repeated capabilities.BuiltInRole includes = 3;
    */
   includes: BuiltInRole[];
 
   /**
-   * The uid of the role, where it is published. Others are derived from the name.
+   * Uid of the role, if it is published. The uid of any other role is derived from its name.
    *
    * @generated from field: string uid = 4;
    */
@@ -127,34 +127,34 @@ export type BuiltInRoleInfo = Message<"capabilities.BuiltInRoleInfo"> & {
 };
 
 /**
- * What is known about a built-in role besides its number.
+ * Further properties of a built-in role.
  *
  * @generated from message capabilities.BuiltInRoleInfo
  */
 export type BuiltInRoleInfoJson = {
   /**
-   * The name of the role, for example `registry.pull`.
+   * Name of the role, such as `registry.pull`.
    *
    * @generated from field: string name = 1;
    */
   name?: string;
 
   /**
-   * The description of the role.
+   * Description of the role.
    *
    * @generated from field: string description = 2;
    */
   description?: string;
 
   /**
-   * The roles whose capabilities it holds besides its own.
+   * Roles whose capabilities this role has in addition to its own.
    *
    * @generated from field: repeated capabilities.BuiltInRole includes = 3;
    */
   includes?: BuiltInRoleJson[];
 
   /**
-   * The uid of the role, where it is published. Others are derived from the name.
+   * Uid of the role, if it is published. The uid of any other role is derived from its name.
    *
    * @generated from field: string uid = 4;
    */
@@ -169,66 +169,84 @@ export const BuiltInRoleInfoSchema: GenMessage<BuiltInRoleInfo, {jsonType: Built
   messageDesc(file_capabilities_capability, 1);
 
 /**
- * A role that every server has. Each capability names the roles that hold it.
+ * Roles that every server has. Each capability names the roles that have it.
  *
  * @generated from enum capabilities.BuiltInRole
  */
 export const BuiltInRole = {
   /**
+   * Not a role.
+   *
    * @generated from enum value: ROLE_UNSPECIFIED = 0;
    */
   ROLE_UNSPECIFIED: 0,
 
   /**
+   * `owner`.
+   *
    * @generated from enum value: ROLE_OWNER = 1;
    */
   ROLE_OWNER: 1,
 
   /**
+   * `editor`.
+   *
    * @generated from enum value: ROLE_EDITOR = 2;
    */
   ROLE_EDITOR: 2,
 
   /**
+   * `viewer`.
+   *
    * @generated from enum value: ROLE_VIEWER = 3;
    */
   ROLE_VIEWER: 3,
 
   /**
+   * `console_viewer`.
+   *
    * @generated from enum value: ROLE_CONSOLE_VIEWER = 4;
    */
   ROLE_CONSOLE_VIEWER: 4,
 
   /**
+   * `registry.pull`.
+   *
    * @generated from enum value: ROLE_REGISTRY_PULL = 5;
    */
   ROLE_REGISTRY_PULL: 5,
 
   /**
+   * `registry.push`.
+   *
    * @generated from enum value: ROLE_REGISTRY_PUSH = 6;
    */
   ROLE_REGISTRY_PUSH: 6,
 
   /**
+   * `registry.pull_token_creator`.
+   *
    * @generated from enum value: ROLE_REGISTRY_PULL_TOKEN_CREATOR = 7;
    */
   ROLE_REGISTRY_PULL_TOKEN_CREATOR: 7,
 
   /**
+   * `apk.pull`.
+   *
    * @generated from enum value: ROLE_APK_PULL = 8;
    */
   ROLE_APK_PULL: 8,
 } as const;
 
 /**
- * A role that every server has. Each capability names the roles that hold it.
+ * Roles that every server has. Each capability names the roles that have it.
  *
  * @generated from enum capabilities.BuiltInRole
  */
 export type BuiltInRole = (typeof BuiltInRole)[keyof typeof BuiltInRole] | UnknownEnum;
 
 /**
- * A role that every server has. Each capability names the roles that hold it.
+ * Roles that every server has. Each capability names the roles that have it.
  *
  * @generated from enum capabilities.BuiltInRole
  */
@@ -1390,6 +1408,8 @@ export const info: GenExtension<EnumValueOptions, CapabilityInfo> = /*@__PURE__*
   extDesc(file_capabilities_capability, 0);
 
 /**
+ * Further properties of the built-in role.
+ *
  * @generated from extension: capabilities.BuiltInRoleInfo role = 50102;
  */
 export const role: GenExtension<EnumValueOptions, BuiltInRoleInfo> = /*@__PURE__*/

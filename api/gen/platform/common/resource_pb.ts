@@ -15,41 +15,42 @@ export const file_platform_common_resource: GenFile = /*@__PURE__*/
   fileDesc("Ch5wbGF0Zm9ybS9jb21tb24vcmVzb3VyY2UucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKGAQoIUmVzb3VyY2USKAoHY29sdW1ucxgBIAMoCzIXLnBsYXRmb3JtLmNvbW1vbi5Db2x1bW4SDgoGcGFyZW50GAIgASgJEhEKCXNlcGFyYXRvchgDIAEoCRISCgpuYW1lX2ZpZWxkGAQgASgJEhkKEWhhc191aWRfb2ZfcGFyZW50GAUgASgIIjUKBkNvbHVtbhINCgV0aXRsZRgBIAEoCRIOCgZmaWVsZHMYAiADKAkSDAoEd2lkZRgDIAEoCDpYCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxiciAMgASgLMhkucGxhdGZvcm0uY29tbW9uLlJlc291cmNlUghyZXNvdXJjZTo8CghleGFtcGxlcxIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGJ2IAyADKAlSCGV4YW1wbGVzYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
- * How a client names and shows a resource. It is an option of the resource's message.
+ * How clients name and show a resource. It is an option of the message of the resource.
  *
  * @generated from message platform.common.Resource
  */
 export type Resource = Message<"platform.common.Resource"> & {
   /**
-   * The columns of a table of these resources. The uid follows as the last column.
+   * Columns of a table of these resources. The uid is added as the last column.
    *
    * @generated from field: repeated platform.common.Column columns = 1;
    */
   columns: Column[];
 
   /**
-   * The full name of the message that it is created in; groups unless given.
+   * Full name of the message of the parent. Default: the message of groups.
    *
    * @generated from field: string parent = 2;
    */
   parent: string;
 
   /**
-   * The text between the path of its parent and its name; `/` unless given.
+   * Text between the path of the parent and the name. Default: `/`.
    *
    * @generated from field: string separator = 3;
    */
   separator: string;
 
   /**
-   * The field that people call it by; `name` unless given. Its list is filtered by this field, or by several values of it.
+   * Field that contains the name. Default: `name`. The list can be filtered by this field, or by several values of
+   * it.
    *
    * @generated from field: string name_field = 4;
    */
   nameField: string;
 
   /**
-   * A parent has at most one, which has the uid of the parent and is called like it.
+   * A parent has at most one such resource, with the uid and the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */
@@ -57,41 +58,42 @@ export type Resource = Message<"platform.common.Resource"> & {
 };
 
 /**
- * How a client names and shows a resource. It is an option of the resource's message.
+ * How clients name and show a resource. It is an option of the message of the resource.
  *
  * @generated from message platform.common.Resource
  */
 export type ResourceJson = {
   /**
-   * The columns of a table of these resources. The uid follows as the last column.
+   * Columns of a table of these resources. The uid is added as the last column.
    *
    * @generated from field: repeated platform.common.Column columns = 1;
    */
   columns?: ColumnJson[];
 
   /**
-   * The full name of the message that it is created in; groups unless given.
+   * Full name of the message of the parent. Default: the message of groups.
    *
    * @generated from field: string parent = 2;
    */
   parent?: string;
 
   /**
-   * The text between the path of its parent and its name; `/` unless given.
+   * Text between the path of the parent and the name. Default: `/`.
    *
    * @generated from field: string separator = 3;
    */
   separator?: string;
 
   /**
-   * The field that people call it by; `name` unless given. Its list is filtered by this field, or by several values of it.
+   * Field that contains the name. Default: `name`. The list can be filtered by this field, or by several values of
+   * it.
    *
    * @generated from field: string name_field = 4;
    */
   nameField?: string;
 
   /**
-   * A parent has at most one, which has the uid of the parent and is called like it.
+   * A parent has at most one such resource, with the uid and the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */
@@ -106,27 +108,27 @@ export const ResourceSchema: GenMessage<Resource, {jsonType: ResourceJson}> = /*
   messageDesc(file_platform_common_resource, 0);
 
 /**
- * A column of a table.
+ * Column of a table.
  *
  * @generated from message platform.common.Column
  */
 export type Column = Message<"platform.common.Column"> & {
   /**
-   * The heading.
+   * Heading of the column.
    *
    * @generated from field: string title = 1;
    */
   title: string;
 
   /**
-   * The fields it shows, as dotted paths: the first that is not empty.
+   * Fields as dotted paths. The first that is not empty is shown.
    *
    * @generated from field: repeated string fields = 2;
    */
   fields: string[];
 
   /**
-   * Shown in wide tables only.
+   * The column is shown in wide tables only.
    *
    * @generated from field: bool wide = 3;
    */
@@ -134,27 +136,27 @@ export type Column = Message<"platform.common.Column"> & {
 };
 
 /**
- * A column of a table.
+ * Column of a table.
  *
  * @generated from message platform.common.Column
  */
 export type ColumnJson = {
   /**
-   * The heading.
+   * Heading of the column.
    *
    * @generated from field: string title = 1;
    */
   title?: string;
 
   /**
-   * The fields it shows, as dotted paths: the first that is not empty.
+   * Fields as dotted paths. The first that is not empty is shown.
    *
    * @generated from field: repeated string fields = 2;
    */
   fields?: string[];
 
   /**
-   * Shown in wide tables only.
+   * The column is shown in wide tables only.
    *
    * @generated from field: bool wide = 3;
    */
@@ -169,6 +171,8 @@ export const ColumnSchema: GenMessage<Column, {jsonType: ColumnJson}> = /*@__PUR
   messageDesc(file_platform_common_resource, 1);
 
 /**
+ * How clients name and show the resource.
+ *
  * @generated from extension: platform.common.Resource resource = 50204;
  */
 export const resource: GenExtension<MessageOptions, Resource> = /*@__PURE__*/

@@ -92,8 +92,8 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   secret: boolean;
 
   /**
-   * Value for the samples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}`
-   * shows a message with the examples of its own fields.
+   * Value in the examples of the reference: text for a string, an enum value or a time, JSON for any other field.
+   * `{}` shows a message with the examples of its own fields.
    *
    * @generated from field: string example = 11;
    */
@@ -178,8 +178,8 @@ export type FieldRulesJson = {
   secret?: boolean;
 
   /**
-   * Value for the samples of the reference: text for a string, an enum value or a time, JSON for any other field. `{}`
-   * shows a message with the examples of its own fields.
+   * Value in the examples of the reference: text for a string, an enum value or a time, JSON for any other field.
+   * `{}` shows a message with the examples of its own fields.
    *
    * @generated from field: string example = 11;
    */

@@ -1,0 +1,160 @@
+// The errors of calls, as the reference documents them (AIP-193; docs/specification.md, Errors).
+import type { JsonObject } from '@bufbuild/protobuf'
+import { groupUid } from './examples.ts'
+import type { Operation } from './operations.ts'
+
+export type ErrorResponse = {
+  /** HTTP status. */
+  status: number
+  name: string
+  description: string
+  /** Bodies by title. */
+  examples: Record<string, JsonObject>
+}
+
+const domain = 'iam.stemma.dev'
+/** Prefix of the type URLs of error details. */
+export const typePrefix = 'type.googleapis.com/google.rpc.'
+
+const bodyOf = (
+  code: number,
+  reason: string,
+  message: string,
+  details: JsonObject[] = [],
+  metadata: JsonObject = {},
+): JsonObject => ({
+  code,
+  message,
+  details: [{ '@type': `${typePrefix}ErrorInfo`, reason, domain, ...metadata }, ...details],
+})
+
+const nameViolation = 'is required and must match "^[a-z0-9 ._-]{1,}$"'
+const notEmptyMessage = 'cannot delete group with child repos'
+
+export const errorResponses = {
+  invalidRequest: {
+    status: 400,
+    name: 'InvalidRequest',
+    description:
+      'The request is not valid (code 3, with the fields), or the state of other resources prevents the call (code 9).',
+    examples: {
+      'an invalid field': bodyOf(3, 'INVALID_ARGUMENT', `Invalid argument: name: ${nameViolation}`, [
+        {
+          '@type': `${typePrefix}BadRequest`,
+          fieldViolations: [{ field: 'name', description: nameViolation }],
+        },
+      ]),
+      'a group that is not empty': bodyOf(
+        9,
+        'FAILED_PRECONDITION',
+        `Precondition failed: ${notEmptyMessage}`,
+        [
+          {
+            '@type': `${typePrefix}PreconditionFailure`,
+            violations: [{ type: 'RESOURCE_NOT_EMPTY', description: notEmptyMessage }],
+          },
+        ],
+      ),
+    },
+  },
+  unauthenticated: {
+    status: 401,
+    name: 'Unauthenticated',
+    description: 'The access token is missing, expired or not valid (code 16).',
+    examples: {
+      'no token': bodyOf(
+        16,
+        'UNAUTHENTICATED',
+        'Unauthenticated: this call needs the header Authorization: Bearer <access token>',
+      ),
+    },
+  },
+  permissionDenied: {
+    status: 403,
+    name: 'PermissionDenied',
+    description: 'The caller lacks a capability, whether or not the resource exists (code 7).',
+    examples: {
+      'a missing capability': bodyOf(
+        7,
+        'PERMISSION_DENIED',
+        `Permission denied: groups.list denied on resource ${groupUid} (or it might not exist)`,
+        [],
+        { metadata: { permission: 'groups.list', resource: groupUid } },
+      ),
+    },
+  },
+  notFound: {
+    status: 404,
+    name: 'NotFound',
+    description: 'The resource does not exist, and the caller may know that (code 5).',
+    examples: {
+      'an unknown uid': bodyOf(5, 'NOT_FOUND', `Not found: no Group with uid ${groupUid}`, [
+        {
+          '@type': `${typePrefix}ResourceInfo`,
+          resourceType: 'platform.iam.v2beta1.Group',
+          resourceName: groupUid,
+        },
+      ]),
+    },
+  },
+  conflict: {
+    status: 409,
+    name: 'Conflict',
+    description:
+      'The resource exists already (code 6), or was changed at the same time; try again (code 10).',
+    examples: {
+      'a name that exists': bodyOf(
+        6,
+        'ALREADY_EXISTS',
+        'Already exists: the group has a repo named "static" already',
+      ),
+    },
+  },
+  changed: {
+    status: 412,
+    name: 'Changed',
+    description: 'The resource has changed: `If-Match` is not its current ETag (code 10).',
+    examples: {
+      'an old ETag': bodyOf(
+        10,
+        'ABORTED',
+        'Aborted: the resource has changed since it was read; read it again, then repeat the change',
+      ),
+    },
+  },
+  tooLarge: {
+    status: 413,
+    name: 'TooLarge',
+    description: 'The body is larger than 1 MiB (code 8).',
+    examples: {},
+  },
+  unsupportedType: {
+    status: 415,
+    name: 'UnsupportedType',
+    description: 'The body is neither JSON nor, where a form is accepted, a form (code 3).',
+    examples: {},
+  },
+  tooMany: {
+    status: 429,
+    name: 'TooMany',
+    description:
+      'Too many calls, or too many at the same time (code 8). `Retry-After` says when to try again, if that is known.',
+    examples: {},
+  },
+} satisfies Record<string, ErrorResponse>
+
+/** The errors of an operation. Errors that every operation may have are listed once in the reference. */
+export function errorResponsesOf(operation: Operation): ErrorResponse[] {
+  const { method, variables, body, acceptsIfMatch } = operation
+  const { access } = method
+  const needsToken = !access?.open || access.credential !== ''
+  return [
+    errorResponses.invalidRequest,
+    ...(needsToken ? [errorResponses.unauthenticated, errorResponses.permissionDenied] : []),
+    ...(variables.length > 0 ? [errorResponses.notFound] : []),
+    ...(body?.type === 'application/json' ? [errorResponses.conflict] : []),
+    ...(acceptsIfMatch ? [errorResponses.changed] : []),
+    ...(body ? [errorResponses.tooLarge, errorResponses.unsupportedType] : []),
+    ...(method.isStream || access?.open ? [errorResponses.tooMany] : []),
+  ]
+}

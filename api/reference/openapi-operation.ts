@@ -1,0 +1,134 @@
+// Operations of an OpenAPI document: parameters, body and responses.
+import type { JsonObject } from '@bufbuild/protobuf'
+import { isRequired, rulesOf } from '../method.ts'
+import type { ErrorResponse } from './error-responses.ts'
+import { errorResponsesOf } from './error-responses.ts'
+import { bodyExample, exampleOf, groupUid } from './examples.ts'
+import type { Body, Operation, QueryParameter, Service } from './operations.ts'
+import type { Purpose, Schema, Schemas } from './schema.ts'
+import { fieldDescription, fieldSchema, objectSchema, refTo, responseSchema, uidPattern } from './schema.ts'
+
+/** The response for all errors that an operation does not list. */
+export const otherError: ErrorResponse = {
+  ...{ status: 0, name: 'Other', description: 'Any other error, in the same form.' },
+  examples: {},
+}
+
+export const tagOf = ({ title, version }: Service): string => (version === 'v1' ? `${title} (v1)` : title)
+
+export function operationObject(
+  schemas: Schemas,
+  service: Service,
+  operation: Operation,
+  path: string,
+): JsonObject {
+  const { id, summary, details, access, capabilities, method, body } = operation
+  const parameters = parametersOf(schemas, operation, path)
+  return {
+    tags: [tagOf(service)],
+    operationId: id,
+    summary,
+    description: [details, access].filter(Boolean).join('\n\n'),
+    ...(capabilities.length > 0 ? { 'x-capabilities': capabilities } : {}),
+    'x-grpc-method': method.grpcPath.slice(1),
+    ...securityOf(operation),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(body ? { requestBody: requestBodyOf(schemas, body) } : {}),
+    responses: responsesOf(schemas, operation),
+  } as JsonObject
+}
+
+function securityOf({ method }: Operation): { security?: JsonObject[] } {
+  if (!method.access?.open) return {}
+  return { security: method.access.credential === '' ? [] : [{ otherToken: [] }] }
+}
+
+/** Names of path variables are those of `path`, which other operations share. */
+function parametersOf(schemas: Schemas, operation: Operation, path: string): Schema[] {
+  const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
+  return [
+    ...operation.variables.map(({ field, mayContainSlashes }, index) => ({
+      name: names[index],
+      in: 'path',
+      required: true,
+      description: fieldDescription(field),
+      schema: {
+        type: 'string',
+        ...(mayContainSlashes && isUidPath(operation) ? { pattern: uidPattern } : {}),
+      },
+    })),
+    ...operation.query.map((parameter) => queryParameterObject(schemas, parameter)),
+    ...(operation.acceptsIfMatch ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
+  ]
+}
+
+/** Not true for the parent of a group in version 1, which may be a name. */
+const isUidPath = ({ method, variables }: Operation) =>
+  method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
+
+const queryExamples: Record<string, string> = {
+  order_by: 'created_at desc',
+  update_mask: 'name,description',
+  descendants_of: groupUid,
+  children_of: groupUid,
+}
+
+function queryParameterObject(schemas: Schemas, { name, field }: QueryParameter): Schema {
+  const { description, deprecated, ...schema } = fieldSchema(schemas, field, 'create')
+  return {
+    name,
+    in: 'query',
+    ...(isRequired(field) ? { required: true } : {}),
+    ...(description ? { description } : {}),
+    ...(deprecated ? { deprecated } : {}),
+    ...(field.fieldKind === 'map' ? { style: 'deepObject' } : {}),
+    schema,
+    ...(field.name in queryExamples && !field.enum ? { example: queryExamples[field.name] } : {}),
+  }
+}
+
+function requestBodyOf(schemas: Schemas, body: Body): Schema {
+  const { type, description, isPartial } = body
+  return {
+    ...(description ? { description } : {}),
+    ...(isPartial ? {} : { required: true }),
+    content: { [type]: { schema: bodySchema(schemas, body), example: bodyExample(body) } },
+  }
+}
+
+function bodySchema(schemas: Schemas, { message, fields, isMessage, isList, isPartial }: Body): Schema {
+  const purpose: Purpose = isPartial ? 'update' : 'create'
+  const schema = isMessage
+    ? refTo(schemas, message, purpose)
+    : objectSchema(schemas, message, fields, purpose)
+  return isList ? { type: 'array', items: schema } : schema
+}
+
+function responsesOf(schemas: Schemas, operation: Operation): Schema {
+  const errors = errorResponsesOf(operation).map(({ status, name }) => [String(status), refToResponse(name)])
+  return {
+    200: successResponse(schemas, operation),
+    ...Object.fromEntries(errors),
+    default: refToResponse(otherError.name),
+  }
+}
+
+const refToResponse = (name: string) => ({ $ref: `#/components/responses/${name}` })
+
+function successResponse(schemas: Schemas, { method }: Operation): Schema {
+  const { output } = method.desc
+  if (output.typeName === 'google.protobuf.Empty') return { description: 'Success. The body is empty.' }
+  const schema = responseSchema(schemas, output)
+  if (method.isStream)
+    return {
+      description: 'A stream of documents, one per line. The schema is that of a line.',
+      content: { 'application/jsonl': { schema } },
+    }
+  const example = exampleOf(output, 'response')
+  const isResource = output.fields.some(({ name }) => name === 'update_time')
+  return {
+    description: isResource ? 'The resource.' : 'The response.',
+    ...(isResource ? { headers: { ETag: { $ref: '#/components/headers/ETag' } } } : {}),
+    content: { 'application/json': { schema, ...(Object.keys(example).length > 0 ? { example } : {}) } },
+  }
+}

@@ -1,0 +1,71 @@
+// The JSON Schema of errors.
+import { typePrefix } from './error-responses.ts'
+import type { Schema } from './schema.ts'
+
+const detail = (
+  type: string,
+  description: string,
+  properties: Record<string, Schema>,
+  required: string[],
+): Schema => ({
+  type: 'object',
+  description,
+  properties: { '@type': { const: typePrefix + type }, ...properties },
+  required: ['@type', ...required],
+})
+
+const text: Schema = { type: 'string' }
+const listOf = (properties: Record<string, Schema>): Schema => ({
+  type: 'array',
+  items: { type: 'object', properties, required: Object.keys(properties) },
+})
+
+const details = [
+  detail(
+    'ErrorInfo',
+    'The reason of the error, for programs. Always the first detail.',
+    {
+      reason: { type: 'string', description: 'The name of the code, such as `INVALID_ARGUMENT`.' },
+      domain: { type: 'string', description: 'The setting `STEMMA_ERROR_DOMAIN` of the server.' },
+      metadata: {
+        type: 'object',
+        additionalProperties: text,
+        description: 'Variable parts of the message, such as `permission`.',
+      },
+    },
+    ['reason', 'domain'],
+  ),
+  detail(
+    'BadRequest',
+    'The fields that are not valid.',
+    { fieldViolations: listOf({ field: text, description: text }) },
+    ['fieldViolations'],
+  ),
+  detail(
+    'PreconditionFailure',
+    'The conditions that are not met, such as `RESOURCE_NOT_EMPTY` or `RESOURCE_IN_USE`.',
+    { violations: listOf({ type: text, description: text }) },
+    ['violations'],
+  ),
+  detail('ResourceInfo', 'The resource that does not exist.', { resourceType: text, resourceName: text }, [
+    'resourceName',
+  ]),
+  detail(
+    'RetryInfo',
+    'Time to wait before the next attempt.',
+    { retryDelay: { ...text, pattern: '^[0-9.]+s$' } },
+    ['retryDelay'],
+  ),
+]
+
+/** The schema of `google.rpc.Status`, with the details that the server sends. */
+export const statusSchema: Schema = {
+  type: 'object',
+  description: 'An error (google.rpc.Status).',
+  properties: {
+    code: { type: 'integer', minimum: 1, maximum: 16, description: 'Code of google.rpc.Code.' },
+    message: { type: 'string', description: 'Message for people: what is wrong, and what would be right.' },
+    details: { type: 'array', items: { anyOf: details }, description: 'Details for programs.' },
+  },
+  required: ['code', 'message', 'details'],
+}
