@@ -1,0 +1,54 @@
+// A copy of the repository that can be changed and run. Packages are linked, those of the workspaces to the copy.
+import { execFile } from 'node:child_process'
+import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { remove, temporaryFolder } from '../server/stemmad.ts'
+
+const root = join(import.meta.dirname, '../..')
+const workspaces = ['api', 'server', 'cli', 'e2e', 'bench']
+const notCopied = new Set(['node_modules', '.git', '.cache', 'data', 'dist'])
+
+export type TreeCopy = {
+  folder: string
+  /** Runs Node in the copy; throws with the output if that fails. */
+  run(...args: string[]): Promise<string>
+  /** Loads a module of the copy. */
+  load<T>(path: string): Promise<T>
+  remove(): Promise<void>
+}
+
+export async function copyTree(): Promise<TreeCopy> {
+  const folder = await temporaryFolder()
+  for (const name of await readdir(root))
+    if (!notCopied.has(name)) await cp(join(root, name), join(folder, name), { recursive: true })
+  await linkPackages(folder)
+  return {
+    folder,
+    run: (...args) => run(folder, args),
+    load: (path) => import(join(folder, path)),
+    remove: () => remove(folder),
+  }
+}
+
+async function linkPackages(folder: string): Promise<void> {
+  const packages = join(folder, 'node_modules')
+  await mkdir(join(packages, '@stemma'), { recursive: true })
+  for (const name of await readdir(join(root, 'node_modules')))
+    if (!['@stemma', '.cache'].includes(name))
+      await symlink(join(root, 'node_modules', name), join(packages, name))
+  for (const name of workspaces) await symlink(join(folder, name), join(packages, '@stemma', name))
+}
+
+async function run(cwd: string, args: string[]): Promise<string> {
+  // With this variable, a test runner would report to the one that runs this test.
+  const { NODE_TEST_CONTEXT, ...env } = process.env
+  const options = { cwd, env, maxBuffer: 2 ** 26 }
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, args, options)
+    return stdout
+  } catch (error) {
+    const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
+    throw new Error(`${args.join(' ')} failed:\n${stdout}${stderr}`)
+  }
+}
