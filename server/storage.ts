@@ -15,8 +15,8 @@ import { resources } from './resource-list.ts'
 import { rerenderRows } from './resources/rerender.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
-import { openPostgres } from './store/postgres.ts'
-import { openSqlite } from './store/sqlite.ts'
+import { openPostgres } from './store/postgres/postgres.ts'
+import { openSqlite } from './store/sqlite/sqlite.ts'
 
 /** The kinds whose rows are counted in the tally. */
 export const talliedKinds = resources.map(({ kind }) => kind.table.name)

@@ -15,8 +15,10 @@ import { groups } from '../../server/resources/iam/groups/table.ts'
 import { entryOf } from '../../server/resources/kind.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import type { Connection } from '../../server/store/sqlite-connection.ts'
-import { connect, drive } from '../../server/store/sqlite-connection.ts'
+import { systemClock } from '../../server/store/clock.ts'
+import type { Connection } from '../../server/store/sqlite/connection.ts'
+import { connect } from '../../server/store/sqlite/connection.ts'
+import { runWork } from '../../server/store/sqlite/run-work.ts'
 import { insertUncounted } from '../../server/store/table.ts'
 import type { Count } from '../../server/store/tally.ts'
 import { treeBelow } from './tree.ts'
@@ -55,7 +57,7 @@ function fingerprint(): string {
   const hash = createHash('sha256').update(groups.shape)
   const root = join(import.meta.dirname, '../..')
   const files = [
-    'server/store/{migrations/*,sqlite.ts,table.ts,tally.ts}',
+    'server/store/{migrations/*,sqlite/connection.ts,table.ts,tally.ts}',
     'server/resources/kind.ts',
     'bench/stores/{huge,tree}.ts',
   ]
@@ -85,7 +87,7 @@ async function createOrganization(config: Config) {
 
 /** Writes rows, tally and indexes directly: through the store it would take minutes. Returns the team in the middle. */
 function fill(file: string, organization: string, count: number): string {
-  const connection = connect(file, false)
+  const connection = connect(file, { isReadOnly: false, clock: systemClock })
   const { db } = connection
   db.exec('pragma journal_mode = off; pragma synchronous = off; pragma cache_size = -500000')
   const indexes = db.prepare(
@@ -111,7 +113,7 @@ function insertGroups(connection: Connection, organization: string, count: numbe
     const time = start + made
     const stamped = { ...group, uid, createTime: timestampFromMs(time), updateTime: timestampFromMs(time) }
     const entry = entryOf(groups, stamped, { uid, name: group.name, createTime: time, updateTime: time })
-    drive(connection, insertUncounted(operatorAccess, groups.table, [entry]))
+    runWork(connection, insertUncounted(operatorAccess, groups.table, [entry]))
     const parent = parentOf(uid)
     if (parent === organization && made <= count / 2) team = uid
     for (const place of lineage(parent)) {

@@ -14,7 +14,7 @@ import { groups } from '../../server/resources/iam/groups/table.ts'
 import { openStore, prepareStore, talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { Store } from '../../server/store/db.ts'
-import type { Portion } from '../../server/store/snapshot.ts'
+import type { Portion } from '../../server/store/dump.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
@@ -155,7 +155,7 @@ onEachStore('a backup', (engine) => {
         if (name !== 'short') return
         const started = await run('migrate', ...place)
         assert.equal(started.code, 1)
-        assert.match(started.stderr, /a restore into this store was broken off/)
+        assert.match(started.stderr, /a restore into this store was interrupted/)
       })
     }
   })
@@ -168,7 +168,7 @@ onEachStore('a backup', (engine) => {
       assert.match(without.stderr, /put the secret that belongs to the backup/)
       const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
       assert.equal(wrong.code, 1)
-      assert.match(wrong.stderr, /cannot be read with this STEMMA_SECRET_KEY/)
+      assert.match(wrong.stderr, /cannot be decrypted: STEMMA_SECRET_KEY/)
     })
   })
 

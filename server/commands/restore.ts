@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
 import { openStore, prepareStore } from '../storage.ts'
-import { BackupError, restoreLines } from '../store/backup.ts'
 import { loadMigrations } from '../store/migrate.ts'
+import { BackupError, restoreLines } from '../store/restore.ts'
 import type { Command } from './command.ts'
 import { UsageError } from './command.ts'
 import { openProgress } from './progress.ts'
@@ -28,8 +28,13 @@ export const restore: Command = {
     const progress = openProgress('rows')
     try {
       const source = path === '-' ? process.stdin : createReadStream(path)
-      const tell = (count: number) => progress.update(count, undefined)
-      const count = await restoreLines(store, await loadMigrations(), unpacked(source), tell)
+      const count = await restoreLines({
+        store,
+        migrations: await loadMigrations(),
+        lines: unpacked(source),
+        now: Date.now,
+        onProgress: (rows) => progress.update(rows, undefined),
+      })
       progress.end()
       await prepareStore(config, store)
       process.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)

@@ -231,7 +231,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
           yield put('after the fall')
         }
       })
-      await assert.rejects(stubborn, /went on after/)
+      await assert.rejects(stubborn, /continued after/)
       assert.equal((await has('before the fall')) || (await has('after the fall')), false)
     })
 

@@ -1,5 +1,5 @@
-// What the two engines have in common.
-import type { Portion } from './snapshot.ts'
+// The interface of a store, which both engines implement.
+import type { Portion } from './dump.ts'
 import type { Row, Sql } from './sql.ts'
 import type { Work } from './work.ts'
 
@@ -8,17 +8,20 @@ export type Migration = { name: string; script: string }
 export type Store = {
   readonly engine: 'sqlite' | 'postgres'
   /**
-   * One statement that reads, and sees one moment of the store: none before whatever the caller can know of. The
-   * embedded engine answers at once, nearly always.
+   * Runs one statement that reads. Its snapshot includes every write that was answered before the call. SQLite returns
+   * rows rather than a promise, unless another process has locked the file.
    */
   query(statement: Sql): Row[] | Promise<Row[]>
-  /** Several statements that see the same moment. */
+  /** Runs several statements that see the same snapshot. */
   read<T>(work: () => Work<T>): T | Promise<T>
-  /** All or nothing, durable once answered. May run the work again, so it has no effects but SQL. */
+  /**
+   * Runs a transaction, which is durable once the promise resolves. The work may run more than once, so it must have no
+   * effects but SQL. `deadline` is in milliseconds since 1970.
+   */
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
-  /** Applies what is missing, once, however many copies start together. Answers the names it applied. */
+  /** Applies the missing migrations once, however many processes start together. Returns the names of those. */
   migrate(migrations: readonly Migration[]): Promise<string[]>
-  /** All that is in it at one moment, however long it takes to read; others go on meanwhile. */
+  /** All rows of all tables in one snapshot. Other reads and writes continue meanwhile. */
   snapshot(): AsyncGenerator<Portion>
   close(): Promise<void>
 }
@@ -28,20 +31,22 @@ export const migrationsTable = `create table if not exists migrations (
   apply_time bigint not null
 )`
 
-/** Stands among the migrations while a backup is restored. */
+/** Is among the applied migrations while a backup is restored. */
 export const unfinishedRestore = 'unfinished-restore'
 
-/** The code marks it as nothing that a stack would explain. */
+/** Has a code, so that commands print the message without a stack trace. */
 class ForeignStoreError extends Error {
   readonly code = 'STORE_IS_FOREIGN'
 }
 
-/** Which migrations to apply, given those applied before. */
+/** The migrations that have not been applied yet. */
 export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
-  const known = new Set(migrations.map(({ name }) => name))
-  const foreign = applied.filter((name) => !known.has(name))
+  const names = new Set(migrations.map(({ name }) => name))
+  const foreign = applied.filter((name) => !names.has(name))
   if (foreign.includes(unfinishedRestore))
-    throw new ForeignStoreError('a restore into this store was broken off; empty it and restore again')
+    throw new ForeignStoreError(
+      'a restore into this store was interrupted; empty the store and restore again',
+    )
   if (foreign.length > 0) {
     throw new ForeignStoreError(
       `the store was written by a newer version of Stemma: it has ${foreign.join(', ')}; start that version instead`,

@@ -3,7 +3,7 @@ import type { Migration } from './db.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 
-/** The migrations of this program, in their order. */
+/** All migrations of this program, in the order of their names. */
 export async function loadMigrations(): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   return Promise.all(

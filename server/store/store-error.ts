@@ -1,7 +1,7 @@
-/** `foreign-key` and `unique` are thrown into the work as well, at the statement that broke them. */
+/** `foreign-key` and `unique` are also thrown into the work, at the statement that violated the constraint. */
 export type StoreErrorKind = 'foreign-key' | 'unique' | 'unavailable' | 'deadline'
 
-/** An error that a caller of the store can act on. All others pass through unchanged. */
+/** An error that callers of the store can handle. All other errors pass through unchanged. */
 export class StoreError extends Error {
   readonly kind: StoreErrorKind
 

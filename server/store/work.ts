@@ -1,6 +1,5 @@
-// A transaction is a generator that yields SQL and is given rows. So it can wait for nothing but the store,
-// the embedded engine runs it in one go, and the same text serves PostgreSQL, where each step is awaited.
-
+// A transaction is a generator that yields SQL and receives rows. So it can wait for nothing but the store; SQLite runs
+// it to its end without a promise, and PostgreSQL awaits each step of the same text.
 import type { Row, Sql } from './sql.ts'
 import type { StoreError } from './store-error.ts'
 
@@ -16,10 +15,10 @@ export function* first(statement: Sql): Work<Row | undefined> {
 }
 
 /**
- * Tells a work that its statement broke a constraint. It may put the error into other words but not go on: on
- * PostgreSQL its transaction is lost by then, and both engines treat it alike.
+ * Throws an error of a constraint into the work, at the statement that violated it. The work may throw another error in
+ * its place but cannot continue: PostgreSQL has already aborted its transaction, and SQLite behaves the same here.
  */
-export function breakOff(work: Work<unknown>, error: StoreError): never {
+export function abort(work: Work<unknown>, error: StoreError): never {
   work.throw(error)
-  throw new Error('a work went on after one of its statements had failed', { cause: error })
+  throw new Error('a work continued after one of its statements had failed', { cause: error })
 }

@@ -1,11 +1,12 @@
-// Everything in an embedded store as it is at one moment, read by a connection of its own.
-import type { Portion } from './snapshot.ts'
-import { isFull } from './snapshot.ts'
-import type { Row } from './sql.ts'
-import { connect } from './sqlite-connection.ts'
+// Reads all tables of an SQLite file in one snapshot, with a connection of its own.
+import type { Clock } from '../clock.ts'
+import type { Portion } from '../dump.ts'
+import { isFull } from '../dump.ts'
+import type { Row } from '../sql.ts'
+import { connect } from './connection.ts'
 
-export async function* readSnapshot(file: string): AsyncGenerator<Portion> {
-  const { db, prepare } = connect(file, true)
+export async function* dump(file: string, clock: Clock): AsyncGenerator<Portion> {
+  const { db, prepare } = connect(file, { isReadOnly: true, clock })
   const names = (text: string) => (prepare(text).all() as unknown as string[][]).map(([name = '']) => name)
   try {
     db.exec('begin')

@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { after, before, test } from 'node:test'
-import { isStoreError } from './conformance.ts'
-import type { Store } from './db.ts'
-import { loadMigrations } from './migrate.ts'
-import { raw, sql } from './sql.ts'
+import { isStoreError } from '../conformance.ts'
+import type { Store } from '../db.ts'
+import { loadMigrations } from '../migrate.ts'
+import { raw, sql } from '../sql.ts'
+import { all } from '../work.ts'
 import { openSqlite } from './sqlite.ts'
-import { all } from './work.ts'
 
 let folder: string
 let file: string
@@ -76,7 +76,7 @@ test('a write waits for the lock of another process, and others read meanwhile',
 })
 
 test('a write that waits longer than it should for the lock fails, and the next one does not', async (context) => {
-  const impatient = openSqlite(file, { lockTimeout: 50 })
+  const impatient = openSqlite(file, { lockTimeoutMs: 50 })
   const letGo = await holdLock(context)
   await assert.rejects(impatient.write(put('impatient')), isStoreError('unavailable'))
   await letGo()
@@ -99,7 +99,7 @@ test('processes that start together on a new store all open it, and one of them 
   const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const script = `
     import { openSqlite } from ${from('./sqlite.ts')}
-    import { loadMigrations } from ${from('./migrate.ts')}
+    import { loadMigrations } from ${from('../migrate.ts')}
     const store = openSqlite(${JSON.stringify(fresh)})
     console.log((await store.migrate(await loadMigrations())).length)
     await store.close()`

@@ -1,22 +1,22 @@
-// Everything in PostgreSQL as it is at one moment, read with a cursor.
+// Reads all tables of a PostgreSQL database in one snapshot, with a cursor.
 import type pg from 'pg'
-import type { Portion } from './snapshot.ts'
-import type { Row } from './sql.ts'
+import type { Portion } from '../dump.ts'
+import type { Row } from '../sql.ts'
 
-/** Some are large. */
-const rowsAtOnce = 50
+/** Few, because some rows are large. */
+const rowsPerFetch = 50
 
-/** Tables are told in the order of their making, so that none refers to a later one. */
+/** In the order of creation, so that no table refers to a later one. */
 const tablesInOrder = `select c.relname from pg_class c where c.relkind = 'r'
   and c.relnamespace = current_schema()::regnamespace order by c.oid`
 
 const columnsInOrder = `select column_name from information_schema.columns
   where table_schema = current_schema() and table_name = $1 order by ordinal_position`
 
-export async function* readSnapshot(client: pg.PoolClient): AsyncGenerator<Portion> {
+export async function* dump(client: pg.PoolClient): AsyncGenerator<Portion> {
   const query = async (text: string, values: string[] = []) =>
     (await client.query<Row>({ text, values, rowMode: 'array' })).rows
-  // Whoever writes it down may take their time.
+  // No timeouts: the reader of the dump may be slow.
   await query(`begin isolation level repeatable read read only;
     set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0`)
   for (const [name] of await query(tablesInOrder)) {
@@ -24,7 +24,7 @@ export async function* readSnapshot(client: pg.PoolClient): AsyncGenerator<Porti
     const columns = (await query(columnsInOrder, [table])).map(([column]) => String(column))
     await query(`declare portion cursor for select ${columns.join(', ')} from ${table} order by 1`)
     for (let rows: Row[] | undefined; rows === undefined || rows.length > 0; ) {
-      rows = await query(`fetch ${rowsAtOnce} from portion`)
+      rows = await query(`fetch ${rowsPerFetch} from portion`)
       yield { table, columns, rows }
     }
     await query('close portion')

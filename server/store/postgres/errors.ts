@@ -1,7 +1,7 @@
-// What the errors of PostgreSQL and its driver mean to us.
-import { StoreError } from './store-error.ts'
+// The meaning of the errors of PostgreSQL and its driver.
+import { StoreError } from '../store-error.ts'
 
-/** Errors that a work throws pass through here as well, and may have codes of another kind. */
+/** Errors that a work throws also pass through here; their codes may be of another type. */
 function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' ? code : ''
@@ -15,18 +15,18 @@ const canceled = '57014'
 
 export const isConflict = (error: unknown) => [serializationFailure, deadlock].includes(codeOf(error))
 
-const lostBySystem = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']
-/** Class 08, an administrator's or a timeout's end of the connection, a server that starts or stops. */
-const lostByServer = /^(08...|57P0[1235]|25P0[34])$/
-const lostByDriver =
+const systemCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']
+/** Class 08; connections that an administrator or a timeout ended; a server that is starting or stopping. */
+const serverCodes = /^(08...|57P0[1235]|25P0[34])$/
+const driverMessages =
   /^Connection terminated|^Query read timeout|^Client (has encountered a connection error|was closed)/
 const noConnection = /^timeout exceeded when trying to connect/
 
-/** The connection ended, for whatever reason: another one may do. */
-export const isLost = (error: unknown) =>
-  lostBySystem.includes(codeOf(error)) ||
-  lostByServer.test(codeOf(error)) ||
-  lostByDriver.test((error as Error).message)
+/** Whether the connection was lost, so that another connection may succeed. */
+export const isConnectionLost = (error: unknown) =>
+  systemCodes.includes(codeOf(error)) ||
+  serverCodes.test(codeOf(error)) ||
+  driverMessages.test((error as Error).message)
 
 export function translateConstraint(error: unknown): unknown {
   if (codeOf(error) === foreignKey) return new StoreError('foreign-key', error)
@@ -34,15 +34,16 @@ export function translateConstraint(error: unknown): unknown {
   return error
 }
 
+/** A StoreError where the error has such a meaning, else the error itself. */
 export function translate(error: unknown): unknown {
   if (error instanceof StoreError) return error
   if (codeOf(error) === canceled) return new StoreError('deadline', error)
   return isUnavailable(error) ? new StoreError('unavailable', error) : translateConstraint(error)
 }
 
-/** Class 53 is a server out of connections, memory or disk. */
+/** Class 53: the server has no more connections, memory or disk space. */
 const isUnavailable = (error: unknown) =>
-  isLost(error) ||
+  isConnectionLost(error) ||
   isConflict(error) ||
   codeOf(error).startsWith('53') ||
   noConnection.test((error as Error).message)

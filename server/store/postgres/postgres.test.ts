@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import type { Database } from '../testing/postgres.ts'
-import { createDatabase } from '../testing/postgres.ts'
-import { isStoreError } from './conformance.ts'
-import type { Store } from './db.ts'
+import type { Database } from '../../testing/postgres.ts'
+import { createDatabase } from '../../testing/postgres.ts'
+import { isStoreError } from '../conformance.ts'
+import type { Store } from '../db.ts'
+import { raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
 import type { PostgresOptions } from './postgres.ts'
 import { openPostgres } from './postgres.ts'
-import { raw, sql } from './sql.ts'
-import type { Work } from './work.ts'
-import { all } from './work.ts'
 
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
 const skip = clusterUrl === '' && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
@@ -158,13 +158,13 @@ describe('a store on PostgreSQL', { skip }, () => {
   })
 
   test('a statement ends when it takes too long', async () => {
-    const hasty = open({ statementTimeout: 50 })
+    const hasty = open({ statementTimeoutMs: 50 })
     await assert.rejects(async () => hasty.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
     assert.deepEqual(await hasty.query(sql`select 1`), [[1]])
   })
 
   test('who gets no connection in time is told so', async () => {
-    const narrow = open({ connections: 1, connectionTimeout: 50 })
+    const narrow = open({ connections: 1, connectionTimeoutMs: 50 })
     let isBlocked = true
     const blocking = narrow.read(function* () {
       while (isBlocked) yield sql`select 1`
@@ -199,7 +199,7 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('copies that start together wait for the one that migrates, however long it takes', async () => {
     const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
-    const hasty = Array.from({ length: 8 }, () => open({ statementTimeout: 100 }))
+    const hasty = Array.from({ length: 8 }, () => open({ statementTimeoutMs: 100 }))
     const applied = await Promise.all(hasty.map((some) => some.migrate([slow])))
     assert.deepEqual(applied.flat(), [slow.name])
   })

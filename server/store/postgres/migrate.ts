@@ -1,0 +1,34 @@
+// Applies migrations to PostgreSQL.
+import type pg from 'pg'
+import type { Clock } from '../clock.ts'
+import type { Migration } from '../db.ts'
+import { migrationsTable, pendingOf } from '../db.ts'
+import { forPostgres } from './statement-text.ts'
+
+/** The number of the advisory lock that only one process has while it migrates. */
+const migrationLock = 7_386_214
+/** A change of a large table may take long. */
+const migrationTimeoutMs = 24 * 60 * 60 * 1000
+
+export async function migrate(
+  client: pg.PoolClient,
+  migrations: readonly Migration[],
+  now: Clock['now'],
+): Promise<string[]> {
+  const run = (text: string) => {
+    const query = { text, query_timeout: migrationTimeoutMs } // an option that the types of the driver lack
+    return client.query<{ name: string }>(query)
+  }
+  await run('begin; set local statement_timeout = 0')
+  await run(`select pg_advisory_xact_lock(${migrationLock})`)
+  await run(migrationsTable)
+  const { rows } = await run('select name from migrations')
+  const applied = rows.map(({ name }) => name)
+  const pending = pendingOf(migrations, applied)
+  for (const { name, script } of pending) {
+    await run(forPostgres(script))
+    await client.query('insert into migrations (name, apply_time) values ($1, $2)', [name, now()])
+  }
+  await run('commit')
+  return pending.map(({ name }) => name)
+}

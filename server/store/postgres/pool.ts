@@ -1,0 +1,73 @@
+// The pool of connections, and how one is used and returned.
+import pg from 'pg'
+import { StoreError } from '../store-error.ts'
+import { isConnectionLost } from './errors.ts'
+
+const waitingLimit = 10_000
+/** How much longer than the statement timeout the driver waits for the server to report that timeout. */
+const replyMarginMs = 5_000
+
+export type PoolOptions = {
+  url: string
+  connections: number
+  connectionTimeoutMs: number
+  statementTimeoutMs: number
+  onIdleError: ((error: unknown) => void) | undefined
+}
+
+export function openPool(options: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    connectionTimeoutMillis: options.connectionTimeoutMs,
+    idleTimeoutMillis: 30_000,
+    statement_timeout: options.statementTimeoutMs,
+    query_timeout: options.statementTimeoutMs + replyMarginMs,
+    idle_in_transaction_session_timeout: 60_000,
+    application_name: 'stemma',
+    options: planning.map((setting) => `-c ${setting}`).join(' '),
+    types: { getTypeParser: (oid, format) => parsers[oid] ?? pg.types.getTypeParser(oid, format) },
+  })
+  // A connection that breaks while idle is replaced at the next use.
+  pool.on('error', (error) => options.onIdleError?.(error))
+  return pool
+}
+
+/**
+ * Every statement is written for one index. With these settings the planner chooses it in a table of any size, with or
+ * without statistics: it neither plans for the values at hand nor collects rows to sort them.
+ */
+const planning = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'jit=off',
+]
+
+const int8 = 20
+const numeric = 1700
+const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
+
+/** Uses a connection. If that fails, its transaction is rolled back; a connection that cannot do that is closed. */
+export async function withConnection<T>(
+  pool: pg.Pool,
+  use: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  if (pool.waitingCount >= waitingLimit) throw new StoreError('unavailable')
+  const client = await pool.connect()
+  let isBroken = false
+  const onError = () => {
+    isBroken = true
+  }
+  client.on('error', onError)
+  try {
+    return await use(client)
+  } catch (error) {
+    if (isConnectionLost(error)) onError()
+    else await client.query('rollback').catch(onError)
+    throw error
+  } finally {
+    client.off('error', onError)
+    client.release(isBroken)
+  }
+}

@@ -1,0 +1,99 @@
+// PostgreSQL: pooled connections, named statements, and retries where they are safe.
+import type pg from 'pg'
+import type { Clock } from '../clock.ts'
+import { systemClock } from '../clock.ts'
+import type { Store } from '../db.ts'
+import { StoreError } from '../store-error.ts'
+import type { Work } from '../work.ts'
+import { dump } from './dump.ts'
+import { migrate } from './migrate.ts'
+import { openPool, withConnection } from './pool.ts'
+import type { AttemptState } from './retry.ts'
+import { retry } from './retry.ts'
+import { runStatement, runWork } from './run-work.ts'
+import { openStatementTexts } from './statement-text.ts'
+
+export type PostgresOptions = {
+  url: string
+  connections?: number
+  /** How long one statement may take. */
+  statementTimeoutMs?: number
+  /** How long to wait for a connection. */
+  connectionTimeoutMs?: number
+  onIdleError?: (error: unknown) => void
+  clock?: Clock
+}
+
+const never = Number.POSITIVE_INFINITY
+
+export function openPostgres(options: PostgresOptions): Store {
+  const { url, connections = 10, statementTimeoutMs = 60_000, connectionTimeoutMs = 5_000 } = options
+  const { onIdleError, clock = systemClock } = options
+  const pool = openPool({ url, connections, statementTimeoutMs, connectionTimeoutMs, onIdleError })
+  const texts = openStatementTexts()
+  const { track, drain } = openTracker()
+
+  function transaction<T>(begin: string, work: () => Work<T>, deadline: number): Promise<T> {
+    const attempt = (state: AttemptState) =>
+      withConnection(pool, async (client) => {
+        await client.query(withTimeout(begin, deadline - clock.now(), statementTimeoutMs))
+        const value = await runWork({ client, texts }, work(), clock.now, deadline)
+        state.isCommitting = true
+        await client.query('commit')
+        return value
+      })
+    return track(() => retry(clock, deadline, attempt))
+  }
+
+  return {
+    engine: 'postgres',
+    query: (statement) =>
+      track(() =>
+        retry(clock, never, () =>
+          withConnection(pool, (client) => runStatement({ client, texts }, statement)),
+        ),
+      ),
+    read: (work) => transaction('begin isolation level repeatable read read only', work, never),
+    write: (work, deadline = never) => transaction('begin', work, deadline),
+    migrate: (migrations) =>
+      track(() => withConnection(pool, (client) => migrate(client, migrations, clock.now))),
+    snapshot: () => dumpPool(pool),
+    close: () => drain(() => pool.end()),
+  }
+}
+
+/** Counts running calls, so that a store that is being closed accepts no more and completes those it has accepted. */
+function openTracker() {
+  const running = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
+  return {
+    track<T>(run: () => Promise<T>): Promise<T> {
+      if (closing) return Promise.reject(new StoreError('unavailable'))
+      const promise = run()
+      const remove = () => running.delete(promise)
+      running.add(promise)
+      promise.then(remove, remove)
+      return promise
+    },
+    drain(end: () => Promise<void>): Promise<void> {
+      closing ??= Promise.allSettled(running).then(end)
+      return closing
+    },
+  }
+}
+
+async function* dumpPool(pool: pg.Pool) {
+  const client = await pool.connect()
+  try {
+    yield* dump(client)
+  } finally {
+    // The connection is closed, because the caller may have stopped before the end of the transaction.
+    client.release(true)
+  }
+}
+
+/** In one round trip: no statement, including its wait for locks, takes longer than the time that is left. */
+function withTimeout(begin: string, leftMs: number, statementTimeoutMs: number): string {
+  const timeoutMs = Math.max(1, Math.ceil(leftMs))
+  return timeoutMs < statementTimeoutMs ? `${begin}; set local statement_timeout = ${timeoutMs}` : begin
+}

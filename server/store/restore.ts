@@ -1,0 +1,112 @@
+// Restores a backup into an empty store.
+import type { BackupLine } from './backup.ts'
+import { backupEdition, fromJson } from './backup.ts'
+import type { Migration, Store } from './db.ts'
+import { unfinishedRestore } from './db.ts'
+import type { Row } from './sql.ts'
+import { sql } from './sql.ts'
+import { insertRows } from './table.ts'
+
+/** The backup cannot be restored. Has a code, so that commands print the message without a stack trace. */
+export class BackupError extends Error {
+  readonly code = 'BACKUP'
+}
+
+export type Restore = {
+  store: Store
+  /** All migrations of this program. */
+  migrations: readonly Migration[]
+  lines: AsyncIterable<string>
+  now: () => number
+  /** Called with the number of rows that have been written. */
+  onProgress(count: number): void
+}
+
+const rowsPerWrite = 500
+/** Characters of JSON. */
+const sizePerWrite = 8 * 1024 * 1024
+
+/** Applies only the migrations that the backup has. Returns the number of rows. */
+export async function restoreLines(restore: Restore): Promise<number> {
+  const writer = openRowWriter(restore)
+  let isComplete = false
+  for await (const text of restore.lines) {
+    const line = parse(text)
+    if (isComplete) throw new BackupError('the backup continues after its end')
+    if (Array.isArray(line)) await writer.add(line.map(fromJson), text.length)
+    else if ('stemma' in line) await begin(restore, line)
+    else if ('table' in line) await writer.startTable(line.table, line.columns)
+    else {
+      requireCount(line.end, await writer.flush())
+      isComplete = true
+    }
+  }
+  if (!isComplete) throw new BackupError('the backup is incomplete: its end is missing')
+  await restore.store.write(function* () {
+    yield sql`delete from migrations where name = ${unfinishedRestore}`
+  })
+  return writer.flush()
+}
+
+/** Collects rows and writes many at a time. */
+function openRowWriter({ store, onProgress }: Restore) {
+  let table: { name: string; columns: string[] } | undefined
+  let rows: Row[] = []
+  let [size, count] = [0, 0]
+
+  /** Returns the number of rows written so far. */
+  async function flush(): Promise<number> {
+    if (!table || rows.length === 0) return count
+    const { name, columns } = table
+    await store.write(() => insertRows(name, columns, rows))
+    count += rows.length
+    size = 0
+    rows = []
+    onProgress(count)
+    return count
+  }
+
+  return {
+    flush,
+    async startTable(name: string, columns: string[]): Promise<void> {
+      await flush()
+      table = { name, columns }
+    },
+    async add(row: Row, length: number): Promise<void> {
+      if (!table) throw new BackupError('the backup has rows before the first table')
+      rows.push(row)
+      size += length
+      if (rows.length >= rowsPerWrite || size > sizePerWrite) await flush()
+    },
+  }
+}
+
+function parse(text: string): BackupLine {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BackupError('this is no backup of Stemma, or a broken one')
+  }
+}
+
+/** Migrates the store, and marks it so that no server starts on it before the restore is complete. */
+async function begin(
+  { store, migrations, now }: Restore,
+  { stemma, edition, migrations: applied }: { stemma: string; edition: number; migrations: string[] },
+): Promise<void> {
+  if (stemma !== 'backup' || edition !== backupEdition)
+    throw new BackupError('this is no backup of Stemma, or one of another version')
+  const known = migrations.filter(({ name }) => applied.includes(name))
+  const unknown = applied.filter((name) => !known.some((migration) => migration.name === name))
+  if (unknown.length > 0)
+    throw new BackupError(`the backup is of a newer version of Stemma: it has ${unknown.join(', ')}`)
+  if ((await store.migrate(known)).length !== known.length)
+    throw new BackupError('the store is not empty: a backup can only be restored into an empty store')
+  await store.write(function* () {
+    yield sql`insert into migrations (name, apply_time) values (${unfinishedRestore}, ${now()})`
+  })
+}
+
+function requireCount(expected: number, actual: number): void {
+  if (expected !== actual) throw new BackupError(`the backup should have ${expected} rows and has ${actual}`)
+}

@@ -1,0 +1,114 @@
+// A connection to an SQLite file: its settings and its prepared statements.
+import type { StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
+import { BoundedMap } from '../../bounded-map.ts'
+import type { Clock } from '../clock.ts'
+import type { Row, Sql, Value } from '../sql.ts'
+import { contentOf } from '../statement/statement.ts'
+import type { Template } from '../statement/template.ts'
+import { isBusy } from './errors.ts'
+
+export type Connection = {
+  db: DatabaseSync
+  all(statement: Sql): Row[]
+  /** A statement of this text, from the cache if possible. */
+  prepare(text: string): StatementSync
+}
+
+const statementLimit = 500
+/** Statements with more values are rare and large, so they are not cached. */
+const cachedValueLimit = 200
+const openTimeoutMs = 10_000
+
+export type ConnectionOptions = { isReadOnly: boolean; clock: Clock }
+
+export function connect(file: string, options: ConnectionOptions): Connection {
+  const db = openDatabase(file, options)
+  const statements = new BoundedMap<string, StatementSync>(statementLimit)
+  const texts = new WeakMap<Template, string>()
+
+  const prepare = (text: string) => statements.get(text) ?? prepareAndCache(text)
+
+  function prepareAndCache(text: string): StatementSync {
+    const statement = prepareUncached(db, text)
+    statements.set(text, statement)
+    return statement
+  }
+
+  return {
+    db,
+    prepare,
+    all(statement) {
+      const { template, values, rows } = contentOf(statement)
+      if (rows) return insertRows(prepare, template, rows)
+      const text = textOf(template, texts)
+      const prepared = values.length > cachedValueLimit ? prepareUncached(db, text) : prepare(text)
+      return prepared.all(...values) as unknown as Row[] // rows are arrays: setReturnArrays
+    },
+  }
+}
+
+function prepareUncached(db: DatabaseSync, text: string): StatementSync {
+  const statement = db.prepare(text)
+  statement.setReturnArrays(true)
+  return statement
+}
+
+function textOf(template: Template, texts: WeakMap<Template, string>): string {
+  let text = texts.get(template)
+  if (text === undefined) {
+    text = template.join('?')
+    texts.set(template, text)
+  }
+  return text
+}
+
+/**
+ * Runs one statement for each row. A statement that may fail after some of its rows makes SQLite copy every page that
+ * it changes, which was measured to cost ten times as much.
+ */
+function insertRows(
+  prepare: Connection['prepare'],
+  [head, tail]: Template,
+  rows: readonly (readonly Value[])[],
+): Row[] {
+  const placeholders = (rows[0] ?? []).map(() => '?').join(', ')
+  const statement = prepare(`${head}(${placeholders})${tail}`)
+  for (const row of rows) statement.run(...row)
+  return []
+}
+
+/** Retries, because processes that start together, or after a crash, may find the file locked for a moment. */
+function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): DatabaseSync {
+  const deadline = clock.now() + openTimeoutMs
+  for (;;) {
+    const db = new DatabaseSync(file, {
+      readOnly: isReadOnly,
+      timeout: 0,
+      enableForeignKeyConstraints: true,
+    })
+    try {
+      configure(db, isReadOnly)
+      return db
+    } catch (error) {
+      db.close()
+      if (!isBusy(error) || clock.now() > deadline) throw error
+      clock.block(5 + clock.random() * 20)
+    }
+  }
+}
+
+/**
+ * The WAL may grow to 64 MB (16,000 pages) before it is checkpointed, because most of its pages are written again and
+ * again. `analyze` is never run: every statement is written for one index, and statistics could only change that.
+ */
+function configure(db: DatabaseSync, isReadOnly: boolean): void {
+  if (!isReadOnly)
+    db.exec('pragma journal_mode = wal; pragma synchronous = full; pragma wal_autocheckpoint = 16000')
+  db.exec('pragma cache_size = -8000; pragma temp_store = memory; select 1 from sqlite_schema')
+}
+
+/** Runs a command without values, such as `begin`. */
+export function execute(connection: Connection, command: string): void {
+  connection.prepare(command).run()
+}

@@ -1,0 +1,32 @@
+// The meaning of the errors of SQLite.
+import { StoreError } from '../store-error.ts'
+
+const busy = 5
+/** SQLITE_NOMEM, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN */
+const unavailable = [7, 10, 13, 14]
+const constraintForeignKey = 787
+const constraintUnique = 2067
+const constraintPrimaryKey = 1555
+
+const codeOf = (error: unknown) => (error as { errcode?: number }).errcode ?? 0
+
+/** The low byte of an extended result code. */
+const primaryCodeOf = (error: unknown) => codeOf(error) & 0xff
+
+/** Whether another process has the lock. */
+export const isBusy = (error: unknown) => primaryCodeOf(error) === busy
+
+/** A StoreError where the error has such a meaning, else the error itself. */
+export function translate(error: unknown): unknown {
+  switch (codeOf(error)) {
+    case constraintForeignKey:
+      return new StoreError('foreign-key', error)
+    case constraintUnique:
+    case constraintPrimaryKey:
+      return new StoreError('unique', error)
+    default:
+      return isBusy(error) || unavailable.includes(primaryCodeOf(error))
+        ? new StoreError('unavailable', error)
+        : error
+  }
+}

@@ -1,0 +1,119 @@
+// Runs queued writes in the transaction that the queue has begun, and commits them together.
+import type { Clock } from '../clock.ts'
+import { StoreError } from '../store-error.ts'
+import type { Work } from '../work.ts'
+import type { Connection } from './connection.ts'
+import { execute } from './connection.ts'
+import { translate } from './errors.ts'
+import { runWork } from './run-work.ts'
+
+export type Job = {
+  work: () => Work<unknown>
+  /** Milliseconds since 1970. */
+  deadline: number
+  settle: (outcome: Outcome) => void
+  /** Whether it also writes without yielding statements. */
+  isScript: boolean
+}
+
+export type Outcome = { value: unknown } | { error: unknown }
+
+const jobsPerCommit = 256
+/** After this time a commit accepts no further jobs, so that reads are not delayed. */
+const batchTimeMs = 20
+
+/** A single job needs no savepoint, which would make SQLite copy every page that the job changes. */
+export function runSingleJob(writer: Connection, job: Job): Outcome {
+  let outcome: Outcome
+  try {
+    outcome = { value: runWork(writer, job.work()) }
+  } catch (error) {
+    outcome = { error: translate(error) }
+  }
+  try {
+    if (writer.db.isTransaction) execute(writer, 'error' in outcome ? 'rollback' : 'commit')
+  } catch (error) {
+    rollback(writer)
+    outcome = { error: new StoreError('unavailable', error) }
+  }
+  return outcome
+}
+
+/**
+ * Runs some of the jobs with one commit, and returns their outcomes in order. The jobs run without savepoints first. If
+ * one of them fails after it has written, all are undone and run again, each in a savepoint: `begin` starts that
+ * transaction, and if it cannot, no job has run. An error of the commit is the outcome of every job in it.
+ */
+export function runJobs(
+  writer: Connection,
+  jobs: readonly Job[],
+  now: Clock['now'],
+  begin: () => boolean,
+): Outcome[] {
+  let outcomes: Outcome[] = []
+  try {
+    const optimistic = runInTime(writer, jobs, now, runWithoutSavepoint)
+    if (!optimistic) {
+      rollback(writer)
+      if (!begin()) return []
+    }
+    outcomes = optimistic ?? runInTime(writer, jobs, now, runInSavepoint) ?? []
+    execute(writer, 'commit')
+    return outcomes
+  } catch (error) {
+    rollback(writer)
+    const failure = { error: new StoreError('unavailable', error) }
+    return Array.from({ length: Math.max(1, outcomes.length) }, () => failure)
+  }
+}
+
+function rollback(writer: Connection): void {
+  if (writer.db.isTransaction) execute(writer, 'rollback')
+}
+
+/** Runs as many jobs as the time allows, one at least. Undefined if `run` returned no outcome for one of them. */
+function runInTime(
+  writer: Connection,
+  jobs: readonly Job[],
+  now: Clock['now'],
+  run: (writer: Connection, job: Job) => Outcome | undefined,
+): Outcome[] | undefined {
+  const until = now() + batchTimeMs
+  const outcomes: Outcome[] = []
+  for (const job of jobs.slice(0, jobsPerCommit)) {
+    const outcome = run(writer, job)
+    if (!outcome) return undefined
+    outcomes.push(outcome)
+    if (!writer.db.isTransaction || now() >= until) break
+  }
+  return outcomes
+}
+
+/** Most jobs that fail do so before they write, because the caller lacks access. Undefined if one fails later. */
+function runWithoutSavepoint(writer: Connection, { work, isScript }: Job): Outcome | undefined {
+  let hasWritten = isScript
+  const onWrite = () => {
+    hasWritten = true
+  }
+  try {
+    return { value: runWork(writer, work(), onWrite) }
+  } catch (error) {
+    return hasWritten || !writer.db.isTransaction ? undefined : { error: translate(error) }
+  }
+}
+
+/** Some errors, such as a full disk, end the whole transaction rather than the savepoint. */
+function runInSavepoint(writer: Connection, { work }: Job): Outcome {
+  execute(writer, 'savepoint job')
+  try {
+    const value = runWork(writer, work())
+    execute(writer, 'release job')
+    return { value }
+  } catch (error) {
+    if (writer.db.isTransaction) {
+      execute(writer, 'rollback to job')
+      execute(writer, 'release job')
+    }
+    return { error: translate(error) }
+  }
+}

@@ -1,0 +1,30 @@
+// Runs a work on a connection, to its end and without a promise.
+import type { Row, Sql } from '../sql.ts'
+import { contentOf } from '../statement/statement.ts'
+import { StoreError } from '../store-error.ts'
+import type { Work } from '../work.ts'
+import { abort } from '../work.ts'
+import type { Connection } from './connection.ts'
+import { translate } from './errors.ts'
+
+/** `onWrite` is called before every statement that is not a `select`. */
+export function runWork<T>(connection: Connection, work: Work<T>, onWrite?: () => void): T {
+  let step = work.next()
+  while (!step.done) {
+    if (onWrite && !isSelect(step.value)) onWrite()
+    step = work.next(runStatement(connection, work, step.value))
+  }
+  return step.value
+}
+
+const isSelect = (statement: Sql) => contentOf(statement).template[0]?.startsWith('select') ?? false
+
+function runStatement(connection: Connection, work: Work<unknown>, statement: Sql): Row[] {
+  try {
+    return connection.all(statement)
+  } catch (error) {
+    const translated = translate(error)
+    if (translated instanceof StoreError && translated.kind !== 'unavailable') return abort(work, translated)
+    throw error
+  }
+}

@@ -1,0 +1,106 @@
+// The queue in front of the writing connection. Writes that wait together share a commit, so that each costs only a
+// share of an fsync.
+import type { Clock } from '../clock.ts'
+import { StoreError } from '../store-error.ts'
+import type { Work } from '../work.ts'
+import type { Connection } from './connection.ts'
+import { execute } from './connection.ts'
+import { isBusy, translate } from './errors.ts'
+import type { Job, Outcome } from './run-jobs.ts'
+import { runJobs, runSingleJob } from './run-jobs.ts'
+
+const queueLimit = 10_000
+/** How long to wait before the lock of another process is tried again. */
+export const lockRetryMs = 5
+
+export type WriteQueue = {
+  /** `isScript` says that the work also writes without yielding statements. */
+  write<T>(work: () => Work<T>, deadline?: number, isScript?: boolean): Promise<T>
+  /** Accepts no more writes, and resolves when those that wait are done. */
+  close(): Promise<void>
+}
+
+export type WriteQueueOptions = {
+  writer: Connection
+  clock: Clock
+  lockTimeoutMs: number
+  /** Called before anything is written. */
+  beforeWrite: () => void
+}
+
+export function openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite }: WriteQueueOptions): WriteQueue {
+  let waiting: Job[] = []
+  let isScheduled = false
+  let isClosed = false
+  let lockedSince: number | undefined
+  let onIdle = () => {}
+
+  function flush(): void {
+    isScheduled = false
+    beforeWrite()
+    waiting = waiting.filter((job) => isInTime(job, clock.now()))
+    if (waiting.length > 0 && begin()) settleFirst(runWaiting())
+    if (waiting.length > 0) schedule()
+    else onIdle()
+  }
+
+  /** While another process has the lock (`stemmad bootstrap`), returns false, and the queue tries again later. */
+  function begin(): boolean {
+    try {
+      execute(writer, 'begin immediate')
+      lockedSince = undefined
+      return true
+    } catch (error) {
+      lockedSince ??= clock.now()
+      if (isBusy(error) && clock.now() - lockedSince < lockTimeoutMs) return false
+      lockedSince = undefined
+      for (const job of waiting.splice(0)) job.settle({ error: translate(error) })
+      return false
+    }
+  }
+
+  function runWaiting(): Outcome[] {
+    const [job, ...others] = waiting
+    return job && others.length === 0
+      ? [runSingleJob(writer, job)]
+      : runJobs(writer, waiting, clock.now, begin)
+  }
+
+  function settleFirst(outcomes: readonly Outcome[]): void {
+    const jobs = waiting.splice(0, outcomes.length)
+    for (const [at, outcome] of outcomes.entries()) jobs[at]?.settle(outcome)
+  }
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    if (lockedSince === undefined) setImmediate(flush)
+    else clock.sleep(lockRetryMs).then(flush)
+  }
+
+  return {
+    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY, isScript = false): Promise<T> {
+      if (isClosed || waiting.length >= queueLimit) return Promise.reject(new StoreError('unavailable'))
+      return new Promise((resolve, reject) => {
+        const settle = (outcome: Outcome) =>
+          'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T) // the value of this work
+        waiting.push({ work, deadline, settle, isScript })
+        schedule()
+      })
+    },
+    close() {
+      isClosed = true
+      return new Promise((resolve) => {
+        if (waiting.length === 0) resolve()
+        else onIdle = resolve
+      })
+    },
+  }
+}
+
+/** Jobs past their deadline fail, also while another process has the lock. */
+function isInTime({ deadline, settle }: Job, now: number): boolean {
+  if (now <= deadline) return true
+  settle({ error: new StoreError('deadline') })
+  return false
+}
