@@ -13,7 +13,7 @@ import { groups } from '../resources/iam/groups/table.ts'
 import { replaceResource } from '../resources/stored-resource.ts'
 import type { Call } from '../rpc/call.ts'
 import type { Entry } from '../store/table.ts'
-import { deleteContents, insertEntries, updateEntry } from '../store/table.ts'
+import { deleteChildren, insertEntries, updateEntry } from '../store/table.ts'
 import { admitToRead, admitToWrite } from './admit.ts'
 
 const group = create(GroupSchema)
@@ -41,7 +41,7 @@ export const handlers = {
       // @ts-expect-error no proof
       yield* updateEntry(groups.table, row)
       // @ts-expect-error no proof
-      yield* deleteContents(groups.table, '', [])
+      yield* deleteChildren(groups.table, '', [])
     }),
 
   admitsToRead: ({ store }: Dependencies, { demand }: Call) =>

@@ -86,7 +86,7 @@ export function* createIn<D extends DescMessage, X extends ExtraColumns>(
     yield* createEntry(access, kind, draft, entry)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    if (error.kind === 'foreign-key') throw notFound(kind.liesIn.typeName, parent)
+    if (error.kind === 'foreign-key') throw notFound(kind.parentType, parent)
     if (error.kind === 'unique' && conflict) throw alreadyExists(conflict)
     throw error
   }

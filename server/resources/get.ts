@@ -8,22 +8,21 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
-import { formOf } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** Access and row are read in one statement. */
+/** Grants and row are read with one statement. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
-  const { statement, open } = admitToRow(call.demand, kind.table, formOf(kind, call.form))
+  const { statement, open } = admitToRow(call.demand, kind.table, kind.forms[call.form])
   return andThen(store.query(statement), (rows) => {
     const row = open(rows)
     if (!row) throw notFound(kind.desc.typeName, scope)
     if (row.rendered !== null) return rowReply(kind, row.rendered, row.updateTime)
     return andThen(
       store.read(() => readBytes(kind.table, [scope])),
-      (found) => {
-        const bytes = found.get(scope)
-        // Gone between the two statements.
+      (rowsByUid) => {
+        const bytes = rowsByUid.get(scope)
+        // Deleted between the two statements.
         if (!bytes) throw notFound(kind.desc.typeName, scope)
         return rowReply(kind, bytes, row.updateTime)
       },

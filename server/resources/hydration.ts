@@ -1,6 +1,6 @@
-// Resources that show parts of other resources. A role binding shows its identity, group and role; an invite shows
-// its role. The row of an identity, group or role keeps that field ready, as JSON and as bytes, and SQL joins the
-// fields to the row that shows them, so nothing is decoded.
+// Resources that contain parts of other resources. A role binding contains its identity, group and role; an invite
+// contains its role. The row of an identity, group or role stores that field rendered, as JSON and as bytes, and SQL
+// joins the fields to the row that contains them, so nothing is decoded.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
@@ -11,12 +11,12 @@ import { writeJson } from '../wire/json-writer.ts'
 
 type MessageField = DescField & { fieldKind: 'message' }
 
-/** A field with its key, as it stands in the JSON of the other resource: `"identity":{…}`. */
+/** A field with its key, as the JSON of the other resource contains it: `"identity":{…}`. */
 export function fieldAsJson(field: MessageField, value: Message): string {
   return `${JSON.stringify(field.jsonName)}:${writeJson(field.message, value)}`
 }
 
-/** A field with its tag, as it stands in the bytes of the other resource. */
+/** A field with its tag, as the bytes of the other resource contain it. */
 export function fieldAsBytes(field: MessageField, value: Message): Uint8Array {
   const writer = new BinaryWriter().tag(field.number, WireType.LengthDelimited)
   return writer.bytes(toBinary(field.message, value)).finish()
@@ -31,9 +31,9 @@ export function messageField(desc: DescMessage, name: string): MessageField {
 /** A field that is joined from the row of another kind. */
 export type JoinedField = {
   from: { table: Pick<Table, 'name'>; shape: string }
-  /** The column that holds the uid of the other row. */
+  /** The column with the uid of the other row. */
   by: string
-  /** The columns of the other row that hold the field. */
+  /** The columns of the other row with the field. */
   json: string
   bytes: string
   /** Whether the other row may have been deleted; the field is left out then. */

@@ -1,4 +1,4 @@
-// A kind of resource: its message, its table, and how one becomes the other.
+// A kind of resource: its message, its table, and the conversion between them.
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf'
 import { clone, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -7,6 +7,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { isInputOnly } from '@stemma/api/method.ts'
+import { resourceOptions } from '@stemma/api/resource.ts'
 import { isBranch } from '../aip/field-path.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
@@ -18,8 +19,8 @@ import { shapeOf, writeJson } from '../wire/json-writer.ts'
 export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> = {
   desc: D
   table: Table
-  /** The kind of the resources that contain its resources. */
-  liesIn: DescMessage
+  /** The full name of the message of its parents. */
+  parentType: string
   /** The shape that this program renders, see `shapeOf`. */
   shape: string
   forms: { json: Form; bytes: Form }
@@ -45,12 +46,12 @@ export type ExtraValues<X extends ExtraColumns> = { readonly [column in keyof X]
 
 export type NoExtraColumns = Record<never, never>
 
-export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial<Omit<Table, 'columns'>> & {
+export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial<
+  Omit<Table, 'name' | 'columns' | 'hasGroupUids'>
+> & {
   /** Columns that are computed from the resource whenever it is written. */
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
   extraColumns?: X
-  /** The default is the kind of groups. */
-  liesIn?: DescMessage
   /** Messages that rows keep rendered for resources of other kinds (see hydration.ts): part of this kind's shape. */
   shownAs?: DescMessage[]
   /** Further spellings of fields to order by. */
@@ -66,18 +67,19 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
   const {
     columns = {},
     extraColumns = {} as X, // `X` has no columns where the option is left out
-    liesIn = GroupSchema,
     shownAs = [],
     sortable = {},
     defaultOrder = [{ column: 'uid', descending: false }],
   } = options
-  const { isPlace = false, isAtPlaces = isPlace, isOrderedInPlace = true, rendered = storedForm } = options
+  const { hasChildren = false, isIndexedByParent = true, rendered = storedForm } = options
+  const { parent: parentType, hasUidOfParent } = resourceOptions(desc)
+  const hasGroupUids = hasUidOfParent || desc.typeName === GroupSchema.typeName
   const computed = Object.entries(columns)
   const names = [...Object.keys(columns), ...Object.keys(extraColumns)]
   const shape = shapeOf(desc, ...shownAs)
   return {
-    ...{ desc, liesIn, shape, extraColumns, defaultOrder },
-    table: { name, columns: names, isPlace, isAtPlaces, isOrderedInPlace, rendered },
+    ...{ desc, parentType, shape, extraColumns, defaultOrder },
+    table: { name, columns: names, hasChildren, hasGroupUids, isIndexedByParent, rendered },
     forms: { json: { kind: 'json', shape }, bytes: { kind: 'bytes' } },
     columnsOf(resource) {
       const values: Record<string, Value> = {}
@@ -95,10 +97,12 @@ const sortableFields = [
   { field: 'update_time', spellings: ['update_time', 'updateTime', 'updated_at'] },
 ]
 
-/** By its uid, and by its name and times where it has them. */
+/** The uid, and the name and times if the message has them. */
 function sortableOf(desc: DescMessage): [string, string][] {
   const own = sortableFields.filter(({ field }) => desc.fields.some(({ name }) => name === field))
-  const pairs = own.flatMap(({ field, spellings }) => spellings.map((one): [string, string] => [one, field]))
+  const pairs = own.flatMap(({ field, spellings }) =>
+    spellings.map((spelling): [string, string] => [spelling, field]),
+  )
   return [['uid', 'uid'], ...pairs]
 }
 
@@ -158,10 +162,7 @@ function clearInput(message: ReflectMessage): void {
   }
 }
 
-/** What to read of a row that leaves in a form. */
-export const formOf = ({ forms }: Kind<DescMessage>, form: 'json' | 'bytes'): Form => forms[form]
-
-/** As the row keeps it, or rendered again if another contract wrote it. */
+/** The stored JSON, or a new rendering if the stored one has another shape. */
 export const jsonOf = ({ desc }: Kind<DescMessage>, rendered: Rendered): string =>
   typeof rendered === 'string' ? rendered : writeJson(desc, fromBinary(desc, rendered))
 

@@ -19,11 +19,10 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
-import { formOf } from './kind.ts'
 import { listReply } from './reply.ts'
 
 const defaultPageSize = 50
-const largestPageSize = 200
+const maxPageSize = 200
 
 export type ListRequest = Message & {
   uidp?: UIDPFilter | undefined
@@ -33,99 +32,98 @@ export type ListRequest = Message & {
   skip: number
 }
 
-export type Listing = {
-  /** The conditions of the kind's own fields, beside the place in the tree. */
+export type ListOptions = {
+  /** Conditions on the kind's own fields. */
   filters?: Sql[]
-  /** Only what lies directly in this group, if it is named. */
+  /** Only the children of this group, unless it is empty. */
   group?: string
-  /** Looks further, among what lies in these organizations. */
-  find?(roots: readonly string[]): Work<Found>
-  /** What the caller may see although it lies in no group of theirs. */
-  shared?(grants: Grants, reached: readonly Region[]): Region[]
+  /** Searches the resources of these organizations. */
+  search?(organizations: readonly string[]): Work<SearchResult>
+  /** Regions that the caller may read beside those that are `granted`. */
+  alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]
 }
 
-/** Which they are, if that is known; and what else must hold. */
-export type Found = { only?: string[]; filters: Sql[] }
+/** Conditions that the matches fulfil, and their uids if the search has found all of them. */
+export type SearchResult = { filters: Sql[]; uids?: string[] }
 
 export const listResources = (
   { store, pages }: Dependencies,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
-  listing: Listing = {},
-): MaybePromise<Reply> => store.read(() => readList(pages, kind, call, listing))
+  options: ListOptions = {},
+): MaybePromise<Reply> => store.read(() => readList(pages, kind, call, options))
 
-/** A generator of its own, since one that is made in a function is made anew by each call of it. */
+/** At module level: a generator function inside `listResources` would be created again for every call. */
 function* readList(
   pages: PageSeals,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
-  listing: Listing,
+  options: ListOptions,
 ): Work<Reply> {
   const { request, method } = call
   const grants = yield* admitToRead(call.demand)
   const order = parseOrderBy(request.orderBy, kind.sortable, kind.defaultOrder)
   const query = { method: method.name, fingerprint: fingerprintOf([filterOf(call), order]) }
   const after = pages.open(query, request.pageToken)
-  const size = Math.min(request.pageSize || defaultPageSize, largestPageSize)
-  const { regions, filters } = yield* select(call, grants, listing)
-  const form = formOf(kind, call.form)
+  const size = Math.min(request.pageSize || defaultPageSize, maxPageSize)
+  const { regions, filters } = yield* selectionOf(call, grants, options)
   const page = yield* readPage(kind.table, {
-    ...{ regions, filters, order, after, size, form },
+    ...{ regions, filters, order, after, size },
+    form: kind.forms[call.form],
     skip: request.skip,
-    scansInOrder: listing.find !== undefined,
+    scansInOrder: options.search !== undefined,
   })
   const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
   const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
-  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>)
+  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>) // fields of every list
 }
 
-/** What a list shows to somebody: where it lies, and what else holds for it. */
-export function* select(
+/** The regions and conditions of the resources that a list contains. */
+export function* selectionOf(
   { request, demand }: Call<ListRequest>,
   grants: Grants,
-  { filters = [], group = '', shared, find }: Listing,
+  { filters = [], group = '', alsoVisible, search }: ListOptions,
 ): Work<{ regions: Region[]; filters: Sql[] }> {
-  const reached = grantedRegions(grants, demand.capabilities)
-  const more = shared?.(grants, reached) ?? []
-  const visible = more.length === 0 ? reached : disjoint([...reached, ...more])
-  const regions = askedFor(visible, request.uidp, group)
-  if (!find) return { regions, filters }
-  const found = yield* find(rootsOf(regions))
+  const granted = grantedRegions(grants, demand.capabilities)
+  const others = alsoVisible?.(grants, granted) ?? []
+  const visible = others.length === 0 ? granted : disjoint([...granted, ...others])
+  const regions = narrowed(visible, request.uidp, group)
+  if (!search) return { regions, filters }
+  const result = yield* search(organizationsOf(regions))
   return {
-    regions: found.only ? intersectAll(regions, disjoint(points(found.only))) : regions,
-    filters: [...filters, ...found.filters],
+    regions: result.uids ? intersectAll(regions, disjoint(pointRegions(result.uids))) : regions,
+    filters: [...filters, ...result.filters],
   }
 }
 
-/** The organizations that regions lie in. */
-const rootsOf = (regions: readonly Region[]) =>
+const organizationsOf = (regions: readonly Region[]) =>
   [...new Set(regions.map(({ uid }) => rootOf(uid)))].filter((root) => root !== '')
 
-/** A condition on a column, where the request names a value for it. */
+/** A condition on a column, if the request has a value for it. */
 export const equalTo = (column: Sql, value: string): Sql[] =>
   value === '' ? [] : [sql`${column} = ${value}`]
 
-/** All of the request that decides which rows match, in whatever order it was said. */
+/** The part of a request that decides which rows match, in a canonical encoding. */
 function filterOf({ request, method }: Call<ListRequest>): string {
-  const only = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
-  return Buffer.from(toBinary(method.desc.input, only)).toString('latin1')
+  const filter = { ...request, pageSize: 0, pageToken: '', orderBy: '', skip: 0 }
+  return Buffer.from(toBinary(method.desc.input, filter)).toString('latin1')
 }
 
-/** What the caller may see, as far as the filter asks for it. */
-function askedFor(visible: Region[], filter: UIDPFilter | undefined, group: string): Region[] {
+/** The regions that the caller may read, narrowed by the filter of the request. */
+function narrowed(visible: Region[], filter: UIDPFilter | undefined, group: string): Region[] {
   let regions = visible
-  const narrow = (asked: Region[]) => {
-    regions = intersectAll(regions, disjoint(asked))
+  const narrow = (wanted: Region[]) => {
+    regions = intersectAll(regions, disjoint(wanted))
   }
   if (group !== '') narrow([{ kind: 'children', uid: group }])
   if (!filter) return regions
   const { ancestorsOf, descendantsOf, childrenOf, inRoot, ids } = filter
   if (descendantsOf) narrow([{ kind: 'below', uid: descendantsOf }])
   if (childrenOf) narrow([{ kind: 'children', uid: childrenOf }])
-  if (ancestorsOf) narrow(points(lineage(parentOf(ancestorsOf))))
+  if (ancestorsOf) narrow(pointRegions(lineage(parentOf(ancestorsOf))))
   if (inRoot) narrow([{ kind: 'children', uid: '' }])
-  if (ids.length > 0) narrow(points(ids))
+  if (ids.length > 0) narrow(pointRegions(ids))
   return regions
 }
 
-export const points = (uids: string[]) => uids.map((uid): Region => ({ kind: 'point', uid }))
+export const pointRegions = (uids: string[]) => uids.map((uid): Region => ({ kind: 'point', uid }))

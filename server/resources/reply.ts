@@ -1,4 +1,4 @@
-// Answers, from messages or straight from rows: what is stored is sent on without being decoded.
+// Replies from rows: stored JSON and bytes are sent without being decoded.
 import type { DescMessage, MessageInitShape } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
@@ -13,30 +13,27 @@ import { writeJson } from '../wire/json-writer.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
-import { formOf, jsonOf } from './kind.ts'
+import { jsonOf } from './kind.ts'
 
 export const rowReply = (kind: Kind<DescMessage>, rendered: Rendered, updateTime: number): Reply => ({
   json: () => asJson(jsonOf(kind, rendered)),
-  bytes: () => bytesOf(rendered),
+  bytes: () => rendered as Uint8Array, // rows for gRPC are read as bytes
   etag: etagOf(updateTime),
 })
 
-/** A row is read in the form of the door that asks, so bytes are never asked of JSON. */
-const bytesOf = (rendered: Rendered) => rendered as Uint8Array
-
-/** A resource of the running transaction, as it leaves. */
+/** Reads a resource in the current transaction, after it was written. */
 export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 'bytes'): Work<Reply> {
-  const row = yield* first(selectRendered(kind.table, uid, formOf(kind, form)))
+  const row = yield* first(selectRendered(kind.table, uid, kind.forms[form]))
   if (!row) throw notFound(kind.desc.typeName, uid)
   const [rendered, updateTime] = row
-  const whole = rendered ?? (yield* readBytes(kind.table, [uid])).get(uid)
-  return rowReply(kind, whole as Rendered, updateTime as number)
+  const content = rendered ?? (yield* readBytes(kind.table, [uid])).get(uid)
+  return rowReply(kind, content as Rendered, updateTime as number)
 }
 
 /** An empty body, and over gRPC an empty message (docs/specification.md, Resources). */
 export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
 
-/** A list response: its first field holds the resources, as their rows keep them. */
+/** A list response. Its first field contains the resources as they are stored; `rest` are the other fields. */
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
@@ -48,13 +45,10 @@ export function listReply<D extends DescMessage>(
   if (!collection) throw new Error(`${response.typeName} has no fields`)
   return {
     json() {
-      const frame = writeJson(response, message)
-      const opening = `{${JSON.stringify(collection.jsonName)}:[`
+      const empty = writeJson(response, message)
+      const start = `{${JSON.stringify(collection.jsonName)}:[`
       const { text, size } = joined(kind, rows)
-      return {
-        text: opening + text + frame.slice(opening.length),
-        size: size + Buffer.byteLength(frame), // which holds the opening
-      }
+      return { text: start + text + empty.slice(start.length), size: size + Buffer.byteLength(empty) }
     },
     bytes() {
       const writer = new BinaryWriter()

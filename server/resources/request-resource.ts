@@ -4,7 +4,7 @@ import { reflect } from '@bufbuild/protobuf/reflect'
 import type { Call } from '../rpc/call.ts'
 import type { Kind } from './kind.ts'
 
-/** The resource that a call carries, where its contract says that it lies. */
+/** The resource in a request, in the field that the method's options name; an empty one if it is not set. */
 export function resourceIn<D extends DescMessage>(
   { desc }: Kind<D>,
   { method, request }: Call,
@@ -12,5 +12,5 @@ export function resourceIn<D extends DescMessage>(
   const field = method.resource
   const message = reflect(method.desc.input, request)
   if (field?.fieldKind !== 'message' || !message.isSet(field)) return create(desc)
-  return message.get(field).message as MessageShape<D> // a service serves the methods of its own kind
+  return message.get(field).message as MessageShape<D> // methods are called with their own kind
 }

@@ -1,5 +1,5 @@
-// All that a list would show, page by page for as long as somebody asks for more.
-import { setImmediate as turn } from 'node:timers/promises'
+// Streams every resource that a list contains, page by page as the client reads.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DescMessage } from '@bufbuild/protobuf'
 import type { FieldViolation } from '../aip/errors.ts'
 import { invalidArgument } from '../aip/errors.ts'
@@ -11,62 +11,64 @@ import type { Value } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
-import type { Found, Listing, ListRequest } from './list.ts'
-import { select } from './list.ts'
+import type { ListOptions, ListRequest, SearchResult } from './list.ts'
+import { selectionOf } from './list.ts'
 
-/** As few as make reading them cheap: they are in memory until the client has taken them. */
+/** A page is in memory until the client has read it. Larger pages are hardly faster to read. */
 const pageSize = 100
 
 /**
- * Each page is a read of its own, so no transaction waits for a client, and what the caller may see is looked up
- * again for each: access that ends in between ends the walk there.
+ * Reads each page in a transaction of its own, so that none waits for a client. Grants are read again for each page:
+ * a caller who loses access gets no further pages.
  */
 export async function* streamResources<T>(
   { store }: Pick<Dependencies, 'store'>,
   kind: Kind<DescMessage>,
   call: Call<ListRequest>,
-  listing: Listing,
-  make: (rows: Uint8Array[]) => Work<T[]>,
+  options: ListOptions,
+  convert: (rows: Uint8Array[]) => Work<T[]>,
 ): AsyncGenerator<T, void, void> {
   let after: Value[] | undefined
-  const once = searchingOnce(listing)
+  const pageOptions = withOneSearch(options)
   do {
     const page = await store.read(function* () {
       const grants = yield* admitToRead(call.demand)
-      requireNoPages(call.request)
+      requireNoPaging(call.request)
       const order = parseOrderBy(call.request.orderBy, kind.sortable, kind.defaultOrder)
-      const { regions, filters } = yield* select(call, grants, once)
+      const { regions, filters } = yield* selectionOf(call, grants, pageOptions)
       const { rows, next } = yield* readUncountedPage(kind.table, {
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
-        form: { kind: 'bytes' },
+        form: kind.forms.bytes,
       })
-      return { made: yield* make(rows as Uint8Array[]), next } // in the form that was asked for
+      return { items: yield* convert(rows as Uint8Array[]), next } // as the form says
     })
-    yield* page.made
+    yield* page.items
     after = page.next
-    // The embedded store answers without a pause, and others are waiting.
-    await turn()
+    // The embedded store answers synchronously; this lets other calls run.
+    await nextTurn()
   } while (after)
 }
 
-/** A search may cost more than a page. What it found is still held against what may be seen, and its filters hold. */
-function searchingOnce({ find, ...listing }: Listing): Listing {
-  if (!find) return listing
-  let found: Found | undefined
+/** Searches once for all pages, since a search may cost more than a page. Each page still applies grants and filters. */
+function withOneSearch({ search, ...options }: ListOptions): ListOptions {
+  if (!search) return options
+  let result: SearchResult | undefined
   return {
-    ...listing,
-    *find(roots) {
-      found ??= yield* find(roots)
-      return found
+    ...options,
+    *search(organizations) {
+      result ??= yield* search(organizations)
+      return result
     },
   }
 }
 
-function requireNoPages({ pageSize: size, pageToken, skip }: ListRequest): void {
-  const given = { page_size: size !== 0, page_token: pageToken !== '', skip: skip !== 0 }
-  const violations = Object.entries(given)
-    .filter(([, isGiven]) => isGiven)
-    .map(([field]): FieldViolation => ({ field, description: 'must not be given: this answer has no pages' }))
-  const [first, ...others] = violations
+function requireNoPaging({ pageSize: size, pageToken, skip }: ListRequest): void {
+  const fields = [
+    ...(size === 0 ? [] : ['page_size']),
+    ...(pageToken === '' ? [] : ['page_token']),
+    ...(skip === 0 ? [] : ['skip']),
+  ]
+  const description = 'must not be set: this response has no pages'
+  const [first, ...others] = fields.map((field): FieldViolation => ({ field, description }))
   if (first) throw invalidArgument(first, ...others)
 }

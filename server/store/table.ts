@@ -1,4 +1,5 @@
-// Rows of a resource: each keeps its resource as it leaves, beside the columns it is found and ordered by.
+// The tables of resources. Each row contains its resource as bytes and as JSON, ready to be sent, and columns to find
+// and order it by.
 import type { Row, Sql, Value } from './sql.ts'
 import { among, bulkInsert, join, raw, sql } from './sql.ts'
 import { adjustTally, dropTally } from './tally.ts'
@@ -6,52 +7,53 @@ import type { Work } from './work.ts'
 import type { WriteAccess } from './write-access.ts'
 
 export type Table = {
-  /** The SQL table, and the kind under which its rows are tallied. */
+  /** The name of the SQL table; also the kind under which its rows are counted in the tally. */
   name: string
-  /** Columns of its own, beside those that every table has. */
+  /** Its own columns, beside those that every table has. */
   columns: readonly string[]
-  /** Whether its rows bear the uids of groups, so that a grant in a group reaches the row of that uid. */
-  isAtPlaces: boolean
-  /** Whether other resources lie in its rows, as they do in groups. */
-  isPlace: boolean
-  /** Whether each place has its own index for each order, or only each organization, which makes writing cheaper. */
-  isOrderedInPlace: boolean
-  /** How a row leaves, as text without values; as it is stored unless the table puts it together from several rows. */
+  /** Whether its rows have the uids of groups, so that a grant in a group applies to the row with the same uid. */
+  hasGroupUids: boolean
+  /** Whether its rows are the parents of other resources. */
+  hasChildren: boolean
+  /** Whether each order has an index by parent. Otherwise it has one by organization only, which makes writes cheaper. */
+  isIndexedByParent: boolean
+  /** An expression without values for a row as it is sent; a table may join it from several rows. */
   rendered(form: Form): Sql
 }
-
-/** A resource as it is stored and as it leaves. */
-export type Stored = { proto: Uint8Array; json: string; shape: string }
 
 /** Values of a table's own columns, by name. */
 export type Columns = { readonly [column: string]: Value }
 
-export type Entry = Stored & {
+export type Entry = {
   uid: string
   parent: string | null
   root: string
   name: string
   createTime: number
   updateTime: number
+  proto: Uint8Array
+  json: string
+  /** Identifies the message definition that rendered `json`. */
+  shape: string
   /** All of the table's own columns for an insert; those that change for an update. */
   columns: Columns
 }
 
-/** The form in which a row is wanted: bytes, or JSON as the contract of this shape writes it. */
+/** The form in which rows are read: bytes, or JSON that was rendered with this shape. */
 export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
 
-/** A row on its way out: JSON where that was asked for and is of the current shape, else bytes. */
+/** A row as it is sent: JSON, or bytes if that was asked for or the JSON has another shape. */
 export type Rendered = string | Uint8Array
 
-/** Only what is wanted is read: the other half of a row costs as much again. Null where the shape is another. */
+/** Reads only the wanted form: reading both costs twice as much. Null for JSON of another shape. */
 export const storedForm = (form: Form): Sql =>
   form.kind === 'bytes' ? raw('proto') : raw(`case when shape = '${form.shape}' then json end`)
 
-/** One row as it leaves, with the time of its last change. */
+/** Reads a row as it is sent, and its update time. */
 export const selectRendered = (table: Table, uid: string, form: Form): Sql =>
   sql`select ${table.rendered(form)}, update_time from ${raw(table.name)} where uid = ${uid}`
 
-/** Rows whose JSON is of another shape, as bytes. */
+/** For rows whose JSON has another shape. */
 export function* readBytes(table: Table, uids: readonly string[]): Work<Map<string, Uint8Array>> {
   if (uids.length === 0) return new Map()
   const rows = yield sql`select uid, ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)}
@@ -90,37 +92,40 @@ function lockedRowOf([proto, updateTime, ...values]: Row, columns: readonly stri
   return { proto: proto as Uint8Array, updateTime: updateTime as number, columns: named }
 }
 
-/** `above` leads from the organization down to the parent. */
+/** `ancestors` are the uids from the organization down to the parent. */
 export function insertEntry(
   access: WriteAccess,
   table: Table,
   entry: Entry,
-  above: readonly string[],
+  ancestors: readonly string[],
 ): Work<void> {
-  return insertEntries(access, table, [entry], above)
+  return insertEntries(access, table, [entry], ancestors)
 }
 
-const everyColumn = ['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape']
-/** Several that lie in the same place. */
+/** Inserts rows with the same parent. */
 export function* insertEntries(
   access: WriteAccess,
   table: Table,
   entries: readonly Entry[],
-  above: readonly string[],
+  ancestors: readonly string[],
 ): Work<void> {
   yield* insertUncounted(access, table, entries)
-  if (entries.length > 0) yield* adjustTally(table.name, above, entries.length)
+  if (entries.length > 0) yield* adjustTally(table.name, ancestors, entries.length)
 }
 
-/** Rows that are in no total. */
+const commonColumns = [
+  ...['uid', 'parent', 'root', 'name', 'create_time', 'update_time', 'proto', 'json', 'shape'],
+]
+
+/** Inserts rows that are not counted in the tally. */
 export const insertUncounted = (_access: WriteAccess, table: Table, entries: readonly Entry[]): Work<void> =>
   insertRows(
     table.name,
-    [...everyColumn, ...table.columns],
+    [...commonColumns, ...table.columns],
     entries.map((entry) => valuesOf(table, entry)),
   )
 
-/** Rows of any table. */
+/** Inserts rows into any table. */
 export function* insertRows(
   name: string,
   columns: readonly string[],
@@ -142,34 +147,34 @@ function requireValue({ name }: Table, { columns }: Entry, column: string): Valu
   return value
 }
 
-/** Replaces the resource. Columns of the table's own that the entry does not have keep their value. */
+/** Replaces the resource. Own columns of the table that the entry does not contain keep their value. */
 export function* updateEntry(_access: WriteAccess, table: Table, entry: Entry): Work<void> {
   const own = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
     proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(own, '')} where uid = ${entry.uid}`
 }
 
-/** Whether there was such a row. Whatever still lies in it must be gone before. */
+/** Returns whether the row existed. Its children must be deleted before. */
 export function* deleteEntry(
   _access: WriteAccess,
   table: Table,
   uid: string,
-  above: readonly string[],
+  ancestors: readonly string[],
 ): Work<boolean> {
   const rows = yield sql`delete from ${raw(table.name)} where uid = ${uid} returning uid`
   if (rows.length === 0) return false
-  yield* adjustTally(table.name, above, -1)
-  if (table.isPlace) yield dropTally(uid)
+  yield* adjustTally(table.name, ancestors, -1)
+  if (table.hasChildren) yield dropTally(uid)
   return true
 }
 
-/** Deletes all that lies directly in a place. `above` leads from the organization down to the place itself. */
-export function* deleteContents(
+/** Deletes the children of a parent. `ancestors` are the uids from the organization down to the parent itself. */
+export function* deleteChildren(
   _access: WriteAccess,
   table: Table,
-  place: string,
-  above: readonly string[],
+  parent: string,
+  ancestors: readonly string[],
 ): Work<void> {
-  const rows = yield sql`delete from ${raw(table.name)} where parent = ${place} returning uid`
-  if (rows.length > 0) yield* adjustTally(table.name, above, -rows.length)
+  const rows = yield sql`delete from ${raw(table.name)} where parent = ${parent} returning uid`
+  if (rows.length > 0) yield* adjustTally(table.name, ancestors, -rows.length)
 }

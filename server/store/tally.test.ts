@@ -15,15 +15,15 @@ import { contentsOf, readTally } from './tally.ts'
 import type { Work } from './work.ts'
 
 const groups: Table = {
-  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  ...{ name: 'groups', columns: [], hasChildren: true, hasGroupUids: true, isIndexedByParent: true },
   rendered: storedForm,
 }
 const identities: Table = {
   name: 'identities',
   columns: [],
-  isPlace: false,
-  isOrderedInPlace: true,
-  isAtPlaces: false,
+  hasChildren: false,
+  isIndexedByParent: true,
+  hasGroupUids: false,
   rendered: storedForm,
 }
 const kinds = [groups.name, identities.name]

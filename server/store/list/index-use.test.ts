@@ -14,7 +14,7 @@ import type { Listing, Region, Term } from './listing.ts'
 import { readPage, readUncountedPage } from './read-page.ts'
 
 const groups: Table = {
-  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  ...{ name: 'groups', columns: [], hasChildren: true, hasGroupUids: true, isIndexedByParent: true },
   rendered: storedForm,
 }
 const root = 'a'.repeat(40)
@@ -77,7 +77,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
           usesOnly(found, `groups_by_parent_${column}`)
           isOrdered(found)
           const withoutGroupIndexes: typeof readPage = (table, listing) =>
-            readPage({ ...table, isOrderedInPlace: false }, listing)
+            readPage({ ...table, isIndexedByParent: false }, listing)
           const skipping = await explain([children(large)], order, cursor, withoutGroupIndexes)
           usesOnly(skipping, `groups_by_root_${column}`)
           isOrdered(skipping)

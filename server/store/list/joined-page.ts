@@ -59,6 +59,6 @@ export function joinedPage([first, last, beyond]: readonly Row[]): Page | undefi
 function totalOf(table: Table, { kind, uid }: GroupRegion): Sql {
   if (kind === 'children') return tallied('children', table.name, uid)
   const below = tallied('subtree', table.name, uid)
-  if (kind === 'below' || !table.isAtPlaces) return below
+  if (kind === 'below' || !table.hasGroupUids) return below
   return sql`${below} + (select count(*) from ${raw(table.name)} where uid = ${uid})`
 }

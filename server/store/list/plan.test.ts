@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts'
 import { planList, planRows } from './plan.ts'
 
 const groups: Table = {
-  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  ...{ name: 'groups', columns: [], hasChildren: true, hasGroupUids: true, isIndexedByParent: true },
   rendered: storedForm,
 }
 const root = 'a'.repeat(40)

@@ -110,7 +110,7 @@ function totalOf(table: Table, { filters }: Listing, regions: readonly ScanRegio
     if (region.kind === 'points') points.push(...region.uids)
     else if (region.kind === 'children') sum += counts.get(region.uid)?.children ?? 0
     else sum += counts.get(region.uid)?.subtree ?? 0
-    if (region.kind === 'tree' && table.isAtPlaces) points.push(region.uid)
+    if (region.kind === 'tree' && table.hasGroupUids) points.push(region.uid)
   }
   return { kind: 'tallied', sum, points }
 }

@@ -16,7 +16,7 @@ import type { Listing, Page, Region, Term, UncountedPage } from './listing.ts'
 import { readPage, readUncountedPage } from './read-page.ts'
 
 const groups: Table = {
-  ...{ name: 'groups', columns: [], isPlace: true, isAtPlaces: true, isOrderedInPlace: true },
+  ...{ name: 'groups', columns: [], hasChildren: true, hasGroupUids: true, isIndexedByParent: true },
   rendered: storedForm,
 }
 
@@ -268,7 +268,7 @@ async function read(store: Store, listing: Listing, texts: Set<string>): Promise
   const page = await store.read(() => recordTexts(readPage(groups, listing), texts))
   const uncounted = await store.read(() => readUncountedPage(groups, listing))
   assert.deepEqual([uidsOf(uncounted), uncounted.next], [uidsOf(page), page.next])
-  const table = { ...groups, isOrderedInPlace: false }
+  const table = { ...groups, isIndexedByParent: false }
   const other = await store.read(() => readPage(table, listing))
   assert.deepEqual([uidsOf(other), other.next, other.total], [uidsOf(page), page.next, page.total])
   return page

@@ -29,7 +29,7 @@ export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
 
 /** Whether the region has no index of its own for orders other than by uid, only that of its organization. */
 export const usesOrganizationIndex = (region: ScanRegion, table: Table): region is GroupRegion =>
-  isSubtree(region) || (region.kind === 'children' && !table.isOrderedInPlace)
+  isSubtree(region) || (region.kind === 'children' && !table.isIndexedByParent)
 
 export const rootOf = (uid: string) => uid.split('/', 1)[0] as string // a split has at least one part
 export const isRoot = (uid: string) => !uid.includes('/')

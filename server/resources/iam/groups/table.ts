@@ -13,7 +13,7 @@ const brief = ({ uid, name, description }: Group) =>
   create(RoleBindingGroupSchema, { uid, name, description })
 
 export const groups = kindOf(GroupSchema, 'groups', {
-  isPlace: true,
+  hasChildren: true,
   columns: {
     /** What people of a verified organization have in their e-mail addresses. */
     domain: ({ verified, name }) => (verified ? name : null),

@@ -30,7 +30,7 @@ import { createResource } from '../../create.ts'
 import { deleteResource, removeEntry } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { equalTo, listResources, points } from '../../list.ts'
+import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireAllGrantsOf } from '../delegation.ts'
@@ -62,7 +62,8 @@ function identitiesMethods(deps: Dependencies) {
       const { name, relationshipType } = call.request
       return listResources(deps, identities, call, {
         filters: [...equalTo(raw('name'), name), ...ofType(relationshipType)],
-        shared: ({ caller }) => (parentOf(caller.identity) === '' ? points([caller.identity]) : []),
+        alsoVisible: ({ caller }) =>
+          parentOf(caller.identity) === '' ? pointRegions([caller.identity]) : [],
       })
     },
 

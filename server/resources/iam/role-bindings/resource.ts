@@ -25,7 +25,6 @@ import { createIn, createResource, draftOf } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { formOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { listReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
@@ -129,7 +128,7 @@ function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest)
 
 function* readAll(uids: string[], form: 'json' | 'bytes'): Work<Rendered[]> {
   const { table } = roleBindings
-  const rows = yield sql`select uid, ${table.rendered(formOf(roleBindings, form))} from ${raw(table.name)}
+  const rows = yield sql`select uid, ${table.rendered(roleBindings.forms[form])} from ${raw(table.name)}
     where uid in ${among(uids)}`
   const found = new Map(rows as [string, Rendered | null][])
   const bytes = yield* readBytes(

@@ -22,7 +22,7 @@ import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { equalTo, listResources, points } from '../../list.ts'
+import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
@@ -32,7 +32,7 @@ import { roles } from './table.ts'
 
 type Role = MessageShape<typeof RoleSchema>
 
-const builtIns = points(builtInRoles.map(({ uid }) => uid))
+const builtIns = pointRegions(builtInRoles.map(({ uid }) => uid))
 const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringify(name)} already`
 
 function rolesMethods(deps: Dependencies) {
@@ -59,7 +59,7 @@ function rolesMethods(deps: Dependencies) {
     listRoles: (call: Call<ListRolesRequest>) =>
       listResources(deps, roles, call, {
         filters: equalTo(raw('name'), call.request.name),
-        shared: (_, reached) => (reached.length > 0 ? builtIns : []),
+        alsoVisible: (_, granted) => (granted.length > 0 ? builtIns : []),
       }),
 
     createRole: (call: Call<CreateRoleRequest>) =>

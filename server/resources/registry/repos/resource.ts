@@ -23,7 +23,7 @@ import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { raw, sql } from '../../../store/sql.ts'
-import { deleteContents } from '../../../store/table.ts'
+import { deleteChildren } from '../../../store/table.ts'
 import { first } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
@@ -86,7 +86,7 @@ export function reposMethods(deps: Dependencies, readme?: string) {
 
     deleteRepo: (call: Call) =>
       deleteResource(deps, repos, call, {
-        beforeDelete: (uid, access) => deleteContents(access, tags.table, uid, lineage(uid)),
+        beforeDelete: (uid, access) => deleteChildren(access, tags.table, uid, lineage(uid)),
       }),
 
     getRepoReadme: (call: Call) =>

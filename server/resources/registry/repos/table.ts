@@ -2,8 +2,7 @@ import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts
 import { kindOf } from '../../kind.ts'
 
 export const repos = kindOf(RepoSchema, 'repos', {
-  isPlace: true,
-  isAtPlaces: false,
+  hasChildren: true,
   /** Not part of the resource, since lists do not show it. */
   extraColumns: { readme: 'text' },
 })

@@ -1,10 +1,8 @@
-import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { kindOf } from '../../kind.ts'
 import { sortOf } from './sort.ts'
 
 export const tags = kindOf(TagSchema, 'tags', {
-  liesIn: RepoSchema,
   columns: {
     digest: ({ digest }) => digest,
     sort: ({ name }) => sortOf(name),

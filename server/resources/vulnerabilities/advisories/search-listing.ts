@@ -5,14 +5,14 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'
-import type { Listing } from '../../list.ts'
+import type { ListOptions } from '../../list.ts'
 import { search } from './search.ts'
 
 /** A list that applies the filters of the request with the search index. */
-export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): Listing => ({
-  *find(roots) {
+export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): ListOptions => ({
+  *search(organizations) {
     requireKnownEnums(request)
-    return yield* search(request, roots)
+    return yield* search(request, organizations)
   },
 })
 

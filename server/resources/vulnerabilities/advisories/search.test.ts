@@ -209,10 +209,10 @@ onEachStore('looking for advisories', (engine) => {
           // Whatever counts as few.
           for (const few of [0, 2, 2000]) {
             const found = await platform.store.read(function* () {
-              const { only, filters } = yield* search(asked, [organization], few)
+              const { uids, filters } = yield* search(asked, [organization], few)
               const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
               const matching = yield sql`select uid from advisories where ${conditions}`
-              return matching.map(([uid]) => uid as string).filter((uid) => !only || only.includes(uid))
+              return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
             })
             assert.deepEqual(found.sort(), [...expected].sort())
           }

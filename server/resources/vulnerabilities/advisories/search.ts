@@ -6,7 +6,7 @@ import type { Sql } from '../../../store/sql.ts'
 import { among, join, raw, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
-import type { Found } from '../../list.ts'
+import type { SearchResult } from '../../list.ts'
 import { totals, unpack } from './postings.ts'
 import type { Field } from './terms.ts'
 import { folded, hashesOf, listed, termOf } from './terms.ts'
@@ -60,7 +60,7 @@ export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
   few = fewEnough,
-): Work<Found> {
+): Work<SearchResult> {
   const filters: Sql[] = request.excludeEventAuthors.map(
     (author) => sql`not ${has(termOf('eventAuthor', author))}`,
   )
@@ -75,7 +75,7 @@ export function* search(
     if (!only || only.size > some) only = (yield* findTexts(roots, query, few, only)) ?? only
     filters.push(contains('texts', query))
   }
-  return only ? { filters, only: yield* uidsOf([...only]) } : { filters }
+  return only ? { filters, uids: yield* uidsOf([...only]) } : { filters }
 }
 
 /** The numbers of advisories that have one of these terms, among `only`, unless they are many. */

@@ -21,7 +21,7 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     artifactName: 'artifact_name',
   },
   // Imports write many advisories to one group: fewer indexes make them faster.
-  isOrderedInPlace: false,
+  isIndexedByParent: false,
 })
 
 /** In no list, but can be read by uid. */

@@ -10,12 +10,12 @@ import { sql } from '../../../../store/sql.ts'
 import type { Work } from '../../../../store/work.ts'
 import { identities } from '../../../iam/identities/table.ts'
 import { messageOf } from '../../../kind.ts'
-import { points } from '../../../list.ts'
+import { pointRegions } from '../../../list.ts'
 
 export function* findIdentity(grants: Grants, issuer: string, subject: string): Work<Identity | undefined> {
   const visible = grantedRegions(grants, [Capability.CAP_IAM_IDENTITY_LIST])
   const { rows } = yield* readPage(identities.table, {
-    regions: disjoint([...visible, ...points([grants.caller.identity])]),
+    regions: disjoint([...visible, ...pointRegions([grants.caller.identity])]),
     filters: [sql`known_by = ${userUid(issuer, subject)}`],
     order: [{ column: 'uid', descending: false }],
     after: undefined,
