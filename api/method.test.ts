@@ -16,7 +16,7 @@ import { describeMethod, describeMethods, isImmutable, isOutputOnly, isRequired,
 const { getGroup, listGroups, createGroup, updateGroup, deleteGroup } = GroupsService.method
 
 describe('a method', () => {
-  test('tells its http rule: verb, path and the field of the body', () => {
+  test('has the verb, path and body of its http rule', () => {
     const bindings = describeMethods(GroupsService).map(({ desc, bindings: [first, ...more] }) => {
       assert.deepEqual(more, [])
       return [desc.name, first?.verb, first?.path, first?.body]
@@ -33,13 +33,13 @@ describe('a method', () => {
     ])
   })
 
-  test('tells its names, the one of the contract and the one of gRPC', () => {
+  test('has its name in the contract and its gRPC path', () => {
     const { name, grpcPath } = describeMethod(getGroup)
     assert.equal(name, 'platform.iam.v2beta1.GroupsService.GetGroup')
     assert.equal(grpcPath, '/platform.iam.v2beta1.GroupsService/GetGroup')
   })
 
-  test('tells what its caller must be allowed to do, and whether it may name no place', () => {
+  test('has the access that its caller needs', () => {
     const accessOf = (desc: typeof getGroup | typeof listGroups) => {
       const { access } = describeMethod(desc)
       return [access?.capabilities, access?.unscoped]
@@ -49,7 +49,7 @@ describe('a method', () => {
     assert.deepEqual(describeMethod(deleteGroup).access?.capabilities, [Capability.CAP_IAM_GROUPS_DELETE])
   })
 
-  test('tells which field of its request is the resource', () => {
+  test('has the request field that is the resource', () => {
     assert.equal(describeMethod(createGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(updateGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(getGroup).resource, undefined)
@@ -67,21 +67,21 @@ describe('the scope of a request', () => {
     )
   })
 
-  test('is empty where the request names none', () => {
+  test('is empty if the request has none', () => {
     assert.equal(scopeOf(describeMethod(getGroup), create(GetGroupRequestSchema)), '')
     assert.equal(scopeOf(describeMethod(updateGroup), create(UpdateGroupRequestSchema)), '')
     const filtered = create(ListGroupsRequestSchema, { uidp: { descendantsOf: 'a' } })
     assert.equal(scopeOf(describeMethod(listGroups), filtered), '')
   })
 
-  test('does not come from the uid that a new resource claims to have', () => {
+  test('is not read from the uid in a new resource', () => {
     const request = create(CreateGroupRequestSchema, { group: { uid: 'elsewhere' } })
     assert.equal(scopeOf(describeMethod(createGroup), request), '')
   })
 })
 
 describe('a field', () => {
-  test('tells whether callers must set it, and whether they can', () => {
+  test('has its behaviour: required, output-only, immutable', () => {
     const { name, uid, description, createTime } = GroupSchema.field
     assert.deepEqual([name, uid, description, createTime].map(isRequired), [true, false, false, false])
     assert.deepEqual([name, uid, description, createTime].map(isOutputOnly), [false, true, false, true])

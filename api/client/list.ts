@@ -84,7 +84,7 @@ export async function* list<Request extends object, Page>(
   }
 }
 
-/** Without `$typeName`: protobuf takes an object that has it for a complete message and would not initialize it. */
+/** Without `$typeName`: protobuf treats an object that has it as a complete message and does not initialize it. */
 function fieldsOf(request: object): Record<string, unknown> {
   const { $typeName: _, ...fields } = request as Record<string, unknown>
   return fields

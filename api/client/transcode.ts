@@ -18,7 +18,7 @@ export type HttpRequest = {
 }
 
 /**
- * Splits a request into path variables, body and query parameters as its route says. It is the inverse of what the
+ * Splits a request into path variables, body and query parameters as its route defines. It is the inverse of what the
  * server does with the http rule of the RPC.
  *
  * @example

@@ -24,7 +24,7 @@ export const comments: Readonly<Record<string, string>> = {
   "capabilities.BuiltInRole.ROLE_APK_PULL": "`apk.pull`.",
   "capabilities.Capability": "Permission that a role can grant. A role is a set of capabilities; a role binding grants them to an identity in a group and in everything below it. Many capabilities belong to products that Stemma does not serve; they are listed so that roles of existing clients can be stored.",
   "capabilities.Capability.UNKNOWN": "Not a capability.",
-  "platform.auth.Auth": "Registers people, and tells callers who they are.",
+  "platform.auth.Auth": "Registers people, and returns the identity of a caller.",
   "platform.auth.Auth.Register": "Registers the person of a token, which is the bearer token of the call: a token of their organization's identity provider or of this server. With the code of an invite, the person also gets its role. The audience of the token must be this server, or its client id at the provider.",
   "platform.auth.Auth.GetHeadlessSession": "Returns the token of a person who signed in with a browser on another machine. Fails with `NOT_FOUND` until they have signed in.",
   "platform.auth.Auth.Validate": "Returns the identity of the caller and their capabilities in each group.",

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client'
 import type { SignInParameters, SignInResult } from './oidc-provider.ts'
 import { codeExpired, scope, signInResult, withProvider } from './oidc-provider.ts'
 
-/** What the person needs. `urlWithCode` saves them from typing the code. */
+/** The code to enter at a URL. `urlWithCode` contains the code already. */
 export type DeviceCode = { url: string; code: string; urlWithCode: string | undefined }
 
 export function signInWithDevice(

@@ -9,7 +9,7 @@ import type { Invocation } from './invocation.ts'
 
 const maxShownNames = 5
 
-/** Asks the person at the terminal. Names are fetched from the server, since a uid does not tell people what it is. */
+/** Asks the person at the terminal. Shows names, which are fetched from the server, since people do not recognise uids. */
 export async function confirmDelete(
   { command, connection, runtime: { stdin, stderr } }: Invocation,
   uids: string[],

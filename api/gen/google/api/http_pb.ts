@@ -2,8 +2,8 @@
 // @generated from file google/api/http.proto (package google.api, syntax proto3)
 /* eslint-disable */
 
-// How an rpc maps to HTTP (AIP-127). This file and its siblings declare the parts of Google's API definitions that
-// our contract uses, with the names and numbers that every tool knows; the wording is ours.
+// HTTP bindings of rpcs (AIP-127). This file and its siblings declare the parts of Google's API definitions that the
+// contract uses, with the same names and numbers. The comments are our own.
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";

@@ -96,7 +96,7 @@ export const Code = {
   ABORTED: 10,
 
   /**
-   * A value lies beyond the valid range.
+   * A value is outside of the valid range.
    *
    * @generated from enum value: OUT_OF_RANGE = 11;
    */

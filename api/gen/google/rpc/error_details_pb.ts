@@ -37,7 +37,7 @@ export type ErrorInfo = Message<"google.rpc.ErrorInfo"> & {
   domain: string;
 
   /**
-   * Further facts, such as the missing capability.
+   * Variable parts of the message by name, such as the missing capability.
    *
    * @generated from field: map<string, string> metadata = 3;
    */
@@ -65,7 +65,7 @@ export type ErrorInfoJson = {
   domain?: string;
 
   /**
-   * Further facts, such as the missing capability.
+   * Variable parts of the message by name, such as the missing capability.
    *
    * @generated from field: map<string, string> metadata = 3;
    */
@@ -80,13 +80,13 @@ export const ErrorInfoSchema: GenMessage<ErrorInfo, {jsonType: ErrorInfoJson}> =
   messageDesc(file_google_rpc_error_details, 0);
 
 /**
- * When to try again.
+ * Time to wait before the next attempt.
  *
  * @generated from message google.rpc.RetryInfo
  */
 export type RetryInfo = Message<"google.rpc.RetryInfo"> & {
   /**
-   * How long to wait before the next attempt.
+   * Time to wait.
    *
    * @generated from field: google.protobuf.Duration retry_delay = 1;
    */
@@ -94,13 +94,13 @@ export type RetryInfo = Message<"google.rpc.RetryInfo"> & {
 };
 
 /**
- * When to try again.
+ * Time to wait before the next attempt.
  *
  * @generated from message google.rpc.RetryInfo
  */
 export type RetryInfoJson = {
   /**
-   * How long to wait before the next attempt.
+   * Time to wait.
    *
    * @generated from field: google.protobuf.Duration retry_delay = 1;
    */
@@ -150,62 +150,62 @@ export const QuotaFailureSchema: GenMessage<QuotaFailure, {jsonType: QuotaFailur
   messageDesc(file_google_rpc_error_details, 2);
 
 /**
- * One limit.
+ * A limit that was reached.
  *
  * @generated from message google.rpc.QuotaFailure.Violation
  */
 export type QuotaFailure_Violation = Message<"google.rpc.QuotaFailure.Violation"> & {
   /**
-   * Whose limit it is, such as a group or an address.
+   * Subject of the limit, such as a group or an address.
    *
    * @generated from field: string subject = 1;
    */
   subject: string;
 
   /**
-   * The limit and the usage, in words.
+   * Description of the limit and the usage.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * The service that enforces it.
+   * Service that enforces the limit.
    *
    * @generated from field: string api_service = 3;
    */
   apiService: string;
 
   /**
-   * The name of what is counted.
+   * Name of the metric that is limited.
    *
    * @generated from field: string quota_metric = 4;
    */
   quotaMetric: string;
 
   /**
-   * The name of the limit.
+   * Name of the limit.
    *
    * @generated from field: string quota_id = 5;
    */
   quotaId: string;
 
   /**
-   * What the limit applies to.
+   * Dimensions to which the limit applies.
    *
    * @generated from field: map<string, string> quota_dimensions = 6;
    */
   quotaDimensions: { [key: string]: string };
 
   /**
-   * The limit in force.
+   * Current value of the limit.
    *
    * @generated from field: int64 quota_value = 7;
    */
   quotaValue: bigint;
 
   /**
-   * The limit that will be in force soon.
+   * Value of the limit after a change that is in progress.
    *
    * @generated from field: optional int64 future_quota_value = 8;
    */
@@ -213,62 +213,62 @@ export type QuotaFailure_Violation = Message<"google.rpc.QuotaFailure.Violation"
 };
 
 /**
- * One limit.
+ * A limit that was reached.
  *
  * @generated from message google.rpc.QuotaFailure.Violation
  */
 export type QuotaFailure_ViolationJson = {
   /**
-   * Whose limit it is, such as a group or an address.
+   * Subject of the limit, such as a group or an address.
    *
    * @generated from field: string subject = 1;
    */
   subject?: string;
 
   /**
-   * The limit and the usage, in words.
+   * Description of the limit and the usage.
    *
    * @generated from field: string description = 2;
    */
   description?: string;
 
   /**
-   * The service that enforces it.
+   * Service that enforces the limit.
    *
    * @generated from field: string api_service = 3;
    */
   apiService?: string;
 
   /**
-   * The name of what is counted.
+   * Name of the metric that is limited.
    *
    * @generated from field: string quota_metric = 4;
    */
   quotaMetric?: string;
 
   /**
-   * The name of the limit.
+   * Name of the limit.
    *
    * @generated from field: string quota_id = 5;
    */
   quotaId?: string;
 
   /**
-   * What the limit applies to.
+   * Dimensions to which the limit applies.
    *
    * @generated from field: map<string, string> quota_dimensions = 6;
    */
   quotaDimensions?: { [key: string]: string };
 
   /**
-   * The limit in force.
+   * Current value of the limit.
    *
    * @generated from field: int64 quota_value = 7;
    */
   quotaValue?: string;
 
   /**
-   * The limit that will be in force soon.
+   * Value of the limit after a change that is in progress.
    *
    * @generated from field: optional int64 future_quota_value = 8;
    */
@@ -283,13 +283,13 @@ export const QuotaFailure_ViolationSchema: GenMessage<QuotaFailure_Violation, {j
   messageDesc(file_google_rpc_error_details, 2, 0);
 
 /**
- * Conditions of the service's state that were not met.
+ * Conditions that the state of the service does not meet.
  *
  * @generated from message google.rpc.PreconditionFailure
  */
 export type PreconditionFailure = Message<"google.rpc.PreconditionFailure"> & {
   /**
-   * All conditions that were not met.
+   * All conditions that are not met.
    *
    * @generated from field: repeated google.rpc.PreconditionFailure.Violation violations = 1;
    */
@@ -297,13 +297,13 @@ export type PreconditionFailure = Message<"google.rpc.PreconditionFailure"> & {
 };
 
 /**
- * Conditions of the service's state that were not met.
+ * Conditions that the state of the service does not meet.
  *
  * @generated from message google.rpc.PreconditionFailure
  */
 export type PreconditionFailureJson = {
   /**
-   * All conditions that were not met.
+   * All conditions that are not met.
    *
    * @generated from field: repeated google.rpc.PreconditionFailure.Violation violations = 1;
    */
@@ -318,7 +318,7 @@ export const PreconditionFailureSchema: GenMessage<PreconditionFailure, {jsonTyp
   messageDesc(file_google_rpc_error_details, 3);
 
 /**
- * One condition.
+ * A condition that is not met.
  *
  * @generated from message google.rpc.PreconditionFailure.Violation
  */
@@ -331,14 +331,14 @@ export type PreconditionFailure_Violation = Message<"google.rpc.PreconditionFail
   type: string;
 
   /**
-   * What the condition is about.
+   * Resource to which the condition applies.
    *
    * @generated from field: string subject = 2;
    */
   subject: string;
 
   /**
-   * How to meet it, in words.
+   * Description of how to meet the condition.
    *
    * @generated from field: string description = 3;
    */
@@ -346,7 +346,7 @@ export type PreconditionFailure_Violation = Message<"google.rpc.PreconditionFail
 };
 
 /**
- * One condition.
+ * A condition that is not met.
  *
  * @generated from message google.rpc.PreconditionFailure.Violation
  */
@@ -359,14 +359,14 @@ export type PreconditionFailure_ViolationJson = {
   type?: string;
 
   /**
-   * What the condition is about.
+   * Resource to which the condition applies.
    *
    * @generated from field: string subject = 2;
    */
   subject?: string;
 
   /**
-   * How to meet it, in words.
+   * Description of how to meet the condition.
    *
    * @generated from field: string description = 3;
    */
@@ -381,13 +381,13 @@ export const PreconditionFailure_ViolationSchema: GenMessage<PreconditionFailure
   messageDesc(file_google_rpc_error_details, 3, 0);
 
 /**
- * Values of a request that are not valid.
+ * Fields of a request with invalid values.
  *
  * @generated from message google.rpc.BadRequest
  */
 export type BadRequest = Message<"google.rpc.BadRequest"> & {
   /**
-   * All values that are not valid.
+   * All fields with invalid values.
    *
    * @generated from field: repeated google.rpc.BadRequest.FieldViolation field_violations = 1;
    */
@@ -395,13 +395,13 @@ export type BadRequest = Message<"google.rpc.BadRequest"> & {
 };
 
 /**
- * Values of a request that are not valid.
+ * Fields of a request with invalid values.
  *
  * @generated from message google.rpc.BadRequest
  */
 export type BadRequestJson = {
   /**
-   * All values that are not valid.
+   * All fields with invalid values.
    *
    * @generated from field: repeated google.rpc.BadRequest.FieldViolation field_violations = 1;
    */
@@ -416,7 +416,7 @@ export const BadRequestSchema: GenMessage<BadRequest, {jsonType: BadRequestJson}
   messageDesc(file_google_rpc_error_details, 4);
 
 /**
- * One value.
+ * A field with an invalid value.
  *
  * @generated from message google.rpc.BadRequest.FieldViolation
  */
@@ -429,14 +429,14 @@ export type BadRequest_FieldViolation = Message<"google.rpc.BadRequest.FieldViol
   field: string;
 
   /**
-   * What would be valid.
+   * Description of a valid value.
    *
    * @generated from field: string description = 2;
    */
   description: string;
 
   /**
-   * A constant that names the rule.
+   * Constant that names the rule.
    *
    * @generated from field: string reason = 3;
    */
@@ -451,7 +451,7 @@ export type BadRequest_FieldViolation = Message<"google.rpc.BadRequest.FieldViol
 };
 
 /**
- * One value.
+ * A field with an invalid value.
  *
  * @generated from message google.rpc.BadRequest.FieldViolation
  */
@@ -464,14 +464,14 @@ export type BadRequest_FieldViolationJson = {
   field?: string;
 
   /**
-   * What would be valid.
+   * Description of a valid value.
    *
    * @generated from field: string description = 2;
    */
   description?: string;
 
   /**
-   * A constant that names the rule.
+   * Constant that names the rule.
    *
    * @generated from field: string reason = 3;
    */
@@ -499,28 +499,28 @@ export const BadRequest_FieldViolationSchema: GenMessage<BadRequest_FieldViolati
  */
 export type ResourceInfo = Message<"google.rpc.ResourceInfo"> & {
   /**
-   * Its type, such as `platform.iam.v2beta1.Group`.
+   * Type of the resource, such as `platform.iam.v2beta1.Group`.
    *
    * @generated from field: string resource_type = 1;
    */
   resourceType: string;
 
   /**
-   * Its uid.
+   * Uid of the resource.
    *
    * @generated from field: string resource_name = 2;
    */
   resourceName: string;
 
   /**
-   * Who owns it.
+   * Owner of the resource.
    *
    * @generated from field: string owner = 3;
    */
   owner: string;
 
   /**
-   * What went wrong with it.
+   * Description of the error.
    *
    * @generated from field: string description = 4;
    */
@@ -534,28 +534,28 @@ export type ResourceInfo = Message<"google.rpc.ResourceInfo"> & {
  */
 export type ResourceInfoJson = {
   /**
-   * Its type, such as `platform.iam.v2beta1.Group`.
+   * Type of the resource, such as `platform.iam.v2beta1.Group`.
    *
    * @generated from field: string resource_type = 1;
    */
   resourceType?: string;
 
   /**
-   * Its uid.
+   * Uid of the resource.
    *
    * @generated from field: string resource_name = 2;
    */
   resourceName?: string;
 
   /**
-   * Who owns it.
+   * Owner of the resource.
    *
    * @generated from field: string owner = 3;
    */
   owner?: string;
 
   /**
-   * What went wrong with it.
+   * Description of the error.
    *
    * @generated from field: string description = 4;
    */

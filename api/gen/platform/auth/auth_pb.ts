@@ -515,7 +515,7 @@ export const ProfileSchema: GenMessage<Profile, {jsonType: ProfileJson}> = /*@__
   messageDesc(file_platform_auth_auth, 6);
 
 /**
- * Registers people, and tells callers who they are.
+ * Registers people, and returns the identity of a caller.
  *
  * @generated from service platform.auth.Auth
  */
