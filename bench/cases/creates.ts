@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { newChildUid } from '../../server/aip/uid.ts'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
@@ -61,7 +61,10 @@ async function benchStore(): Promise<Line> {
   const store = openStore(config)
   try {
     await prepareStore(config, store)
-    const { organization } = await makeOrganization(store, config, 'bench', undefined)
+    const { organization } = await makeOrganization(
+      { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+      'bench',
+    )
     const rateWith = (concurrency: number) => storeRate(store, organization, concurrency)
     await rateWith(inFlight)
     const samples = await alternate(

@@ -10,7 +10,7 @@ import { openExchange } from '../../server/auth/exchange/exchange.ts'
 import { openIssuerKeys } from '../../server/auth/foreign-tokens/issuer-keys.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
 import { issuerRuleOf } from '../../server/claims/issuer.ts'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { pooled } from '../../server/crypto/random.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -32,7 +32,10 @@ export async function benchExchange(): Promise<Line[]> {
   const store = openStore(config)
   try {
     const { keys } = await prepareStore(config, store)
-    const { organization } = await makeOrganization(store, config, 'bench')
+    const { organization } = await makeOrganization(
+      { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+      'bench',
+    )
     const identity = newChildUid(organization, Date.now(), randomBytes)
     const iss = { case: 'issuer', value: issuer } as const
     const sub = { case: 'subject', value: 'robot' } as const

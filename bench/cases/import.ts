@@ -1,8 +1,9 @@
 // The speed of an import against only reading and parsing the same files, and its peak memory.
+import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { runMeasured } from '../load/processes.ts'
@@ -21,7 +22,10 @@ export async function benchImport(): Promise<Line[]> {
     await writeRecords(folder)
     const store = openStore(config)
     await prepareStore(config, store)
-    const { organization } = await makeOrganization(store, config, 'bench', undefined)
+    const { organization } = await makeOrganization(
+      { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+      'bench',
+    )
     await store.close()
     const files = readdirSync(folder).map((name) => join(folder, name))
     const waiting = await perSecond(async () => {

@@ -1,13 +1,13 @@
 // Stores with one organization of a given size. They are kept in the temporary folder between runs, because making
 // the largest takes longer than measuring it.
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { lineage, parentOf } from '../../server/aip/uid.ts'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import type { Config } from '../../server/config/config.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -80,7 +80,10 @@ async function make(folder: string, count: number): Promise<void> {
 async function createOrganization(config: Config) {
   const store = openStore(config)
   await prepareStore(config, store)
-  const made = await makeOrganization(store, config, 'huge', undefined)
+  const made = await makeOrganization(
+    { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+    'huge',
+  )
   await store.close()
   return made
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createEntry } from '../../server/resources/create.ts'
@@ -33,7 +33,10 @@ export async function startWorld(count: number, more: string[] = [], fill?: Fill
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
-  const { organization, identity } = await makeOrganization(store, config, 'bench', undefined)
+  const { organization, identity } = await makeOrganization(
+    { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+    'bench',
+  )
   const group = await createGroups(store, organization, count)
   await fill?.(store, organization)
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }

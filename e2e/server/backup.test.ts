@@ -165,7 +165,7 @@ onEachStore('a backup', (engine) => {
     await withEmptyStore('sqlite', async (place) => {
       const without = await runStemmad(folder, ['restore', file, ...place])
       assert.equal(without.code, 2)
-      assert.match(without.stderr, /put the secret that belongs to the backup/)
+      assert.match(without.stderr, /put the secret key of the backup/)
       const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
       assert.equal(wrong.code, 1)
       assert.match(wrong.stderr, /cannot be decrypted: STEMMA_SECRET_KEY/)
@@ -176,7 +176,7 @@ onEachStore('a backup', (engine) => {
     const file = await backUp('once')
     const { code, stderr } = await run('backup', file, ...settings)
     assert.equal(code, 2)
-    assert.match(stderr, /is there already/)
+    assert.match(stderr, /already exists/)
     const nowhere = await run('backup', join(folder, 'no', 'folder'), ...settings)
     assert.equal(nowhere.code, 1)
     assert.match(nowhere.stderr, /no such file/i)

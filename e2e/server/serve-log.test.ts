@@ -8,7 +8,7 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import type { App } from '../../server/app.ts'
 import { startApp } from '../../server/app.ts'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
-import { makeOrganization } from '../../server/commands/bootstrap.ts'
+import { makeOrganization } from '../../server/commands/make-organization.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { logTo } from '../../server/log.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
@@ -44,7 +44,10 @@ onEachStore('logs', (engine) => {
     app = await startApp(config, logTo(sink, 'info'))
     store = openStore(config)
     const { keys } = await prepareStore(config, store)
-    const made = await makeOrganization(store, config, 'acme', undefined)
+    const made = await makeOrganization(
+      { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
+      'acme',
+    )
     const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
     owner = { ...made, token: await mintToken(signer, { identity: made.identity, audience: config.baseUrl }) }
     url = `http://127.0.0.1:${app.port}`

@@ -53,7 +53,7 @@ describe('a server and its administration commands', timeout, () => {
     const run = (...args: string[]) => runStemmad(folder, ['verify', ...args])
     const named = await run(first.organization.uid)
     assert.equal(named.code, 2)
-    assert.match(named.stderr, /such as example\.com; this one is named "acme"/)
+    assert.match(named.stderr, /such as example\.com; this one is "acme"/)
     const [one, other] = [
       await bootstrap(folder, '--org', 'acme.example.com'),
       await bootstrap(folder, '--org', 'acme.example.com'),
@@ -61,7 +61,7 @@ describe('a server and its administration commands', timeout, () => {
     const verified = await run(one.organization.uid, '--kind', 'customer')
     assert.equal(verified.stdout, 'acme.example.com is verified.\n')
     const taken = await run(other.organization.uid)
-    assert.deepEqual([taken.code, taken.stderr], [2, 'another organization is verified under this name\n'])
+    assert.deepEqual([taken.code, taken.stderr], [2, 'another organization with this name is verified\n'])
     const path = `${server.url}/iam/v2beta1/groups/${one.organization.uid}`
     const answer = await fetch(path, { headers: { authorization: `Bearer ${one.token}` } })
     const group = (await answer.json()) as { verified: boolean; kind: string }
@@ -119,14 +119,14 @@ describe('a server and its administration commands', timeout, () => {
     const migrated = await runStemmad(folder, ['migrate'])
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])
     const checked = await runStemmad(folder, ['check'])
-    assert.deepEqual([checked.code, checked.stdout], [0, 'All tallies are right.\n'])
+    assert.deepEqual([checked.code, checked.stdout], [0, 'All tallies are correct.\n'])
   })
 
   test('a second server on the same port fails with a clear message', async () => {
     const { code, stderr } = await runStemmad(folder, ['serve', '--port', String(server.port)])
     assert.equal(code, 1)
     assert.match(stderr, /EADDRINUSE/)
-    assert.match(stderr, /choose another port with PORT=… or --port/)
+    assert.match(stderr, /choose another one with PORT=… or --port/)
     assert.doesNotMatch(stderr, /^ {4}at /m)
   })
 })
@@ -213,7 +213,7 @@ describe('wrong settings and arguments', timeout, () => {
       assert.equal(code, 2)
       assert.equal(stdout, '')
       assert.match(stderr, /no command "(sreve|__proto__|constructor)"/)
-      assert.match(stderr, /stemmad serve/)
+      assert.match(stderr, /^ {2}serve +Serves/m)
     }
   })
 

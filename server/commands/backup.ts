@@ -1,52 +1,47 @@
-// A copy of all that is in the store, made while it serves.
 import { createWriteStream, existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
-import { openStore } from '../storage.ts'
 import { backupLines } from '../store/backup.ts'
 import type { Store } from '../store/db.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import type { Command } from './command.ts'
-import { UsageError } from './command.ts'
-
-const usage = 'backup FILE|-'
+import { UsageError, usageOf } from './command.ts'
+import { withStore } from './with-store.ts'
 
 export const backup: Command = {
-  usage,
-  about:
-    'Writes all that is in the store, as it is at one moment, to a file or to standard output. Safe on a live store.',
-  async run(args) {
-    const { config, rest } = readConfig(process.env, args)
+  usage: 'backup FILE|-',
+  summary: 'Writes a snapshot of the store to a file or to standard output.',
+  details:
+    'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs.',
+  async run(args, { env }) {
+    const { config, rest } = readConfig(env, args)
     const [path, ...more] = rest
-    if (path === undefined || more.length > 0) throw new UsageError(`Usage: stemmad ${usage}`)
-    if (path !== '-' && existsSync(path)) throw new UsageError(`${path} is there already`)
-    const store = openStore(config)
-    try {
-      // An empty store has nothing to tell, not even of which version it is.
+    if (path === undefined || more.length > 0) throw usageOf(backup)
+    if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
+    await withStore(config, async (store) => {
+      // The list of applied migrations is part of the backup, and a new store has none yet.
       await store.migrate(await loadMigrations())
-      if (path === '-') await pipeline(packed(store), process.stdout)
-      else await writeWhole(store, path)
-    } finally {
-      await store.close()
-    }
+      if (path === '-') await pipeline(compressed(store), process.stdout)
+      else await writeFileAtomically(store, path)
+    })
     const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
     process.stderr.write(
-      `The backup is whole. Keep ${key} as well, elsewhere: without it no key or secret in the backup can be read.\n`,
+      `The backup is complete. Store ${key} in another place: the keys and secrets in the backup are encrypted with it.\n`,
     )
     return 0
   },
 }
 
-const packed = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
+const compressed = (store: Store) => Readable.from(backupLines(store)).compose(createGzip())
 
-/** Under its name only once it is whole and on the disk; nobody else may read it. */
-async function writeWhole(store: Store, path: string): Promise<void> {
+/** The file gets its name only when it is complete and synced to disk. Only its owner may read it. */
+async function writeFileAtomically(store: Store, path: string): Promise<void> {
   const unfinished = `${path}.unfinished`
   try {
-    await pipeline(packed(store), createWriteStream(unfinished, { mode: 0o600 }))
+    await pipeline(compressed(store), createWriteStream(unfinished, { mode: 0o600 }))
     const file = await open(unfinished)
     await file.sync()
     await file.close()

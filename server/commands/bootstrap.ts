@@ -1,64 +1,42 @@
-// The first organization: made by the operator, since nobody can sign in before there is one.
-import { randomBytes } from 'node:crypto'
-import { newChildUid } from '../aip/uid.ts'
-import {
-  findAccount,
-  isEmail,
-  makePasswordLink,
-  passwordLinkHours,
-  vouchFor,
-} from '../auth/login/accounts.ts'
+// Creates the first organization. The operator does this, because nobody can sign in before there is one.
+import { findAccount, isEmail, makePasswordLink, passwordLinkHours } from '../auth/login/accounts.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
-import { peopleOf } from '../authentication.ts'
 import type { Config } from '../config/config.ts'
 import { readConfig } from '../config/config.ts'
-import type { RandomBytes } from '../crypto/random.ts'
 import type { Secret } from '../crypto/secret.ts'
-import { operatorAccess } from '../policy/system-access.ts'
-import { createEntry } from '../resources/create.ts'
-import { bindOwner, createOrganization, nameFault } from '../resources/iam/groups/organization.ts'
-import { identities } from '../resources/iam/identities/table.ts'
-import { identityOf } from '../resources/iam/people.ts'
-import { openStore, prepareStore } from '../storage.ts'
-import type { Store } from '../store/db.ts'
-import { sql } from '../store/sql.ts'
-import type { Work } from '../store/work.ts'
-import type { Command } from './command.ts'
+import { nameFault } from '../resources/iam/groups/organization.ts'
+import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './command.ts'
+import type { NewOrganization, OrganizationDependencies } from './make-organization.ts'
+import { makeOrganization } from './make-organization.ts'
+import type { PreparedStore } from './with-store.ts'
+import { withPreparedStore } from './with-store.ts'
+
+const flagTypes = { org: { type: 'string' }, owner: { type: 'string' }, json: { type: 'boolean' } } as const
 
 export const bootstrap: Command = {
   usage: 'bootstrap --org NAME [--owner EMAIL] [--json]',
-  about: 'Makes an organization with its owner and prints an access token. May be repeated.',
-  async run(args) {
-    const own = { org: { type: 'string' }, owner: { type: 'string' }, json: { type: 'boolean' } } as const
-    const { config, flags } = readConfig(process.env, args, own)
-    const { org, owner } = checked(flags)
-    const store = openStore(config)
-    try {
-      const { keys, secret } = await prepareStore(config, store)
-      const made = await makeOrganization(store, config, org, owner)
-      const { authUrl, baseUrl } = config
-      const deps = { store, secret, keys, authUrl, now: Date.now, random: randomBytes }
-      const link = owner && (await firstPasswordLink(deps, owner))
-      const token = await mintToken(deps, { identity: made.identity, audience: baseUrl })
-      process.stdout.write(
-        (flags.json ? asJson : asText)({ ...made, link: link || undefined }, org, token, config),
-      )
-      return 0
-    } finally {
-      await store.close()
-    }
+  summary: 'Creates an organization with an owner and prints an access token.',
+  details: `The owner is the person with the e-mail address EMAIL, who gets a link to choose a password, or else a new identity
+in the organization. The command can be repeated for further organizations. --json prints JSON.`,
+  async run(args, context) {
+    const { config, flags } = readConfig(context.env, args, flagTypes)
+    const { org, owner } = checkedFlags(flags)
+    const result = await withPreparedStore(config, context, (prepared) =>
+      bootstrapOrganization(prepared, config, context, org, owner),
+    )
+    process.stdout.write((flags.json ? asJson : asText)(result, config))
+    return 0
   },
 }
 
-type Made = { organization: string; identity: string }
-/** `link` is where an owner who has none yet chooses a password. */
-type Shown = Made & { link: string | undefined }
+/** `passwordLink` is for an owner who has no password yet. */
+type Result = NewOrganization & { name: string; token: string; passwordLink: string | undefined }
 
-function checked({ org, owner }: Record<string, string | boolean | undefined>) {
+function checkedFlags({ org, owner }: Record<string, string | boolean | undefined>) {
   if (typeof org !== 'string')
-    throw new UsageError('say how the organization is called: stemmad bootstrap --org NAME')
+    throw new UsageError('the name of the organization is missing: stemmad bootstrap --org NAME')
   const fault = nameFault(org)
   if (fault) throw new UsageError(`--org ${fault}`)
   if (owner !== undefined && !isEmail(String(owner)))
@@ -66,32 +44,21 @@ function checked({ org, owner }: Record<string, string | boolean | undefined>) {
   return { org, owner: owner as string | undefined }
 }
 
-export function makeOrganization(
-  store: Store,
-  config: Config,
+async function bootstrapOrganization(
+  { store, keys, secret }: PreparedStore,
+  { authUrl, baseUrl }: Config,
+  { now, random }: CommandContext,
   name: string,
-  email?: string,
-  now = Date.now,
-): Promise<Made> {
-  const context = { access: operatorAccess, now, random: randomBytes }
-  return store.write(function* () {
-    const organization = yield* createOrganization(context, name)
-    const identity =
-      email === undefined
-        ? yield* makeWorkload(organization, config, now())
-        : yield* vouchFor(peopleOf(context), config.authUrl, email, now())
-    yield* bindOwner(context, organization, identity)
-    return { organization, identity }
-  })
+  email: string | undefined,
+): Promise<Result> {
+  const deps = { store, keys, secret, authUrl, now, random }
+  const made = await makeOrganization(deps, name, email)
+  const passwordLink = email === undefined ? undefined : await firstPasswordLink(deps, email)
+  const token = await mintToken(deps, { identity: made.identity, audience: baseUrl })
+  return { ...made, name, token, passwordLink }
 }
 
-type LinkDependencies = {
-  store: Store
-  secret: Secret
-  authUrl: string
-  now(): number
-  random: RandomBytes
-}
+type LinkDependencies = OrganizationDependencies & { secret: Secret }
 
 /** A link for an owner without a password. */
 function firstPasswordLink(deps: LinkDependencies, email: string): Promise<string | undefined> {
@@ -102,29 +69,20 @@ function firstPasswordLink(deps: LinkDependencies, email: string): Promise<strin
   })
 }
 
-/** Without an address the owner lies in the organization and is known to our own issuer alone. */
-function* makeWorkload(organization: string, { authUrl }: Config, now: number): Work<string> {
-  const uid = newChildUid(organization, now, randomBytes)
-  const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, now)
-  yield* createEntry(operatorAccess, identities, owner, { uid, now })
-  yield sql`insert into founders (identity) values (${uid})`
-  return uid
+function asJson({ organization, identity, name, token, passwordLink }: Result): string {
+  const printed = { organization: { uid: organization, name }, identity: { uid: identity }, token }
+  return `${JSON.stringify({ ...printed, ...(passwordLink && { passwordLink }) })}\n`
 }
 
-function asJson({ organization, identity, link }: Shown, name: string, token: string): string {
-  const shown = { organization: { uid: organization, name }, identity: { uid: identity }, token }
-  return `${JSON.stringify({ ...shown, ...(link && { passwordLink: link }) })}\n`
-}
-
-function asText({ organization, identity, link }: Shown, name: string, token: string, { baseUrl }: Config) {
-  const password = link
-    ? `\nThe owner chooses a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`
+function asText({ organization, identity, name, token, passwordLink }: Result, { baseUrl }: Config): string {
+  const password = passwordLink
+    ? `\nThe owner can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${passwordLink}\n`
     : ''
   return `Organization ${name}
   uid    ${organization}
   owner  ${identity}
 ${password}
-Access token, valid for one hour (stemmad token ${identity} makes another):
+Access token, valid for one hour (stemmad token ${identity} prints another):
 
 ${token}
 

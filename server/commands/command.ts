@@ -1,9 +1,20 @@
+import type { RandomBytes } from '../crypto/random.ts'
+
+/** A command of stemmad. */
 export type Command = {
-  /** How it is called, after `stemmad`. */
+  /** The command line after `stemmad`. */
   usage: string
-  about: string
-  run(args: string[]): Promise<number>
+  /** One line for the list of commands. */
+  summary: string
+  /** Further lines for `stemmad COMMAND --help`. */
+  details?: string
+  /** Returns the exit code. `args` follow the name of the command. */
+  run(args: string[], context: CommandContext): Promise<number>
 }
 
-/** Something the operator can mend; told in one line, without a stack. */
+export type CommandContext = { env: NodeJS.ProcessEnv; now(): number; random: RandomBytes }
+
+/** A mistake that the operator can correct. It is printed as one line, without a stack. */
 export class UsageError extends Error {}
+
+export const usageOf = ({ usage }: Pick<Command, 'usage'>) => new UsageError(`Usage: stemmad ${usage}`)

@@ -1,10 +1,10 @@
-// What stemmad can do, and what it says when asked.
+// The commands of stemmad, and its help.
 import { ConfigError } from '../config/config.ts'
 import { settings } from '../config/settings.ts'
 import { backup } from './backup.ts'
 import { bootstrap } from './bootstrap.ts'
 import { check } from './check.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandContext } from './command.ts'
 import { UsageError } from './command.ts'
 import { importRecords } from './import.ts'
 import { keys } from './keys.ts'
@@ -29,48 +29,66 @@ const commands: Record<string, Command> = {
   check,
 }
 
-export async function runCommand([name = 'help', ...args]: string[]): Promise<number> {
+export async function runCommand(
+  [name = 'help', ...args]: string[],
+  context: CommandContext,
+): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) {
-    const isAsked = ['help', '--help', '-h'].includes(name)
-    const words = isAsked ? help() : `stemmad has no command ${JSON.stringify(name)}\n\n${help()}`
-    ;(isAsked ? process.stdout : process.stderr).write(`${words}\n`)
-    return isAsked ? 0 : 2
-  }
+  if (!command) return printHelp(name)
   if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(`Usage: stemmad ${command.usage}\n\n${command.about}\n\n${settingsHelp()}\n`)
+    process.stdout.write(`${commandHelp(command)}\n`)
     return 0
   }
   try {
-    return await command.run(args)
+    return await command.run(args, context)
   } catch (error) {
-    const isTheirs = error instanceof ConfigError || error instanceof UsageError
-    process.stderr.write(`${isTheirs ? error.message : explain(error)}\n`)
-    return isTheirs ? 2 : 1
+    const isOperatorError = error instanceof ConfigError || error instanceof UsageError
+    process.stderr.write(`${isOperatorError ? error.message : describeError(error)}\n`)
+    return isOperatorError ? 2 : 1
   }
 }
 
-/** Faults of the deps that need no stack: the port is taken, the database does not answer. */
-function explain(error: unknown): string {
+/** On standard output if `name` asks for help, else as an error about an unknown command. */
+function printHelp(name: string): number {
+  const isRequested = ['help', '--help', '-h'].includes(name)
+  if (isRequested) process.stdout.write(`${help()}\n`)
+  else process.stderr.write(`stemmad has no command ${JSON.stringify(name)}\n\n${help()}\n`)
+  return isRequested ? 0 : 2
+}
+
+/** System errors, such as a port in use or a database that does not respond, need no stack. */
+function describeError(error: unknown): string {
   const { code, message, stack } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
-    return `${message}\nAnother program listens there; choose another port with PORT=… or --port`
+    return `${message}\nAnother program uses this port; choose another one with PORT=… or --port`
   if (code !== undefined) return `stemmad: ${message || code}`
   return stack ?? String(error)
 }
 
 function help(): string {
   const width = Math.max(...Object.values(commands).map(({ usage }) => usage.length))
-  const lines = Object.values(commands).map(
-    ({ usage, about }) => `  stemmad ${usage.padEnd(width)}  ${about.split('\n')[0]}`,
-  )
-  return `stemmad runs and administers a Stemma server.\n\n${lines.join('\n')}\n\n${settingsHelp()}`
+  const lines = Object.values(commands).map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`)
+  return `stemmad runs and administers a Stemma server.
+
+Usage: stemmad COMMAND
+
+${lines.join('\n')}
+
+stemmad COMMAND --help describes a command.
+
+${settingsHelp()}`
 }
+
+const commandHelp = ({ usage, summary, details }: Command) =>
+  `Usage: stemmad ${usage}\n\n${summary}\n${details ? `${details}\n` : ''}\n${settingsHelp()}`
 
 function settingsHelp(): string {
   const rows = Object.values(settings).map(({ variable, flag, about, fallback }) => {
     const name = `${variable}, --${flag}`
-    return `  ${name.padEnd(56)} ${about}${fallback === '' ? '' : ` (${fallback})`}`
+    return `  ${name.padEnd(settingWidth)} ${about}${fallback === '' ? '' : ` (${fallback})`}`
   })
-  return `Settings, from the environment or as flags:\n${rows.join('\n')}`
+  return `Settings, as environment variables or flags (defaults in parentheses):\n${rows.join('\n')}`
 }
+
+/** Fits the longest name of a setting. */
+const settingWidth = 52

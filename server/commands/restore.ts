@@ -1,64 +1,61 @@
-// Fills an empty store with what a backup holds, on the engine that it was made on or on the other.
 import { createReadStream, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { readConfig } from '../config/config.ts'
-import { openStore, prepareStore } from '../storage.ts'
+import { prepareStore } from '../storage.ts'
 import { loadMigrations } from '../store/migrate.ts'
 import { BackupError, restoreLines } from '../store/restore.ts'
 import type { Command } from './command.ts'
-import { UsageError } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
 import { openProgress } from './progress.ts'
-
-const usage = 'restore FILE|-'
+import { withStore } from './with-store.ts'
 
 export const restore: Command = {
-  usage,
-  about: 'Fills an empty store, embedded or PostgreSQL, with what a backup of either holds.',
-  async run(args) {
-    const { config, rest } = readConfig(process.env, args)
+  usage: 'restore FILE|-',
+  summary: 'Fills an empty store from a backup.',
+  details: 'A backup of the embedded store can be restored to PostgreSQL and the other way round.',
+  async run(args, context) {
+    const { config, rest } = readConfig(context.env, args)
     const [path, ...more] = rest
-    if (path === undefined || more.length > 0) throw new UsageError(`Usage: stemmad ${usage}`)
-    const key = join(config.dataDir, 'secret.key')
-    if (config.secretKey === undefined && !existsSync(key))
-      throw new UsageError(`put the secret that belongs to the backup into ${key}, or set STEMMA_SECRET_KEY`)
-    const store = openStore(config)
+    if (path === undefined || more.length > 0) throw usageOf(restore)
+    const keyFile = join(config.dataDir, 'secret.key')
+    if (config.secretKey === undefined && !existsSync(keyFile))
+      throw new UsageError(`put the secret key of the backup into ${keyFile}, or set STEMMA_SECRET_KEY`)
     const progress = openProgress('rows')
-    try {
-      const source = path === '-' ? process.stdin : createReadStream(path)
-      const count = await restoreLines({
+    const count = await withStore(config, async (store) => {
+      const restored = await restoreLines({
         store,
         migrations: await loadMigrations(),
-        lines: unpacked(source),
-        now: Date.now,
+        lines: decompressedLines(path === '-' ? process.stdin : createReadStream(path)),
+        now: context.now,
         onProgress: (rows) => progress.update(rows, undefined),
       })
       progress.end()
-      await prepareStore(config, store)
-      process.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)
-      return 0
-    } finally {
-      await store.close()
-    }
+      await prepareStore(config, store, context)
+      return restored
+    })
+    process.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)
+    return 0
   },
 }
 
-async function* unpacked(source: Readable): AsyncGenerator<string> {
+async function* decompressedLines(source: Readable): AsyncGenerator<string> {
   const failure = Promise.withResolvers<never>()
   const gunzip = createGunzip()
   for (const stream of [source, gunzip]) stream.once('error', failure.reject)
-  failure.promise.catch(() => {}) // whoever waits for the next line is told
+  failure.promise.catch(() => {}) // the race below reports it
   const lines = createInterface({ input: source.pipe(gunzip), crlfDelay: Number.POSITIVE_INFINITY })
-  const each = lines[Symbol.asyncIterator]()
+  const iterator = lines[Symbol.asyncIterator]()
   for (;;) {
-    const next = await Promise.race([each.next(), failure.promise]).catch((error: NodeJS.ErrnoException) => {
-      throw error.code?.startsWith('Z_')
-        ? new BackupError('this is no backup of Stemma, or a broken one')
-        : error
-    })
+    const next = await Promise.race([iterator.next(), failure.promise]).catch(rethrow)
     if (next.done) return
     yield next.value
   }
+}
+
+function rethrow(error: NodeJS.ErrnoException): never {
+  const isGzipError = error.code?.startsWith('Z_')
+  throw isGzipError ? new BackupError('this is no backup of Stemma, or a broken one') : error
 }

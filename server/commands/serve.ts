@@ -6,10 +6,11 @@ import type { Command } from './command.ts'
 
 export const serve: Command = {
   usage: 'serve',
-  about: 'Serves REST and gRPC on one port until it is told to stop.',
-  async run(args) {
-    const { config } = readConfig(process.env, args)
-    // Other commands do without the doors and all that stands behind them.
+  summary: 'Serves REST and gRPC on one port.',
+  details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal ends it at once.`,
+  async run(args, { env }) {
+    const { config } = readConfig(env, args)
+    // Loaded only here, because other commands start faster without it.
     const { startApp } = await import('../app.ts')
     const log = openLog(config.logLevel)
     const app = await startApp(config, log)
@@ -18,24 +19,27 @@ export const serve: Command = {
     process.stdout.write(greeting(config, app))
     const signal = await stopped
     log.info({ signal }, 'stopping')
-    // Whoever presses Ctrl-C watches, and waits for no load balancer.
+    // On Ctrl-C there is no load balancer to wait for.
     await app.stop(signal === 'SIGINT')
     log.flush()
     return 0
   },
 }
 
-/** A supervisor signals the launcher and this process alike, and the launcher passes its signal on. */
-const sameBreath = 500
+/**
+ * A supervisor signals the launcher and this process, and the launcher forwards its signal, so one request to stop can
+ * arrive as two signals. Only a signal that arrives later than this is a second request.
+ */
+const duplicateSignalMs = 500
 
-/** The first signal asks, the second insists. */
-function stopSignal(): Promise<NodeJS.Signals> {
+/** Resolves with the first signal; a second request ends the process. */
+function stopSignal(nowMs = () => performance.now()): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = Number.POSITIVE_INFINITY
+    let firstMs = Number.POSITIVE_INFINITY
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        if (performance.now() - asked > sameBreath) process.exit(1)
-        asked = Math.min(asked, performance.now())
+        if (nowMs() - firstMs > duplicateSignalMs) process.exit(1)
+        firstMs = Math.min(firstMs, nowMs())
         resolve(signal)
       })
     }
@@ -45,20 +49,21 @@ function stopSignal(): Promise<NodeJS.Signals> {
 function greeting(config: Config, { port, setUpLink }: App): string {
   const store = config.databaseUrl ? 'PostgreSQL' : `the embedded store in ${config.dataDir}`
   const addresses = config.hosts.map((host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
+  const warnings = config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')
   return `
 Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
-REST and gRPC share the port; /healthz, /readyz and /metrics tell how it is.
-${config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')}${setUpLink === undefined ? '' : firstSteps(setUpLink)}
+REST and gRPC share the port; /healthz, /readyz and /metrics report its state.
+${warnings}${setUpLink === undefined ? '' : firstSteps(setUpLink)}
 Stop with Ctrl-C.
 `
 }
 
 const firstSteps = (setUpLink: string) => `
-Nobody is here yet. Make the first organization and its owner in a browser (good once, for a day):
+There are no users yet. Create the first organization and its owner in a browser (the link works once, for a day):
 
   ${setUpLink}
 
-or without one, in another terminal:
+or in another terminal:
 
   npx stemmad bootstrap --org my-org
 `

@@ -1,5 +1,4 @@
-// People who sign in with a password, as the operator adds them and helps them back in.
-import { randomBytes } from 'node:crypto'
+// Adds people who sign in with a password, and resets passwords.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import {
@@ -10,72 +9,86 @@ import {
   setPassword,
   vouchFor,
 } from '../auth/login/accounts.ts'
+import type { ExpiringStates } from '../auth/login/expiring-states.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
+import type { RandomBytes } from '../crypto/random.ts'
 import { operatorAccess } from '../policy/system-access.ts'
-import { openStore, prepareStore } from '../storage.ts'
+import type { Work } from '../store/work.ts'
 import type { Command } from './command.ts'
-import { UsageError } from './command.ts'
+import { UsageError, usageOf } from './command.ts'
+import { withPreparedStore } from './with-store.ts'
 
 export const users: Command = {
   usage: 'users add|reset EMAIL [--password-file FILE|-]',
-  about: 'Adds a person who signs in with a password, or resets it; prints a link at which they choose one.',
-  async run(args) {
-    const { config, flags, rest } = readConfig(process.env, args, { 'password-file': { type: 'string' } })
+  summary: 'Adds a person who signs in with a password, or resets the password.',
+  details: `Prints a link where the person chooses a password. With --password-file, it sets the password that the file or
+standard input (-) contains.`,
+  async run(args, context) {
+    const { config, flags, rest } = readConfig(context.env, args, { 'password-file': { type: 'string' } })
     const [action, email = '', ...more] = rest
-    if ((action !== 'add' && action !== 'reset') || more.length > 0)
-      throw new UsageError(`Usage: stemmad ${users.usage}`)
-    if (!isEmail(email)) throw new UsageError(`${JSON.stringify(email)} is no e-mail address`)
-    const password = await passwordFrom(flags['password-file'], email)
-    const hash = password === undefined ? undefined : await openPasswords(randomBytes).hash(password)
-    const store = openStore(config)
-    try {
-      const { secret } = await prepareStore(config, store)
-      const deps = { access: operatorAccess, now: Date.now, random: randomBytes }
-      const states = openExpiringStates({ ...deps, secret })
-      const { identity, link } = await store.write(function* () {
-        const known = yield* findAccount(email)
-        if (action === 'reset' && !known)
-          throw new UsageError(`nobody signs in with ${email}; stemmad users add`)
-        const identity =
-          action === 'reset' && known
-            ? known.identity
-            : yield* vouchFor(peopleOf(deps), config.authUrl, email, Date.now())
-        const hasPassword = action === 'add' && known?.identity === identity && known.password !== ''
-        if (hasPassword) throw new UsageError(`${email} is there already; stemmad users reset ${email}`)
-        if (hash === undefined)
-          return {
-            identity,
-            link: yield* makePasswordLink({ ...deps, states, authUrl: config.authUrl }, identity),
-          }
-        yield* setPassword(identity, hash, Date.now())
-        return { identity, link: undefined }
-      })
-      process.stdout.write(`${email} is ${identity}\n`)
-      if (link !== undefined)
-        process.stdout.write(
-          `They choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
-        )
-      return 0
-    } finally {
-      await store.close()
-    }
+    if ((action !== 'add' && action !== 'reset') || more.length > 0) throw usageOf(users)
+    if (!isEmail(email)) throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`)
+    const password = await readPassword(flags['password-file'], email)
+    const hash = password === undefined ? undefined : await openPasswords(context.random).hash(password)
+    const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
+      const { now, random } = context
+      const states = openExpiringStates({ secret, now })
+      const deps = { states, authUrl: config.authUrl, now, random }
+      return store.write(() => changePassword(deps, action, email, hash))
+    })
+    process.stdout.write(`${email} is ${identity}\n`)
+    if (link !== undefined)
+      process.stdout.write(
+        `The person can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
+      )
+    return 0
   },
 }
 
-/** From a file or from what is piped in, never from the command line, where everybody on the machine sees it. */
-async function passwordFrom(file: unknown, email: string): Promise<string | undefined> {
+type UserDependencies = {
+  states: ExpiringStates
+  authUrl: string
+  now(): number
+  random: RandomBytes
+}
+
+/** Sets the password, or returns a link to choose one if there is no hash. */
+function* changePassword(
+  deps: UserDependencies,
+  action: 'add' | 'reset',
+  email: string,
+  hash: string | undefined,
+): Work<{ identity: string; link?: string }> {
+  const { authUrl, now, random } = deps
+  const account = yield* findAccount(email)
+  if (action === 'reset' && !account)
+    throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
+  const identity =
+    action === 'reset' && account
+      ? account.identity
+      : yield* vouchFor(peopleOf({ access: operatorAccess, now, random }), authUrl, email, now())
+  const hasPassword = account?.identity === identity && account.password !== ''
+  if (action === 'add' && hasPassword)
+    throw new UsageError(`${email} has a password; use stemmad users reset ${email}`)
+  if (hash === undefined) return { identity, link: yield* makePasswordLink(deps, identity) }
+  yield* setPassword(identity, hash, now())
+  return { identity }
+}
+
+/** Not from the command line, which all users of the machine can read. */
+async function readPassword(file: unknown, email: string): Promise<string | undefined> {
   if (file === undefined) return undefined
-  const given =
-    file === '-' ? await text(process.stdin) : await readFile(String(file), 'utf8').catch(unreadable)
-  const password = given.replace(/\r?\n$/, '')
+  const content =
+    file === '-' ? await text(process.stdin) : await readFile(String(file), 'utf8').catch(cannotRead)
+  const password = content.replace(/\r?\n$/, '')
   const fault = passwordFault(password, email)
   if (fault) throw new UsageError(`the password ${fault}`)
   return password
 }
 
-function unreadable(error: Error): never {
+function cannotRead(error: Error): never {
   throw new UsageError(`--password-file: ${error.message}`)
 }

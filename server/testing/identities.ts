@@ -11,7 +11,7 @@ import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid, newRootUid } from '../aip/uid.ts'
 import type { KeyRing } from '../auth/keys/key-ring.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
-import { makeOrganization } from '../commands/bootstrap.ts'
+import { makeOrganization } from '../commands/make-organization.ts'
 import type { Config } from '../config/config.ts'
 import { builtInRole } from '../policy/built-in-roles.ts'
 import { operatorAccess } from '../policy/system-access.ts'
@@ -71,7 +71,10 @@ export function openTestIdentities(test: TestStore): TestIdentities {
     tokenOf,
     async addOrganization(name) {
       const earlier = () => now() - uidTimeStepMs
-      const { organization, identity } = await makeOrganization(store, config, name, undefined, earlier)
+      const { organization, identity } = await makeOrganization(
+        { store, authUrl: config.authUrl, now: earlier, random: randomBytes },
+        name,
+      )
       return withToken(organization, identity)
     },
     async addIdentity(group, role, roleGroup = group) {

@@ -1,0 +1,55 @@
+// Creates an organization with its owner, without a caller who is authorized to do so.
+import { newChildUid } from '../aip/uid.ts'
+import { vouchFor } from '../auth/login/accounts.ts'
+import { peopleOf } from '../authentication.ts'
+import type { RandomBytes } from '../crypto/random.ts'
+import { operatorAccess } from '../policy/system-access.ts'
+import { createEntry } from '../resources/create.ts'
+import { bindOwner, createOrganization } from '../resources/iam/groups/organization.ts'
+import { identities } from '../resources/iam/identities/table.ts'
+import { identityOf } from '../resources/iam/people.ts'
+import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
+import type { Work } from '../store/work.ts'
+
+export type OrganizationDependencies = {
+  store: Store
+  authUrl: string
+  now(): number
+  random: RandomBytes
+}
+
+/** Uids of the organization and of its owner. */
+export type NewOrganization = { organization: string; identity: string }
+
+/** The owner is the person with this e-mail address, or a new identity in the organization. */
+export function makeOrganization(
+  deps: OrganizationDependencies,
+  name: string,
+  email?: string,
+): Promise<NewOrganization> {
+  const { store, authUrl, now, random } = deps
+  const context = { access: operatorAccess, now, random }
+  return store.write(function* () {
+    const organization = yield* createOrganization(context, name)
+    const identity =
+      email === undefined
+        ? yield* createOwner(deps, organization)
+        : yield* vouchFor(peopleOf(context), authUrl, email, now())
+    yield* bindOwner(context, organization, identity)
+    return { organization, identity }
+  })
+}
+
+/** An identity in the organization that only our own issuer has tokens for. It may create further organizations. */
+function* createOwner(
+  { authUrl, now, random }: OrganizationDependencies,
+  organization: string,
+): Work<string> {
+  const time = now()
+  const uid = newChildUid(organization, time, random)
+  const owner = identityOf({ issuer: authUrl, subject: uid, name: 'owner' }, time)
+  yield* createEntry(operatorAccess, identities, owner, { uid, now: time })
+  yield sql`insert into founders (identity) values (${uid})`
+  return uid
+}
