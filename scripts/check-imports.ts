@@ -2,71 +2,7 @@
 import { join, posix } from 'node:path'
 import { findCycles } from './import-cycles.ts'
 import { type Import, listFiles, readImports } from './imports.ts'
-
-// A room is a workspace or, in server, the first folder or file below it. `tables` are the table.ts of resources,
-// `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may also import
-// server/bounded-map, and the type of a log.
-const mayImport: Record<string, string[]> = {
-  api: [],
-  cli: ['api'],
-  scripts: ['api', 'server/config'],
-  e2e: ['*', 'server/testing'],
-  bench: ['*', 'server/testing'],
-  'server/app': ['*'],
-  'server/authentication': ['*'],
-  'server/resource-list': ['*'],
-  'server/services': ['*'],
-  'server/settings': ['*'],
-  'server/storage': ['*'],
-  'server/v1-services': ['*'],
-  'server/commands': ['*'],
-  'server/main': ['server/commands'],
-  'server/config': [],
-  'server/log': [],
-  'server/bounded-map': [],
-  'server/store': [],
-  'server/crypto': [],
-  'server/pages': [],
-  'server/aip': ['api', 'type server/crypto'],
-  'server/wire': ['api'],
-  'server/claims': ['api'],
-  'server/http': ['api', 'server/aip', 'server/wire'],
-  'server/reference': ['api', 'server/pages'],
-  'server/rpc': ['api', 'server/aip', 'server/wire', 'type server/auth', 'type server/policy'],
-  'server/resources': [
-    ...[
-      'api',
-      'server/aip',
-      'server/wire',
-      'server/claims',
-      'server/crypto',
-      'server/policy',
-      'server/store',
-    ],
-    'type server/rpc',
-  ],
-  'server/auth': [
-    ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],
-    'tables',
-  ],
-  'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
-}
-
-// Files of a room that only some of the rooms which may import the room may import.
-const restricted: Record<string, string[]> = {
-  'server/policy/system-access.ts': [
-    'server/authentication',
-    'server/commands',
-    'server/storage',
-    'e2e',
-    'bench',
-  ],
-}
-
-const shared = ['server/bounded-map', 'type server/log']
-
-/** Folders that no other room may import, whatever the table says. */
-const internal = ['server/store/statement/']
+import { internal, mayImport, restricted, shared } from './rooms.ts'
 
 const root = join(import.meta.dirname, '..')
 const imports = listFiles(root).flatMap((file) => readImports(root, file))
@@ -102,7 +38,7 @@ function isTable(path: string): boolean {
   return roomOf(path) === 'server/resources' && path.endsWith('/table.ts')
 }
 
-/** A resource knows its own folder and what lies in the folders above it, such as resources/standard.ts. */
+/** A resource may import its own folder and the files in the folders above it, such as resources/create.ts. */
 function isNear(file: string, target: string): boolean {
   return `${posix.dirname(file)}/`.startsWith(`${posix.dirname(target)}/`)
 }

@@ -1,10 +1,11 @@
 // Every reference in our pages and comments leads to something that exists: links between pages, file paths,
-// log messages, and sections of the specification.
+// rooms, log messages, and sections of the specification.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { listFiles } from '../../scripts/imports.ts'
+import { mayImport } from '../../scripts/rooms.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
@@ -66,6 +67,22 @@ describe('file paths', () => {
     })
   }
 })
+
+test('the import table in ARCHITECTURE.md is the one that is enforced', () => {
+  const rows = [...read('ARCHITECTURE.md').matchAll(/^\| `([\w/-]+)\/` \|.*\| ([^|]+) \|$/gm)]
+  assert.ok(rows.length > 10)
+  for (const [, room = '', text] of rows) assert.equal(text, describeImports(mayImport[room] ?? []), room)
+})
+
+function describeImports(names: readonly string[]): string {
+  if (names.length === 0) return 'nothing of ours'
+  if (names.includes('*')) return 'every room'
+  const types = names.filter((name) => name.startsWith('type '))
+  const list = (some: readonly string[]) =>
+    some.map((name) => name.replace(/^(?:type )?server\//, '')).join(', ')
+  const direct = list(names.filter((name) => !types.includes(name))).replace('tables', 'tables of resources')
+  return types.length === 0 ? direct : `${direct}; types of ${list(types)}`
+}
 
 test('the log messages in docs/production.md are those of the server', () => {
   const source = globSync('server/**/*.ts', { cwd: root, exclude: ['**/node_modules'] })

@@ -1,0 +1,66 @@
+// The import table: which rooms each room may import. check-imports.ts enforces it, ARCHITECTURE.md shows it.
+
+// A room is a workspace or, in server, the first folder or file below it. `tables` are the table.ts of resources,
+// `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may also import
+// server/bounded-map, and the type of a log.
+export const mayImport: Record<string, string[]> = {
+  api: [],
+  cli: ['api'],
+  scripts: ['api', 'server/config'],
+  e2e: ['*', 'server/testing'],
+  bench: ['*', 'server/testing'],
+  'server/app': ['*'],
+  'server/authentication': ['*'],
+  'server/resource-list': ['*'],
+  'server/services': ['*'],
+  'server/settings': ['*'],
+  'server/storage': ['*'],
+  'server/v1-services': ['*'],
+  'server/commands': ['*'],
+  'server/main': ['server/commands'],
+  'server/config': [],
+  'server/log': [],
+  'server/bounded-map': [],
+  'server/store': [],
+  'server/crypto': [],
+  'server/pages': [],
+  'server/aip': ['api', 'type server/crypto'],
+  'server/wire': ['api'],
+  'server/claims': ['api'],
+  'server/http': ['api', 'server/aip', 'server/wire'],
+  'server/reference': ['api', 'server/pages'],
+  'server/rpc': ['api', 'server/aip', 'server/wire', 'type server/auth', 'type server/policy'],
+  'server/resources': [
+    ...[
+      'api',
+      'server/aip',
+      'server/wire',
+      'server/claims',
+      'server/crypto',
+      'server/policy',
+      'server/store',
+    ],
+    'type server/rpc',
+  ],
+  'server/auth': [
+    ...['api', 'server/aip', 'server/wire', 'server/claims', 'server/crypto', 'server/pages', 'server/store'],
+    'tables',
+  ],
+  'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
+}
+
+// Files of a room that only some of the rooms which may import the room may import.
+export const restricted: Record<string, string[]> = {
+  'server/policy/system-access.ts': [
+    'server/authentication',
+    'server/commands',
+    'server/storage',
+    'e2e',
+    'bench',
+  ],
+}
+
+export const shared = ['server/bounded-map', 'type server/log']
+
+/** Folders that no other room may import, whatever the table says. */
+export const internal = ['server/store/statement/']
