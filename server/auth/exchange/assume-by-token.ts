@@ -48,7 +48,7 @@ async function verify(
   { relationship }: Identity,
   { iss }: Claims,
 ): Promise<Claims> {
-  // Before static keys: whoever chooses the keys of an identity must not be able to sign tokens in our name.
+  // Checked before static keys: the owner of an identity's keys must not be able to sign tokens in our name.
   if (iss === authUrl) return verifyOwn(token)
   if (relationship.case !== 'staticKeys') return verifyByDiscovery(token, iss, issuerKeys, now())
   const { issuerKeys: text, expirationTime } = relationship.value

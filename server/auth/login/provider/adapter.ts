@@ -6,7 +6,7 @@ import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 
-/** Used for states without a lifetime of their own, which are grants: that of their longest-lived token. */
+/** For states that oidc-provider stores without a lifetime: that of the longest-lived token. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
 export function adapterOf(store: Store, states: ExpiringStates): AdapterFactory {
