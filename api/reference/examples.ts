@@ -2,7 +2,7 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
-import type { Body } from './operations.ts'
+import type { Body } from './request-parts.ts'
 import type { Purpose } from './schema.ts'
 import { fieldsOf } from './schema.ts'
 

@@ -1,5 +1,5 @@
 // The REST operations of the contract. OpenAPI, Markdown and the pages of the reference are made from them.
-import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
+import type { DescService } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import { CapabilitySchema, info } from '../gen/capabilities/capability_pb.ts'
 import { services } from '../gen/services.ts'
@@ -7,6 +7,8 @@ import type { HttpBinding } from '../http-binding.ts'
 import type { Method } from '../method.ts'
 import { describeMethods, isOutputOnly, isRequired } from '../method.ts'
 import { commentOf, splitSummary } from './comments.ts'
+import type { Body, QueryParameter, Variable } from './request-parts.ts'
+import { bodyOf, formOf, queryOf, variablesOf } from './request-parts.ts'
 import { shortName, slugOf, titleOf, versionOf } from './service-names.ts'
 
 export type Service = {
@@ -36,25 +38,6 @@ export type Operation = {
   /** The required access as a sentence. */
   access: string
   acceptsIfMatch: boolean
-}
-
-/** A variable of the path. */
-export type Variable = { name: string; field: DescField; mayContainSlashes: boolean }
-
-/** A parameter of the query, in JSON spelling. A field of an inner message has a dotted name. */
-export type QueryParameter = { name: string; field: DescField }
-
-export type Body = {
-  type: 'application/json' | 'application/x-www-form-urlencoded'
-  message: DescMessage
-  fields: DescField[]
-  /** Whether the body is the message itself, not the fields of the request that are not in the path. */
-  isMessage: boolean
-  /** Whether the body is a list of such messages. */
-  isList: boolean
-  /** Whether every field may be omitted, as in a PATCH. */
-  isPartial: boolean
-  description: string
 }
 
 /** All services: v2 before v1, then in the order of `domains`, then by name. */
@@ -121,86 +104,6 @@ function operationOf(method: Method, binding: HttpBinding, id: string): Operatio
     capabilities,
     access: accessOf(method, capabilities, variables),
     acceptsIfMatch: ['PATCH', 'PUT', 'DELETE'].includes(binding.verb) && method.scope.length > 0,
-  }
-}
-
-function variablesOf(input: DescMessage, path: string): Variable[] {
-  return [...path.matchAll(/\{([^=}]+)(?:=([^}]*))?\}/g)].map(([, name = '', pattern]) => {
-    const field = fieldAt(input, name.split('.'))
-    if (!field) throw new Error(`${path} names ${name}, which ${input.typeName} does not have`)
-    return { name, field, mayContainSlashes: pattern === '**' }
-  })
-}
-
-function fieldAt(message: DescMessage, [first, ...others]: string[]): DescField | undefined {
-  const field = message.fields.find(({ name }) => name === first)
-  if (others.length === 0 || !field?.message) return field
-  return fieldAt(field.message, others)
-}
-
-function queryOf({ desc, isStream }: Method, { body }: HttpBinding, variables: Variable[]): QueryParameter[] {
-  if (body === '*') return []
-  const bound = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? pageFields : [])])
-  return desc.input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => parametersOf(field, ''))
-}
-
-/** A stream has the request of a list, but rejects these fields. */
-const pageFields = ['page_size', 'page_token', 'skip']
-
-/** Messages that are strings in JSON. Fields of all other messages are parameters of their own. */
-const textMessages = new Set([
-  'google.protobuf.Timestamp',
-  'google.protobuf.Duration',
-  'google.protobuf.FieldMask',
-])
-
-function parametersOf(field: DescField, prefix: string): QueryParameter[] {
-  const name = prefix + field.jsonName
-  if (field.fieldKind !== 'message' || textMessages.has(field.message.typeName)) return [{ name, field }]
-  return field.message.fields.flatMap((inner) => parametersOf(inner, `${name}.`))
-}
-
-function bodyOf(input: DescMessage, { verb, body }: HttpBinding, variables: Variable[]): Body | undefined {
-  if (body === '') return undefined
-  const type = 'application/json'
-  if (body === '*') {
-    const bound = new Set(variables.map(({ name }) => name))
-    const fields = input.fields.filter((field) => !bound.has(field.name) && !isOutputOnly(field))
-    return {
-      type,
-      message: input,
-      fields,
-      isMessage: false,
-      isList: false,
-      isPartial: false,
-      description: '',
-    }
-  }
-  const field = input.fields.find(({ name }) => name === body)
-  if (!field?.message) throw new Error(`${input.typeName} has no message ${body} for the body`)
-  return {
-    type,
-    message: field.message,
-    fields: field.message.fields,
-    isMessage: true,
-    isList: field.fieldKind === 'list',
-    isPartial: verb === 'PATCH',
-    description: commentOf(field),
-  }
-}
-
-/** A POST without a JSON body has its parameters in a form or in the query. */
-function formOf(message: DescMessage): Body {
-  const type = 'application/x-www-form-urlencoded'
-  const description = 'The fields can also be sent in the query.'
-  return {
-    type,
-    message,
-    fields: message.fields,
-    isMessage: false,
-    isList: false,
-    isPartial: true,
-    description,
   }
 }
 

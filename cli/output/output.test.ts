@@ -4,8 +4,6 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import fc from 'fast-check'
 import { parse } from 'yaml'
 import { commandOf, subjectOf } from '../contract/commands.ts'
-import type { TreeNode } from '../resources/tree.ts'
-import { branches } from '../resources/tree.ts'
 import { ageOf } from './cells.ts'
 import type { Format } from './format.ts'
 import { createPrinter, printResource } from './printer.ts'
@@ -119,12 +117,3 @@ test('a truncated text is not wider than requested', () =>
       assert.ok(widthOf(truncate(text, width)) <= width)
     }),
   ))
-
-test('a tree has a branch for each group', () => {
-  const node = (name: string, ...children: TreeNode[]): TreeNode => ({ uid: name, name, children })
-  const tree = [node('a', node('b'), node('c', node('d'))), node('e')]
-  const lines = (depth: number) =>
-    [...branches(tree, depth)].map(({ branch, node: { name } }) => branch + name)
-  assert.deepEqual(lines(9), ['├── a', '│   ├── b', '│   └── c', '│       └── d', '└── e'])
-  assert.deepEqual(lines(1), ['├── a', '└── e'])
-})
