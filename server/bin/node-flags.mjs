@@ -1,7 +1,7 @@
 /**
- * How much room there is for what dies young, in megabytes for each half. With half of it calls over gRPC cost a fifth
- * more, and with the usual room a server takes 80 MB more. What an import leaves behind has to stay small.
+ * The size of each semi-space of the young generation, in megabytes. With 4 MB calls over gRPC cost a fifth more; with
+ * Node's default of 16 MB a server takes 80 MB more memory. An import needs little, and its memory must stay low.
  */
-const nurseryOf = (command) => (command === 'import' ? 4 : 8)
+const semiSpaceMegabytes = (command) => (command === 'import' ? 4 : 8)
 
-export const nodeFlagsOf = (command) => [`--max-semi-space-size=${nurseryOf(command)}`]
+export const nodeFlagsOf = (command) => [`--max-semi-space-size=${semiSpaceMegabytes(command)}`]
