@@ -23,6 +23,7 @@ import { openGrantParser } from './policy/grants.ts'
 import { referencePaths } from './reference/reference.ts'
 import { withStatusErrors } from './resources/store-errors.ts'
 import type { Endpoint } from './rpc/call.ts'
+import type { CorridorOptions } from './rpc/corridor.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openDeadlines } from './rpc/deadline.ts'
 import { openReport } from './rpc/report.ts'
@@ -71,36 +72,34 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const pages = openPageSeals(keys.page, now, random)
   const deps = { store: withStatusErrors(store), pages, now, random, settings: settingsOf(config, secret) }
-  const authentication = openAuthentication(
+  const { sts, registration, login, states } = openAuthentication(
     { config, store: deps.store, keys, secret, log, now, random },
     overrides,
   )
-  const { sts, registration, login, states } = authentication
   const deadlines = openDeadlines(systemNow)
   const endpoints = endpointsOf({ ...deps, sts, registration, deadlines })
-
-  let isDraining = false
   const { report, registry } = openReport(log)
+  const { corridor, streams } = openCorridors({
+    authenticate: openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now),
+    parseGrants: openGrantParser(),
+    clock: monotonicNow,
+    ...{ report, deadlines },
+  })
+
+  let draining = false
+  const isDraining = () => draining
   const plainPaths = {
-    ...probePaths({ registry, isDraining: () => isDraining, pingStore: () => store.query(sql`select 1`) }),
+    ...probePaths({ registry, isDraining, pingStore: () => store.query(sql`select 1`) }),
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
-  const authenticate = openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now)
-  const corridorOptions = {
-    ...{ authenticate, report, deadlines, clock: monotonicNow },
-    parseGrants: openGrantParser(),
-  }
-  const streams = openStreams(openStreamCorridor(corridorOptions), systemNow)
   const doors = await openDoors({
     ...doorOptionsOf(config, log),
-    ...{ endpoints, corridor: openCorridor(corridorOptions), streams, plainPaths, mount: login },
-    isDraining: () => isDraining,
+    ...{ endpoints, corridor, streams, plainPaths, mount: login, isDraining },
   })
+  const onKeyError = (err: unknown) => log.warn({ err }, 'the keys could not be maintained')
   const stopTasks = [
-    maintainKeys({ store, secret, now, random }, keys, (err) =>
-      log.warn({ err }, 'the keys could not be maintained'),
-    ),
+    maintainKeys({ store, secret, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),
   ]
 
@@ -109,7 +108,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     setUpLink: await makeSetUpLink({ store, states, authUrl: config.authUrl, random }),
     endpoints,
     async stop(isUrgent = false) {
-      isDraining = true
+      draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelay)
       await closeDoors(doors, streams, drainTimeout)
@@ -119,10 +118,15 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   }
 }
 
+const openCorridors = (options: CorridorOptions) => ({
+  corridor: openCorridor(options),
+  streams: openStreams(openStreamCorridor(options), systemNow),
+})
+
 const servicesOf = (endpoints: readonly Endpoint[]) =>
   new Set(endpoints.map(({ method }) => method.desc.parent))
 
-/** What the doors need of the configuration, and what they share. */
+/** The options of the doors that do not depend on the store. */
 function doorOptionsOf(config: Config, log: Log) {
   const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls } = config
   const onRejected: OnRejected = (requestId, error) =>

@@ -1,5 +1,5 @@
-// Regions are parts of the tree. What a caller may see and what a list asks for are both sets of regions; a list reads
-// their intersection. Uids are paths, so it is computed without a look-up.
+// Regions are parts of the tree. The resources that a caller may see and those that a list asks for are sets of regions;
+// the list reads their intersection. Uids are paths, so it is computed without a look-up.
 import { isAtOrBelow, isBelow, lineage, parentOf } from './uid.ts'
 
 export type Region =

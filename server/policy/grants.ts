@@ -24,7 +24,7 @@ export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)
 const maxTexts = 1000
 const maxBits = 1000
 
-/** A parser that remembers: most callers have the same grants in every call, and to decode bits takes microseconds. */
+/** A parser with a cache: most callers have the same grants in every call, and decoding bits takes microseconds. */
 export function openGrantParser(): ParseGrants {
   const parsed = new BoundedMap<string, readonly Held[]>(maxTexts)
   const decoded = new BoundedMap<string, Bits>(maxBits)

@@ -1,4 +1,4 @@
-/** The caller, as identified by its token. What it may do is read for each call. */
+/** The caller, as identified by its token. Its grants are read for each call. */
 export type Caller = {
   identity: string
   /** When the token was issued, in seconds. */

@@ -72,7 +72,7 @@ function withDetails(
   return { ...trailers, ...statusTrailers(error, errorDomain) }
 }
 
-/** Messages of grpc-js for requests that cannot be read; it gives them other codes. */
+/** Messages of grpc-js for requests that cannot be read. It uses other codes than INVALID_ARGUMENT for them. */
 const unreadable = ['Failed to decompress message', 'Error deserializing request']
 
 function statusErrorOf(code: Code, encodedMessage: string): StatusError {

@@ -37,7 +37,7 @@ export function statusTrailers(error: StatusError, errorDomain: string): Outgoin
   }
 }
 
-/** As grpc-js takes the error of a handler. */
+/** In the form in which handlers pass errors to grpc-js. */
 export function serviceError(thrown: unknown, errorDomain: string) {
   const error = asStatusError(thrown)
   const { message, bytes } = statusBytes(error, errorDomain)

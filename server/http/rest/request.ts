@@ -1,4 +1,4 @@
-// Reads what a request asks for: its target, its route, its message.
+// Reads the parts of an HTTP request: target, route, envelope and message.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
 import { malformed, methodNotAllowed, noSuchPath, tooLarge } from '../../aip/errors.ts'
