@@ -10,6 +10,7 @@ import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1
 import { notFound } from '../../../aip/errors.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
+import { documentNumberOf } from '../../../store/postings/numbering.ts'
 import { among, sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all, first } from '../../../store/work.ts'
@@ -20,7 +21,6 @@ import { messageOf } from '../../kind.ts'
 import { streamResources } from '../../stream.ts'
 import { searchListing } from './search-listing.ts'
 import { advisories } from './table.ts'
-import { numberOf } from './terms.ts'
 
 /** Returns one document for each advisory. */
 type WriteDocuments = (advisories: readonly Advisory[]) => Work<Reply[]>
@@ -69,7 +69,7 @@ function* readAdvisory({ demand }: Call): Work<Advisory> {
 
 /** The records that advisories were imported from, by the uid of the advisory. */
 function* readSources(list: readonly Advisory[]): Work<Map<string, AdvisorySource>> {
-  const numbers = among(list.map(({ uid }) => numberOf(uid)))
+  const numbers = among(list.map(({ uid }) => documentNumberOf(uid)))
   const rows = yield* all(sql`select advisory, format, record, update_time from advisory_sources
     where number in ${numbers}`)
   const sources = rows as [uid: string, format: string, record: string, importTime: number][]

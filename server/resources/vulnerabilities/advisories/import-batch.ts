@@ -2,6 +2,8 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { lineage } from '../../../aip/uid.ts'
+import { documentNumberOf } from '../../../store/postings/numbering.ts'
+import { addPostings } from '../../../store/postings/postings.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import { insertEntries, insertRows } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -9,10 +11,9 @@ import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageOf } from '../../kind.ts'
 import type { ImportRows } from './import-rows.ts'
 import { withNewId } from './import-rows.ts'
-import { addPostings } from './postings.ts'
 import { seededBytes } from './seeded-bytes.ts'
 import { advisories } from './table.ts'
-import { numberOf } from './terms.ts'
+import { advisoryIndex } from './terms.ts'
 import { reviseAdvisory, withdrawAdvisory } from './write.ts'
 
 export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
@@ -100,8 +101,9 @@ function* insertAll(
     .sort((a, b) => (a.uid < b.uid ? -1 : 1))
   yield* insertEntries(access, advisories.table, entries, lineage(group))
   yield* addPostings(
+    advisoryIndex,
     segment,
-    items.map(({ entry, hashes }) => ({ number: numberOf(entry.uid), hashes })),
+    items.map(({ entry, hashes }) => ({ number: documentNumberOf(entry.uid), hashes })),
   )
   const sources = items.toSorted((a, b) => a.sourceHash - b.sourceHash).map(sourceRow)
   yield* insertRows('advisory_sources', sourceColumns, sources)
@@ -111,7 +113,7 @@ const sourceColumns = ['hash', 'source', 'number', 'advisory', 'digest', 'format
 
 /** In the order of `sourceColumns`. */
 const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTime }: ImportRows) => [
-  ...[sourceHash, source, numberOf(entry.uid), entry.uid],
+  ...[sourceHash, source, documentNumberOf(entry.uid), entry.uid],
   ...[digest, format, record, updateTime],
 ]
 

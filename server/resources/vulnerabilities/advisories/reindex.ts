@@ -1,13 +1,15 @@
-// Advisories that are in no segment, as a migration leaves them, are put into one.
+// Adds advisories to the search index that a migration has left without a segment.
 import { rootOf } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
+import { documentNumberOf, newBlock } from '../../../store/postings/numbering.ts'
+import { addPostings } from '../../../store/postings/postings.ts'
+import { termHashes } from '../../../store/postings/term-hash.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { all } from '../../../store/work.ts'
-import { addPostings, segmentOf } from './postings.ts'
-import { hashesOf, numberOf, unlisted } from './terms.ts'
+import { advisoryIndex, splitLines } from './terms.ts'
 
-const rowsAtOnce = 2000
+const rowsPerTransaction = 2000
 
 export async function reindexAdvisories(store: Store): Promise<void> {
   while ((await store.query(sql`select 1 from advisories where segment = 0 limit 1`)).length > 0)
@@ -15,16 +17,16 @@ export async function reindexAdvisories(store: Store): Promise<void> {
 }
 
 function* indexSome(): Work<void> {
-  // Another copy may be about it as well: what it has done is not found again.
+  // The lock keeps other processes that start at the same time from indexing the same rows.
   const rows = yield* all(sql`select uid, terms, texts from advisories where segment = 0
-    order by uid limit ${rowsAtOnce} /*pg for update */`)
+    order by uid limit ${rowsPerTransaction} /*pg for update */`)
   const [first] = rows
   if (!first) return
-  const segment = segmentOf(first[0] as string)
-  const indexed = (rows as [string, string, string][]).map(([uid, terms, texts]) => ({
-    number: numberOf(uid),
-    hashes: hashesOf(rootOf(uid), unlisted(terms), unlisted(texts)),
+  const segment = newBlock(first[0] as string)
+  const documents = (rows as [string, string, string][]).map(([uid, terms, texts]) => ({
+    number: documentNumberOf(uid),
+    hashes: termHashes(rootOf(uid), splitLines(terms), splitLines(texts)),
   }))
-  yield* addPostings(segment, indexed)
+  yield* addPostings(advisoryIndex, segment, documents)
   for (const [uid] of rows) yield sql`update advisories set segment = ${segment} where uid = ${uid as string}`
 }

@@ -1,9 +1,11 @@
 // The columns of an advisory that searches read, and the hashes under which the search index finds it.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { rootOf } from '../../../aip/uid.ts'
+import { documentNumberOf } from '../../../store/postings/numbering.ts'
+import { termHashes } from '../../../store/postings/term-hash.ts'
 import type { ExtraValues } from '../../kind.ts'
 import type { advisories } from './table.ts'
-import { hashesOf, listed, numberOf, termsOf, textsOf, unlisted } from './terms.ts'
+import { joinLines, splitLines, termsOf, textsOf } from './terms.ts'
 
 export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 
@@ -11,13 +13,13 @@ export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 export function searchColumnsOf(
   advisory: Advisory,
   origin: string,
-  segment = numberOf(advisory.uid),
+  segment = documentNumberOf(advisory.uid),
 ): { columns: SearchColumns; hashes: Set<number> } {
   const [terms, texts] = [termsOf(advisory, origin), textsOf(advisory)]
-  const columns = { origin, terms: listed(terms), texts: listed(texts), segment }
-  return { columns, hashes: hashesOf(rootOf(advisory.uid), terms, texts) }
+  const columns = { origin, terms: joinLines(terms), texts: joinLines(texts), segment }
+  return { columns, hashes: termHashes(rootOf(advisory.uid), terms, texts) }
 }
 
 /** The hashes of an advisory that is stored with these columns. */
 export const storedHashes = (uid: string, { terms, texts }: SearchColumns): Set<number> =>
-  hashesOf(rootOf(uid), unlisted(terms), unlisted(texts))
+  termHashes(rootOf(uid), splitLines(terms), splitLines(texts))

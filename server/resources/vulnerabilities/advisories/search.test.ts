@@ -1,4 +1,4 @@
-// What is looked for is found, as reading all of it would find it: whether few match or many.
+// Compares searches with a naive implementation, for requests that match few advisories and many.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -17,7 +17,9 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import fc from 'fast-check'
 import { operatorAccess } from '../../../policy/system-access.ts'
+import { openSegments } from '../../../store/postings/numbering.ts'
 import { join, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
 import type { Platform } from '../../../testing/platform.ts'
 import { startPlatform } from '../../../testing/platform.ts'
 import { onEachStore } from '../../../testing/stores.ts'
@@ -25,7 +27,6 @@ import { messageOf } from '../../kind.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 import { importBatch } from './import-batch.ts'
 import { importRowsOf } from './import-rows.ts'
-import { openSegments } from './postings.ts'
 import { reindexAdvisories } from './reindex.ts'
 import { search } from './search.ts'
 import { advisories } from './table.ts'
@@ -34,7 +35,7 @@ import { createAdvisory, reviseAdvisory, withdrawAdvisory } from './write.ts'
 const names = ['nginx', 'nginx-light', 'Zlib', 'zlib-ng', 'libssl3', 'a', '100%_sure']
 const aliases = ['CVE-2026-1', 'CVE-2026-10', 'GHSA-aaaa-bbbb-cccc', 'cve-2025-99', 'X_1']
 const people = ['ada', 'bob', 'Ada']
-const word = fc.constantFrom(...names)
+const name = fc.constantFrom(...names)
 const person = fc.constantFrom(...people)
 
 const event = fc
@@ -52,7 +53,7 @@ const event = fc
 
 const advisory = fc.record({
   author: person,
-  artifactName: word,
+  artifactName: name,
   artifactType: fc.constantFrom('apk', 'npm'),
   artifactArchitecture: fc.constantFrom('', 'x86_64'),
   componentName: fc.constantFrom('', ...names),
@@ -62,26 +63,26 @@ const advisory = fc.record({
   events: fc.array(event, { maxLength: 4 }),
 })
 
-const some = <T>(values: fc.Arbitrary<T>) =>
+const usuallyNone = <T>(values: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant<T[]>([]) }, fc.array(values, { minLength: 1, maxLength: 2 }))
 const types = fc.constantFrom(EventTypeFilter.DETECTION, EventTypeFilter.FIXED, EventTypeFilter.PATCHED)
 
 const request = fc
   .record({
-    artifactNames: some(word),
-    artifactTypes: some(fc.constantFrom('apk', 'npm', 'gem')),
-    artifactArchitectures: some(fc.constantFrom('x86_64', 'all')),
-    componentNames: some(word),
-    componentTypes: some(fc.constant('library')),
-    componentLocations: some(fc.constant('/usr/lib')),
-    aliases: some(fc.constantFrom(...aliases)),
-    eventReviewStates: some(fc.constantFrom(ReviewState.PENDING, ReviewState.APPROVED)),
-    eventAuthors: some(person),
-    excludeEventAuthors: some(person),
-    eventReviewers: some(person),
-    eventTypes: some(types),
+    artifactNames: usuallyNone(name),
+    artifactTypes: usuallyNone(fc.constantFrom('apk', 'npm', 'gem')),
+    artifactArchitectures: usuallyNone(fc.constantFrom('x86_64', 'all')),
+    componentNames: usuallyNone(name),
+    componentTypes: usuallyNone(fc.constant('library')),
+    componentLocations: usuallyNone(fc.constant('/usr/lib')),
+    aliases: usuallyNone(fc.constantFrom(...aliases)),
+    eventReviewStates: usuallyNone(fc.constantFrom(ReviewState.PENDING, ReviewState.APPROVED)),
+    eventAuthors: usuallyNone(person),
+    excludeEventAuthors: usuallyNone(person),
+    eventReviewers: usuallyNone(person),
+    eventTypes: usuallyNone(types),
     latestEventType: fc.option(types, { nil: undefined }),
-    origin: fc.option(word, { nil: undefined, freq: 8 }),
+    origin: fc.option(name, { nil: undefined, freq: 8 }),
     query: fc.oneof(
       { weight: 3, arbitrary: fc.constant('') },
       fc.constantFrom('ngi', 'NGINX', 'cve-2026-1', 'lib', 'z', '%_', '100%', 'aaa-bbb', 'nothing', 'x-l'),
@@ -96,126 +97,127 @@ const request = fc
     })
   })
 
-const meets = (wanted: readonly unknown[], values: readonly unknown[]) =>
+const hasAny = (wanted: readonly unknown[], values: readonly unknown[]) =>
   wanted.length === 0 || values.some((value) => wanted.includes(value))
 
-/** By reading all of it. */
-function isMatch(one: Advisory, asked: ListAdvisoriesRequest): boolean {
-  const latest = latestApproved(one)
-  const texts = [one.artifactName, one.componentName, ...one.aliases]
+/** The naive implementation. */
+function isMatch(candidate: Advisory, query: ListAdvisoriesRequest): boolean {
+  const { events } = candidate
+  const latest = latestApproved(candidate)
+  const texts = [candidate.artifactName, candidate.componentName, ...candidate.aliases]
+  const states = events.map(({ reviewState }) => reviewState)
+  const authors = events.map(({ author }) => author)
+  const reviewers = events.map(({ reviewer }) => reviewer)
   return (
-    (asked.origin === undefined
-      ? meets(asked.artifactNames, [one.artifactName])
-      : one.artifactName === asked.origin) &&
-    meets(asked.artifactTypes, [one.artifactType]) &&
-    meets(asked.artifactArchitectures, [one.artifactArchitecture]) &&
-    meets(asked.componentNames, [one.componentName]) &&
-    meets(asked.componentTypes, [one.componentType]) &&
-    meets(asked.componentLocations, [one.componentLocation]) &&
-    meets(asked.aliases, one.aliases) &&
-    meets(
-      asked.eventReviewStates,
-      one.events.map(({ reviewState }) => reviewState),
-    ) &&
-    meets(
-      asked.eventAuthors,
-      one.events.map(({ author }) => author),
-    ) &&
-    !one.events.some(({ author }) => asked.excludeEventAuthors.includes(author)) &&
-    meets(
-      asked.eventReviewers,
-      one.events.map(({ reviewer }) => reviewer),
-    ) &&
-    meets(asked.eventTypes, one.events.map(typeOf)) &&
-    (asked.latestEventType === undefined ||
-      (latest !== undefined && typeOf(latest) === asked.latestEventType)) &&
-    (asked.query === '' || texts.some((text) => text.toLowerCase().includes(asked.query.toLowerCase())))
+    (query.origin === undefined
+      ? hasAny(query.artifactNames, [candidate.artifactName])
+      : candidate.artifactName === query.origin) &&
+    hasAny(query.artifactTypes, [candidate.artifactType]) &&
+    hasAny(query.artifactArchitectures, [candidate.artifactArchitecture]) &&
+    hasAny(query.componentNames, [candidate.componentName]) &&
+    hasAny(query.componentTypes, [candidate.componentType]) &&
+    hasAny(query.componentLocations, [candidate.componentLocation]) &&
+    hasAny(query.aliases, candidate.aliases) &&
+    hasAny(query.eventReviewStates, states) &&
+    hasAny(query.eventAuthors, authors) &&
+    !authors.some((author) => query.excludeEventAuthors.includes(author)) &&
+    hasAny(query.eventReviewers, reviewers) &&
+    hasAny(query.eventTypes, events.map(typeOf)) &&
+    (query.latestEventType === undefined ||
+      (latest !== undefined && typeOf(latest) === query.latestEventType)) &&
+    (query.query === '' || texts.some((text) => text.toLowerCase().includes(query.query.toLowerCase())))
   )
 }
 
-const itemOf = (draft: MessageInitShape<typeof AdvisorySchema>, at: number) => ({
+const history = fc.record({
+  created: fc.array(advisory, { minLength: 1, maxLength: 15 }),
+  imported: fc.array(advisory, { maxLength: 15 }),
+  /** Copies of the first imported advisory: with 70, its terms are no longer rare in their batch. */
+  copies: fc.constantFrom(0, 0, 70),
+  batches: fc.integer({ min: 1, max: 3 }),
+  changed: fc.array(fc.record({ at: fc.nat(30), to: advisory }), { maxLength: 4 }),
+  withdrawn: fc.array(fc.nat(30), { maxLength: 3 }),
+  isReindexed: fc.boolean(),
+})
+
+type History = typeof history extends fc.Arbitrary<infer T> ? T : never
+type Draft = MessageInitShape<typeof AdvisorySchema>
+
+const importItemOf = (draft: Draft, at: number) => ({
   ...{ source: `test:${at}`, format: 'test', record: '{}', origin: '' },
   ...{ createTime: at, updateTime: at, withdrawTime: undefined },
   draft: create(AdvisorySchema, draft),
 })
 
-onEachStore('looking for advisories', (engine) => {
+const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+
+function* write(organization: string, { created, imported, copies, ...rest }: History): Work<void> {
+  const uids: string[] = []
+  for (const draft of created)
+    uids.push(yield* createAdvisory(context, organization, create(AdvisorySchema, draft)))
+  const copied = imported.slice(0, 1).flatMap((draft) => Array<Draft>(copies).fill(draft))
+  uids.unshift(...(yield* importAll(organization, [...copied, ...imported], rest.batches)))
+  const uidAt = (at: number) => uids[at % uids.length] ?? ''
+  for (const { at, to } of rest.changed) {
+    const uid = uidAt(at)
+    yield* reviseAdvisory(context, uid, (stored) => {
+      Object.assign(stored, create(AdvisorySchema, to), { uid, advisoryId: stored.advisoryId })
+    })
+  }
+  for (const uid of new Set(rest.withdrawn.map(uidAt))) yield* withdrawAdvisory(context, uid)
+}
+
+function* importAll(organization: string, drafts: readonly Draft[], batches: number): Work<string[]> {
+  const items = drafts.map((draft, at) => importRowsOf(organization, importItemOf(draft, at)))
+  const nextSegment = openSegments()
+  const size = Math.ceil(items.length / batches)
+  for (let at = 0; at < items.length; at += size) {
+    const segment = nextSegment(items[at]?.entry.uid ?? '')
+    yield* importBatch(operatorAccess, organization, items.slice(at, at + size), segment)
+  }
+  return items.map(({ entry }) => entry.uid)
+}
+
+onEachStore('a search of advisories', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startPlatform(engine)
   })
   after(() => platform.stop())
 
-  test('finds what reading all of it would find', async () => {
-    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
-    const world = fc.record({
-      drafts: fc.array(advisory, { minLength: 1, maxLength: 15 }),
-      imported: fc.array(advisory, { maxLength: 15 }),
-      // So many that their terms are no longer rare in their batch.
-      copies: fc.constantFrom(0, 0, 70),
-      batches: fc.integer({ min: 1, max: 3 }),
-      isIndexedAgain: fc.boolean(),
-      changed: fc.array(fc.record({ at: fc.nat(30), to: advisory }), { maxLength: 4 }),
-      withdrawn: fc.array(fc.nat(30), { maxLength: 3 }),
-      requests: fc.array(request, { minLength: 10, maxLength: 20 }),
+  async function reindex(): Promise<void> {
+    await platform.store.write(function* () {
+      yield sql`delete from advisory_postings`
+      yield sql`update advisories set segment = 0`
     })
+    await reindexAdvisories(platform.store)
+  }
+
+  async function readAll(organization: string): Promise<Advisory[]> {
+    const rows = await platform.store.query(sql`select proto from advisories where root = ${organization}`)
+    return rows.map(([proto]) => messageOf(advisories, proto as Uint8Array))
+  }
+
+  const find = (organization: string, query: ListAdvisoriesRequest, limit: number) =>
+    platform.store.read(function* () {
+      const { uids, filters } = yield* search(query, [organization], limit)
+      const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
+      const matching = yield sql`select uid from advisories where ${conditions}`
+      return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
+    })
+
+  test('returns the same advisories as the naive implementation', async () => {
+    const requests = fc.array(request, { minLength: 10, maxLength: 20 })
     await fc.assert(
-      fc.asyncProperty(world, async (told) => {
-        const { drafts, copies, batches, isIndexedAgain, changed, withdrawn, requests } = told
-        const often = told.imported.slice(0, 1).flatMap((draft) => Array<typeof draft>(copies).fill(draft))
-        const imported = [...often, ...told.imported]
+      fc.asyncProperty(history, requests, async (past, queries) => {
         const { organization } = await platform.addOrganization('acme')
-        const items = imported.map((draft, at) => importRowsOf(organization, itemOf(draft, at)))
-        await platform.store.write(function* () {
-          const uids: string[] = []
-          for (const draft of drafts) {
-            uids.push(yield* createAdvisory(context, organization, create(AdvisorySchema, draft)))
-          }
-          const nextSegment = openSegments()
-          const size = Math.ceil(items.length / batches)
-          for (let at = 0; at < items.length; at += size)
-            yield* importBatch(
-              operatorAccess,
-              organization,
-              items.slice(at, at + size),
-              nextSegment(items[at]?.entry.uid ?? ''),
-            )
-          uids.unshift(...items.map(({ entry }) => entry.uid))
-          for (const { at, to } of changed) {
-            const uid = uids[at % uids.length] ?? ''
-            yield* reviseAdvisory(
-              context,
-              uid,
-              (one) =>
-                void Object.assign(one, create(AdvisorySchema, to), { uid, advisoryId: one.advisoryId }),
-            )
-          }
-          for (const uid of new Set(withdrawn.map((at) => uids[at % uids.length] ?? '')))
-            yield* withdrawAdvisory(context, uid)
-        })
-        if (isIndexedAgain) {
-          await platform.store.write(function* () {
-            yield sql`delete from advisory_postings`
-            yield sql`update advisories set segment = 0`
-          })
-          await reindexAdvisories(platform.store)
-        }
-        const rows = await platform.store.query(
-          sql`select proto from advisories where root = ${organization}`,
-        )
-        const all = rows.map(([proto]) => messageOf(advisories, proto as Uint8Array))
-        for (const asked of requests) {
-          const expected = all.filter((one) => isMatch(one, asked)).map(({ uid }) => uid)
-          // Whatever counts as few.
-          for (const few of [0, 2, 2000]) {
-            const found = await platform.store.read(function* () {
-              const { uids, filters } = yield* search(asked, [organization], few)
-              const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
-              const matching = yield sql`select uid from advisories where ${conditions}`
-              return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
-            })
-            assert.deepEqual(found.sort(), [...expected].sort())
-          }
+        await platform.store.write(() => write(organization, past))
+        if (past.isReindexed) await reindex()
+        const stored = await readAll(organization)
+        for (const query of queries) {
+          const expected = stored.filter((candidate) => isMatch(candidate, query)).map(({ uid }) => uid)
+          for (const limit of [0, 2, 2000])
+            assert.deepEqual((await find(organization, query, limit)).sort(), [...expected].sort())
         }
       }),
       { numRuns: 25 },

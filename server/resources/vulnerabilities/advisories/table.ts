@@ -1,13 +1,13 @@
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { documentNumberOf } from '../../../store/postings/numbering.ts'
 import { kindOf } from '../../kind.ts'
-import { numberOf } from './terms.ts'
 
 export const advisories = kindOf(AdvisorySchema, 'advisories', {
   columns: {
     advisory_id: ({ advisoryId }) => advisoryId,
     artifact_name: ({ artifactName }) => artifactName,
     /** Identifies the advisory in the search index. */
-    number: ({ uid }) => numberOf(uid),
+    number: ({ uid }) => documentNumberOf(uid),
   },
   /**
    * `origin` is the source package of the artifact. `terms` and `texts` are searched. `segment` is the segment of the

@@ -5,6 +5,8 @@ import type { Advisory, AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabi
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { alreadyExists, invalidField, notFound } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
+import { documentNumberOf } from '../../../store/postings/numbering.ts'
+import { changePostings } from '../../../store/postings/postings.ts'
 import { sql } from '../../../store/sql.ts'
 import { insertUncounted } from '../../../store/table.ts'
 import type { Work } from '../../../store/work.ts'
@@ -15,10 +17,9 @@ import type { WriteContext } from '../../dependencies.ts'
 import { entryOf, standardFieldsOf } from '../../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { advisoryIdLetters, isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
-import { changePostings } from './postings.ts'
 import { searchColumnsOf, storedHashes } from './search-columns.ts'
 import { advisories, withdrawnAdvisories } from './table.ts'
-import { numberOf } from './terms.ts'
+import { advisoryIndex } from './terms.ts'
 import { requireSize, requireValid } from './validate-advisory.ts'
 
 /** Creates an advisory with its events and returns its uid. It gets a new advisory id unless the draft has one. */
@@ -51,7 +52,7 @@ export function* createAdvisory(
   )
   if (withdrawn) throw alreadyExists(conflict)
   yield* createIn(access, group, advisories, advisory, { uid, now: time, columns }, conflict)
-  yield* changePostings(columns.segment, numberOf(uid), new Set(), hashes)
+  yield* changePostings(advisoryIndex, columns.segment, documentNumberOf(uid), new Set(), hashes)
   return uid
 }
 
@@ -78,7 +79,13 @@ export function* reviseAdvisory(
   advisory.updateTime = timestampFromMs(updateTime)
   const { columns, hashes } = searchColumnsOf(advisory, newOrigin ?? origin, segment)
   yield* replaceResource(access, advisories, advisory, { uid, updateTime, columns })
-  yield* changePostings(segment, numberOf(uid), storedHashes(uid, stored.columns), hashes)
+  yield* changePostings(
+    advisoryIndex,
+    segment,
+    documentNumberOf(uid),
+    storedHashes(uid, stored.columns),
+    hashes,
+  )
   return advisory
 }
 
@@ -90,7 +97,13 @@ export function* withdrawAdvisory({ access, now }: WriteContext, uid: string): W
   const time = nextUpdateTime(now(), stored.updateTime)
   advisory.deleteTime = timestampFromMs(time)
   advisory.updateTime = timestampFromMs(time)
-  yield* changePostings(columns.segment, numberOf(uid), storedHashes(uid, columns), new Set())
+  yield* changePostings(
+    advisoryIndex,
+    columns.segment,
+    documentNumberOf(uid),
+    storedHashes(uid, columns),
+    new Set(),
+  )
   yield* removeEntry(access, advisories, uid)
   const fields = { ...standardFieldsOf(uid, advisory, time), name: advisory.advisoryId }
   yield* insertUncounted(access, withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, fields)])

@@ -1,0 +1,113 @@
+// Finds documents by their terms, unless there are too many to be worth it. The limits are set by
+// bench/cases/advisories.ts: a search among 200,000 advisories may cost at most twice that among 2,000.
+import { among, join, raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
+import { totalSegment } from './numbering.ts'
+import { unpack } from './pack.ts'
+import type { PostingIndex } from './postings.ts'
+
+/** Terms that one search looks up together. */
+const termLimit = 5000
+/** Postings that one search reads. */
+const postingLimit = 50_000
+/** Packs that one search reads. */
+const packLimit = 4096
+/** Packs that are counted first; then eight times as many, until the number of postings is certain. */
+const firstCountedPacks = 64
+
+/** Trigrams of a text that are considered. */
+const trigramLimit = 32
+/** Packs that are counted to estimate how rare a trigram is. */
+const estimatedPacks = 8
+/** A trigram with this many postings in its first packs, or fewer, is read without counting all. */
+const rarePostings = 200
+/** Trigrams that are looked up: the rarest ones. Further ones exclude few documents. */
+const usedTrigrams = 3
+/** With so few documents left, no further trigram is looked up. */
+const fewDocuments = 8
+
+/**
+ * The numbers of documents that have any of the terms, among the candidates if there are some. Undefined if they are
+ * too many to be read.
+ */
+export function* findAny(
+  index: PostingIndex,
+  hashes: readonly number[],
+  candidates?: ReadonlySet<number>,
+): Work<Set<number> | undefined> {
+  if (hashes.length > termLimit) return undefined
+  if (hashes.length === 0) return new Set()
+  if (yield* areTooMany(index, hashes)) return undefined
+  return yield* readNumbers(index, hashes, candidates)
+}
+
+/**
+ * The numbers of documents that have the rarest of the trigrams, among the candidates if there are some. Undefined if
+ * there are no trigrams or all of them are too common.
+ */
+export function* findTrigrams(
+  index: PostingIndex,
+  trigrams: readonly number[],
+  candidates?: ReadonlySet<number>,
+): Work<Set<number> | undefined> {
+  if (trigrams.length === 0) return undefined
+  const considered = trigrams.slice(0, trigramLimit)
+  const counts = yield* estimateCounts(index, considered)
+  const rarest = considered
+    .map((trigram, at) => ({ trigram, count: counts[at] ?? 0 }))
+    .sort((a, b) => a.count - b.count)
+    .slice(0, usedTrigrams)
+  let found: Set<number> | undefined
+  for (const { trigram, count } of rarest) {
+    if (found && found.size <= fewDocuments) break
+    if (count > rarePostings && (yield* areTooMany(index, [trigram]))) break
+    const numbers = yield* readNumbers(index, [trigram], found ?? candidates)
+    if (!numbers) break
+    found = numbers
+  }
+  return found
+}
+
+/** The total of each term, or the number of postings in its first packs if it has none. */
+function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Work<number[]> {
+  const packs = raw(table)
+  const selects = hashes.map(
+    (hash, at) => sql`select ${raw(String(at))} as at, coalesce(
+      (select count from ${packs} where term = ${hash} and segment = ${totalSegment}),
+      (select sum(count) from (select count from ${packs} where term = ${hash}
+        limit ${raw(String(estimatedPacks))}) t)) as count`,
+  )
+  const rows = yield* all(sql`${join(selects, ' union all ')} order by at`)
+  return rows.map(([, count]) => Number(count ?? 0))
+}
+
+/** Whether the terms have too many postings. Reads totals, then counts no more packs than needed. */
+function* areTooMany({ table }: PostingIndex, hashes: readonly number[]): Work<boolean> {
+  const [total] = yield* all(sql`select sum(count) from ${raw(table)}
+    where term in ${among(hashes)} and segment = ${totalSegment}`)
+  if (Number(total?.[0] ?? 0) > postingLimit) return true
+  for (let packs = firstCountedPacks; packs <= packLimit; packs *= 8) {
+    const rows = yield* all(sql`select sum(count), count(*) from (select count from ${raw(table)}
+      where term in ${among(hashes)} and segment > ${totalSegment} limit ${packs}) t`)
+    const [postings, counted] = rows[0] as [number | null, number] // an aggregate has one row
+    if ((postings ?? 0) > postingLimit) return true
+    if (counted < packs) return false
+  }
+  return true
+}
+
+/** Undefined if there are too many packs. */
+function* readNumbers(
+  index: PostingIndex,
+  hashes: readonly number[],
+  candidates: ReadonlySet<number> | undefined,
+): Work<Set<number> | undefined> {
+  const rows = yield* all(sql`select ${raw(index.numbers)} from ${raw(index.table)}
+    where term in ${among(hashes)} and segment > ${totalSegment} limit ${packLimit}`)
+  if (rows.length === packLimit) return undefined
+  const found = new Set<number>()
+  for (const [bytes] of rows)
+    for (const number of unpack(bytes as Uint8Array)) if (candidates?.has(number) ?? true) found.add(number)
+  return found
+}

@@ -1,0 +1,33 @@
+// The numbers of documents, segments and blocks. All of them are stored, so none may change.
+
+/**
+ * The number of a document: 52 bits of the last segment of its uid, which every JavaScript number can represent. Two
+ * documents rarely have the same; a search then finds both and tests them.
+ */
+export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
+
+/** The packs of a term in a segment have this many consecutive numbers, starting with that of the segment. */
+export const packsPerSegment = 32
+
+export const segmentsPerBlock = 8
+
+const packsPerBlock = packsPerSegment * segmentsPerBlock
+
+/** The segment of totals. It sorts before all others. */
+export const totalSegment = -1
+
+/** The first segment of a block, which stands for the block. */
+export const blockOf = (segment: number) => segment - (segment % packsPerBlock)
+
+/** The first segment of a new block, above those of single documents, whose segment is their own number. */
+export const newBlock = (firstUid: string) => blockOf(documentNumberOf(firstUid)) + 2 ** 52
+
+/** Returns the segment for each batch of an import, given the uid of its first document. */
+export function openSegments(): (firstUid: string) => number {
+  let batches = 0
+  let segment = 0
+  return (firstUid) => {
+    segment = batches++ % segmentsPerBlock === 0 ? newBlock(firstUid) : segment + packsPerSegment
+    return segment
+  }
+}

@@ -1,0 +1,18 @@
+// Numbers as bytes: 64-bit floating point, little-endian.
+import { endianness } from 'node:os'
+
+const isBigEndian = endianness() === 'BE'
+const bytesPerNumber = 8
+
+export function pack(numbers: readonly number[]): Uint8Array {
+  const bytes = Buffer.from(Float64Array.from(numbers).buffer)
+  return isBigEndian ? bytes.swap64() : bytes
+}
+
+/** Copies the bytes only if they are not aligned or have to be swapped. */
+export function unpack(bytes: Uint8Array): Float64Array {
+  const isUsable = !isBigEndian && bytes.byteOffset % bytesPerNumber === 0
+  const { buffer, byteOffset } = isUsable ? bytes : Uint8Array.from(bytes)
+  if (isBigEndian) Buffer.from(buffer).swap64()
+  return new Float64Array(buffer, byteOffset, bytes.length / bytesPerNumber)
+}

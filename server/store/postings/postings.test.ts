@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+import { onEach, openMigrated } from '../conformance.ts'
+import type { Store } from '../db.ts'
+import { sql } from '../sql.ts'
+import { findAny, findTrigrams } from './find.ts'
+import { blockOf, documentNumberOf, newBlock, openSegments } from './numbering.ts'
+import { pack, unpack } from './pack.ts'
+import { addPostings, changePostings } from './postings.ts'
+import { hashOf, termHashes } from './term-hash.ts'
+
+describe('stored numbers', () => {
+  test('hashes of terms never change', () => {
+    assert.deepEqual(
+      [...termHashes('root', ['n:nginx'], ['cve-1'])],
+      [4093309636372963, 379409133296278, 822438227254394, 1200302823412003],
+    )
+    assert.equal(hashOf('x\ny'), 2408548110276234)
+  })
+
+  test('packs are little-endian numbers of eight bytes, wherever they are in memory', () => {
+    const numbers = [0, 1, 2 ** 52, 2 ** 53 - 1]
+    const bytes = pack(numbers)
+    assert.equal(Buffer.from(pack([1])).toString('hex'), '000000000000f03f')
+    assert.deepEqual([...unpack(bytes)], numbers)
+    const shifted = Buffer.concat([Buffer.alloc(3), bytes]).subarray(3)
+    assert.deepEqual([...unpack(shifted)], numbers)
+    assert.deepEqual([...unpack(pack([]))], [])
+  })
+
+  test('the number of a document is in the last segment of its uid', () => {
+    assert.equal(documentNumberOf(`${'f'.repeat(40)}/0000000000123abc`), 0x123)
+  })
+
+  test('eight batches of an import share a block', () => {
+    const next = openSegments()
+    const uid = `${'f'.repeat(40)}/0123456789abcdef`
+    const segments = Array.from({ length: 9 }, () => next(uid))
+    assert.equal(segments[0], newBlock(uid))
+    assert.equal(segments[7], newBlock(uid) + 7 * 32)
+    assert.equal(new Set(segments.slice(0, 8).map(blockOf)).size, 1)
+  })
+})
+
+const index = { table: 'advisory_postings', numbers: 'advisories' }
+
+onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
+  let store: Store
+  before(async () => {
+    store = await openMigrated(testStore())
+  })
+
+  let terms = 0
+  const newTerm = () => ++terms
+  let segments = 0
+  const newSegment = () => 2 ** 52 + ++segments * 256
+  const add = (segment: number, numbers: number[], hashes: number[]) =>
+    store.write(() =>
+      addPostings(
+        index,
+        segment,
+        numbers.map((number) => ({ number, hashes })),
+      ),
+    )
+  const find = async (hashes: number[], candidates?: Set<number>) => {
+    const found = await store.read(() => findAny(index, hashes, candidates))
+    return found && [...found].sort((a, b) => a - b)
+  }
+  const rowsOf = (term: number) =>
+    store.query(sql`select segment, count from advisory_postings where term = ${term} order by segment`)
+  const range = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
+
+  test('keeps a rare term of a whole block in one pack', async () => {
+    const [term, segment] = [newTerm(), newSegment()]
+    for (const at of range(8)) await add(segment + at * 32, range(14, at * 100), [term])
+    assert.deepEqual(await rowsOf(term), [[segment, 112]])
+    assert.equal((await find([term]))?.length, 112)
+  })
+
+  test('keeps a common term in packs of 120 and its total', async () => {
+    const [term, segment] = [newTerm(), newSegment()]
+    await add(segment, range(250), [term])
+    await add(segment + 32, range(15, 1000), [term])
+    assert.deepEqual(await rowsOf(term), [
+      [-1, 265],
+      [segment, 120],
+      [segment + 1, 120],
+      [segment + 2, 10],
+      [segment + 32, 15],
+    ])
+    assert.deepEqual(await find([term]), [...range(250), ...range(15, 1000)])
+  })
+
+  test('finds documents that have any of the terms, among the candidates', async () => {
+    const [one, two] = [newTerm(), newTerm()]
+    await add(newSegment(), [1, 2], [one])
+    await add(newSegment(), [2, 3], [two])
+    assert.deepEqual(await find([one, two]), [1, 2, 3])
+    assert.deepEqual(await find([one, two], new Set([2, 3, 4])), [2, 3])
+    assert.deepEqual(await find([newTerm()]), [])
+    assert.deepEqual(await find([]), [])
+  })
+
+  test('finds nothing certain for terms with more than 50,000 postings', async () => {
+    const [term, rare] = [newTerm(), newTerm()]
+    for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [term])
+    await add(newSegment(), [7], [rare])
+    assert.equal(await find([term]), undefined)
+    assert.equal(await find([term, rare]), undefined)
+    assert.deepEqual(await find([rare]), [7])
+  })
+
+  test('finds a text by its rarest trigrams', async () => {
+    const [common, rare] = [newTerm(), newTerm()]
+    for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [common])
+    await add(newSegment(), [3, 70_000], [rare])
+    const search = (trigrams: number[], candidates?: Set<number>) =>
+      store.read(() => findTrigrams(index, trigrams, candidates))
+    assert.deepEqual(await search([common, rare]), new Set([3, 70_000]))
+    assert.deepEqual(await search([common, rare], new Set([3])), new Set([3]))
+    assert.equal(await search([common]), undefined)
+    assert.equal(await search([]), undefined)
+  })
+
+  test('changes the terms of a document and leaves others with the same number', async () => {
+    const [kept, removed, added] = [newTerm(), newTerm(), newTerm()]
+    const segment = newSegment()
+    await add(segment, [5, 5, 6], [kept, removed])
+    const change = (before: number[], after: number[]) =>
+      store.write(() => changePostings(index, segment, 5, new Set(before), new Set(after)))
+    await change([kept, removed], [kept, added])
+    assert.deepEqual(await find([removed]), [5, 6])
+    assert.deepEqual(await find([added]), [5])
+    assert.deepEqual(await find([kept]), [5, 6])
+    await change([added, kept], [kept])
+    assert.deepEqual(await rowsOf(added), [])
+  })
+})

@@ -1,0 +1,115 @@
+// A search index in a table: for every term, the documents that have it.
+//
+// - term: something a document is found by, such as a field with its value, or three consecutive characters of a text
+//   (a trigram). The index knows only the 52-bit hash of a term and its scope, here an organization. Hashes may
+//   collide, so whoever finds a document must test the document itself.
+// - document: a row of another table, known here by a number (numbering.ts).
+// - posting: the number of a document that has a term.
+// - pack: a row of the index with up to 120 postings of one term, eight bytes each.
+// - segment: the packs of the documents that were written together, such as a batch of an import; or of one document.
+// - block: eight segments of the same import. The postings of a rare term in the whole block are in one pack.
+// - total: a row with the number of postings that imports have added for a term that is not rare. A search reads it to
+//   see that a term is too common, before it reads any pack.
+//
+// An index of one row for each posting would be several times as large: documents have dozens of terms. Sizes are set
+// by bench/cases/import.ts (writes) and bench/cases/advisories.ts (searches); docs/internals/advisory-search.md has
+// figures and compares alternatives.
+import { chunks } from '../list/scan-region.ts'
+import type { Sql, Value } from '../sql.ts'
+import { among, bulkInsert, raw, sql } from '../sql.ts'
+import type { Work } from '../work.ts'
+import { all } from '../work.ts'
+import { blockOf, packsPerSegment, segmentsPerBlock, totalSegment } from './numbering.ts'
+import { pack, unpack } from './pack.ts'
+
+/** The table of an index. Its columns are `term`, `segment`, `count` and one with the packed numbers. */
+export type PostingIndex = { table: string; numbers: string }
+
+/** A document with the hashes of its terms. */
+export type IndexedDocument = { number: number; hashes: Iterable<number> }
+
+/**
+ * 960 bytes. With its key, such a pack fits into a page of a SQLite index without an overflow page (1,002 bytes at
+ * most); SQLite reads whole entries when it compares keys, so larger packs slow down every search that passes them.
+ */
+const postingsPerPack = 120
+
+/** A term with fewer postings in a segment is rare. Those of eight such segments fit into one pack. */
+const rarePostings = postingsPerPack / segmentsPerBlock
+
+/** Adds documents to a segment. */
+export function* addPostings(
+  index: PostingIndex,
+  segment: number,
+  documents: readonly IndexedDocument[],
+): Work<void> {
+  const postings = new Map<number, number[]>()
+  for (const { number, hashes } of documents) {
+    for (const hash of hashes) {
+      const numbers = postings.get(hash)
+      if (numbers) numbers.push(number)
+      else postings.set(hash, [number])
+    }
+  }
+  // In the order of the primary key, which changes fewer pages.
+  const terms = Float64Array.from(postings.keys()).sort()
+  const rows = [...terms].flatMap((term) => rowsOf(term, segment, postings.get(term) ?? []))
+  if (rows.length > 0) yield appendRows(index, rows)
+}
+
+function rowsOf(term: number, segment: number, numbers: readonly number[]): Value[][] {
+  const count = numbers.length
+  if (count < rarePostings) return [[term, blockOf(segment), count, pack(numbers)]]
+  const size = Math.max(postingsPerPack, Math.ceil(count / packsPerSegment))
+  const packs = chunks(numbers, size).map((some, at) => [term, segment + at, some.length, pack(some)])
+  return [[term, totalSegment, count, pack([])], ...packs]
+}
+
+/** Inserts packs and totals, or appends to those that exist. */
+function appendRows({ table, numbers }: PostingIndex, rows: readonly (readonly Value[])[]): Sql {
+  const column = raw(numbers)
+  return bulkInsert(
+    sql`insert into ${raw(table)} as p (term, segment, count, ${column})`,
+    rows,
+    sql`on conflict (term, segment) do update set count = p.count + excluded.count,
+      ${column} = cast(p.${column} || excluded.${column} as /*pg bytea) -- */ blob)
+    `,
+  )
+}
+
+/** Changes the terms of a document. */
+export function* changePostings(
+  index: PostingIndex,
+  segment: number,
+  number: number,
+  before: ReadonlySet<number>,
+  after: ReadonlySet<number>,
+): Work<void> {
+  const [removed, added] = [before.difference(after), after.difference(before)]
+  const terms = [...removed, ...added].sort((a, b) => a - b)
+  if (terms.length === 0) return
+  // Locks the packs, in an order that is the same for all transactions.
+  const block = blockOf(segment)
+  const rows = yield* all(sql`select term, segment, ${raw(index.numbers)} from ${raw(index.table)}
+    where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
+    and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
+  for (const [term, at, bytes] of rows as [number, number, Uint8Array][])
+    if (removed.has(term)) yield* removePosting(index, term, at, unpack(bytes), number)
+  yield* addPostings(index, segment, [{ number, hashes: added }])
+}
+
+/** Removes a number once, because two documents may have the same number. */
+function* removePosting(
+  { table, numbers: column }: PostingIndex,
+  term: number,
+  segment: number,
+  numbers: Float64Array,
+  number: number,
+): Work<void> {
+  const at = numbers.indexOf(number)
+  if (at < 0) return
+  const others = [...numbers].toSpliced(at, 1)
+  const where = sql`where term = ${term} and segment = ${segment}`
+  if (others.length === 0) yield sql`delete from ${raw(table)} ${where}`
+  else yield sql`update ${raw(table)} set count = ${others.length}, ${raw(column)} = ${pack(others)} ${where}`
+}
