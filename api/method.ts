@@ -1,4 +1,4 @@
-// What the contract says about a call: its http rules, the access it needs and where its scope lies.
+// Reads the options of a method: its HTTP bindings, the access it needs and the field that names its scope.
 import type { DescField, DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf'
 import { create, getOption, hasOption } from '@bufbuild/protobuf'
 import { FieldBehavior, field_behavior } from './gen/google/api/field_behavior_pb.ts'

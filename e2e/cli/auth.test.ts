@@ -1,4 +1,4 @@
-// `stemma auth` as a CI job uses it: the real program, against a real server, with a token of a real issuer.
+// `stemma auth` as a CI job uses it, with a real server and a token of a real issuer.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -55,12 +55,12 @@ onEachStore('stemma auth', (engine) => {
   const run = (args: string[], input?: string, more?: NodeJS.ProcessEnv) =>
     client.run(['auth', ...args], input, more)
 
-  /** The base URL of the tests is a name that leads nowhere, so the audience is said apart from the address. */
+  /** The base URL of the tests cannot be resolved, so audience and address are given separately. */
   const server = () => ['--api', platform.url, '--issuer', platform.url, '--audience', 'http://stemma.test']
   const login = async (token: string) =>
     run(['login', ...server(), '--identity', identity, '--identity-token', '-'], token)
 
-  test('nobody is signed in at first, and that is said in a line', async () => {
+  test('without a sign-in, commands fail with one line', async () => {
     for (const command of ['token', 'status']) {
       const { code, stdout, stderr } = await run([command, ...server()])
       assert.deepEqual([code, stdout], [3, ''])
@@ -68,7 +68,7 @@ onEachStore('stemma auth', (engine) => {
     }
   })
 
-  test('a token of one’s own issuer signs one in, from a pipe or a file', async () => {
+  test('a token of another issuer signs in, from a pipe or a file', async () => {
     const { code, stderr } = await login(await issuer.sign())
     assert.equal(code, 0, stderr)
     assert.match(stderr, /^Signed in to http/)
@@ -87,7 +87,7 @@ onEachStore('stemma auth', (engine) => {
     )
   })
 
-  test('tokens are for nobody else’s eyes', async () => {
+  test('token files are readable by their owner only', async () => {
     const folder = join(home, 'cache', 'stemma')
     const [audience = ''] = await readdir(folder)
     assert.equal(audience, 'http:--stemma.test')
@@ -96,7 +96,7 @@ onEachStore('stemma auth', (engine) => {
       assert.equal((await stat(join(folder, audience, name))).mode & 0o777, 0o600, name)
   })
 
-  test('an old token is refreshed by itself, and the next refresh token kept', async () => {
+  test('an expired token is refreshed automatically, and the next refresh token is stored', async () => {
     const { store, keys, config } = platform
     const refreshTokens = openRefreshTokens({
       store,
@@ -116,7 +116,7 @@ onEachStore('stemma auth', (engine) => {
     assert.equal((await run(['token', ...server()])).stdout, first.stdout)
   })
 
-  test('what goes wrong is said in a line, with a code of its own', async () => {
+  test('errors are one line with their own exit code', async () => {
     const wrong = await login(await issuer.sign({ sub: 'else' }))
     assert.deepEqual(
       [wrong.code, wrong.stderr],
@@ -141,7 +141,7 @@ onEachStore('stemma auth', (engine) => {
     assert.doesNotMatch(lost.stderr, /\n {4}at /)
   })
 
-  test('tokens of one server are not sent to another, and nobody is left the tokens of somebody else', async () => {
+  test('tokens are not sent to another server, and a new sign-in replaces them', async () => {
     const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')
     await writeFile(join(folder, 'refresh-token'), 'somebody else’s')
     await login(await issuer.sign())
@@ -157,7 +157,7 @@ onEachStore('stemma auth', (engine) => {
     assert.ok((await readdir(join(home, 'cache'))).includes('stemma'))
   })
 
-  test('signing out forgets them', async () => {
+  test('signing out deletes them', async () => {
     await login(await issuer.sign())
     assert.equal((await run(['logout', ...server()])).code, 0)
     assert.equal((await run(['token', ...server()])).code, 3)

@@ -1,4 +1,4 @@
-// The real `stemma` as a child process, on a machine of its own: a home with nothing in it.
+// Runs the real `stemma` as a child process with an empty home folder.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 export type Ended = { code: number | null; stdout: string; stderr: string }
 
 export type Running = {
-  /** What it has said on stderr, once that matches. */
+  /** Resolves with the match when its standard error matches. */
   said(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<Ended>
   stop(): void
@@ -17,7 +17,7 @@ export type Running = {
 
 export type Client = {
   home: string
-  /** Of an audience, below which its tokens lie. */
+  /** The folder with the tokens of an audience. */
   tokenFolder(audience: string): string
   start(args: string[], input?: string, more?: NodeJS.ProcessEnv): Running
   run(args: string[], input?: string, more?: NodeJS.ProcessEnv): Promise<Ended>
@@ -28,7 +28,7 @@ const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 const main = join(import.meta.dirname, '../../cli/main.ts')
 const compileCache = join(import.meta.dirname, '../../node_modules/.cache/compile')
 
-/** Through its launcher, as people run it; or, where many commands are run, without, on the Node of the tests. */
+/** Starts it through its launcher, as users do; or directly on the Node of the tests, which is faster for many commands. */
 export async function openClient(isDirect = false): Promise<Client> {
   const home = await mkdtemp(join(tmpdir(), 'stemma-client-'))
   const folders = { HOME: home, XDG_CACHE_HOME: join(home, 'cache'), XDG_CONFIG_HOME: join(home, 'config') }
@@ -50,7 +50,8 @@ export async function openClient(isDirect = false): Promise<Client> {
         const found = pattern.exec(heard)
         if (found) return found
         const end = await Promise.race([once(child.stderr, 'data'), ended])
-        if ('stderr' in end && !pattern.test(end.stderr)) throw new Error(`it only said: ${end.stderr}`)
+        if ('stderr' in end && !pattern.test(end.stderr))
+          throw new Error(`standard error was only: ${end.stderr}`)
       }
     }
     return { said, ended, stop: () => void child.kill('SIGINT') }

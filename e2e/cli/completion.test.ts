@@ -1,4 +1,4 @@
-// Completion as shells do it: their own scripts, in the shells that are here, with names from a real server.
+// Completion with the generated scripts in the installed shells, with names from a real server.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,7 +47,7 @@ describe('completion', () => {
     return stdout.split('\n').slice(0, -1)
   }
 
-  test('knows commands, flags and values', async () => {
+  test('completes commands, flags and values', async () => {
     assert.deepEqual(await complete('gro'), ['group-access-requests', 'group-invites', 'groups'])
     assert.deepEqual(await complete('groups', 't'), ['tree'])
     assert.deepEqual(await complete('groups', 'list', '--desc'), [
@@ -67,7 +67,7 @@ describe('completion', () => {
     assert.deepEqual(await complete('nothing', 'here', ''), [])
   })
 
-  test('asks the server for names, level by level', async () => {
+  test('completes names from the server, level by level', async () => {
     assert.deepEqual(await complete('groups', 'get', 'a'), ['acme'])
     assert.deepEqual(await complete('groups', 'get', 'acme/'), ['acme/team a', 'acme/team-b'])
     assert.deepEqual(await complete('groups', 'list', '--children-of', 'acme/team-'), ['acme/team-b'])
@@ -76,7 +76,7 @@ describe('completion', () => {
     ])
   })
 
-  test('says nothing where there is no server, or nobody is signed in', async () => {
+  test('completes nothing without a server or a sign-in', async () => {
     for (const wrong of [{ STEMMA_API: 'http://127.0.0.1:1' }, { STEMMA_TOKEN: 'no.token.here' }]) {
       const ended = await client.run(['__complete', '--', 'groups', 'get', ''], '', { ...env(), ...wrong })
       assert.deepEqual(ended, { code: 0, stdout: '', stderr: '' })
@@ -91,7 +91,7 @@ describe('completion', () => {
   }
 
   describe('in bash', { skip: missing('bash') }, () => {
-    /** What bash would put in place of the last word, in the words that it would cut the line into. */
+    /** The candidates that bash offers for the last word of a line. */
     async function reply(...words: string[]): Promise<string[]> {
       const quoted = ['stemma', ...words].map((word) => `'${word}'`).join(' ')
       const script = `source <(stemma completion bash)
@@ -102,7 +102,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
       return (await inShell('bash', ['--norc'], script)).split('\n').slice(0, -1)
     }
 
-    test('is asked for by its name', async () =>
+    test('is registered for the command', async () =>
       assert.equal(
         await inShell('bash', ['--norc'], 'source <(stemma completion bash); complete -p stemma'),
         'complete -F _stemma stemma\n',
@@ -111,17 +111,17 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
     test('completes commands, flags and values', async () => {
       assert.deepEqual(await reply('gro'), ['group-access-requests', 'group-invites', 'groups'])
       assert.deepEqual(await reply('groups', 'list', '--desc'), ['--descendants-of'])
-      // Bash takes = for a word of its own.
+      // Bash splits words at =.
       assert.deepEqual(await reply('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])
     })
 
-    test('quotes names that hold spaces', async () =>
+    test('quotes names with spaces', async () =>
       assert.deepEqual(await reply('groups', 'get', 'acme/te'), ['acme/team\\ a', 'acme/team-b']))
 
-    test('goes on with a name that was quoted', async () =>
+    test('continues a quoted name', async () =>
       assert.deepEqual(await reply('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
 
-    test('comes by the tab key', { skip: noTerminal }, async () => {
+    test('works with the tab key', { skip: noTerminal }, async () => {
       const rc = join(client.home, 'rc')
       await writeFile(
         rc,
@@ -131,7 +131,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
       assert.match(screen, /ready> stemma groups tree {2}acme {2}--depth {2}0\nacme\n/)
     })
 
-    test('completes files where a file is wanted', async () => {
+    test('completes files for flags that take a file', async () => {
       await writeFile(join(client.home, 'group.yaml'), '')
       assert.deepEqual(await reply('groups', 'create', '-f', `${client.home}/gro`), [
         `${client.home}/group.yaml`,
@@ -139,7 +139,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
     })
   })
 
-  /** A shell at a terminal, and somebody who types a line into it. */
+  /** Types a line into a shell in a pseudo-terminal. */
   async function typeInBash(rc: string, keys: string): Promise<string> {
     const line = `bash --noprofile --rcfile '${rc}' -i`
     const child = spawn('script', ['-qefc', line, '/dev/null'], {
@@ -160,7 +160,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
   }
 
   describe('in zsh', { skip: missing('zsh') }, () => {
-    test('the script is taken', async () =>
+    test('loads the script', async () =>
       assert.match(
         await inShell(
           'zsh',
@@ -172,7 +172,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
   })
 
   describe('in fish', { skip: missing('fish') }, () => {
-    test('commands are completed', async () =>
+    test('completes commands', async () =>
       assert.match(
         await inShell(
           'fish',

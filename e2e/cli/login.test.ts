@@ -1,5 +1,4 @@
-// `stemma auth` as a person uses it: the real program signs in by a browser, here or elsewhere, stays signed in,
-// and signs out.
+// `stemma auth` as a person uses it: sign-in with a browser on this or another machine, refresh, and sign-out.
 import assert from 'node:assert/strict'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,9 +34,9 @@ onEachStore('stemma auth login', (engine) => {
   const folder = () => client.tokenFolder(platform.url)
   const begin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
   const addressIn = async ({ said }: Running) =>
-    (await said(/Open this address to sign in: (\S+)\n/))[1] as string // as the pattern has it
+    (await said(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one group
 
-  /** The browser, up to where it comes back to this machine. */
+  /** Follows the sign-in in a browser up to the redirect to this machine. */
   async function visit(address: string, email = ada): Promise<string> {
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { email, password })
@@ -72,7 +71,7 @@ onEachStore('stemma auth login', (engine) => {
     return ((await answer.json()) as { error?: string }).error
   }
 
-  test('by browser: who signs in there is signed in here', async () => {
+  test('signs in with a browser', async () => {
     const said = await login()
     assert.match(said, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
     const { stdout } = await auth('status')
@@ -81,7 +80,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual([sub, aud], [identity, platform.config.baseUrl])
   })
 
-  test('leaves no token in what it says, and none for others’ eyes', async () => {
+  test('prints no token, and stores tokens for their owner only', async () => {
     const said = await login()
     for (const name of ['oidc-token', 'refresh-token']) {
       const token = await readFile(join(folder(), name), 'utf8')
@@ -93,7 +92,7 @@ onEachStore('stemma auth login', (engine) => {
       assert.equal((await stat(path)).mode & 0o777, 0o700, path)
   })
 
-  test('passes on the invite, the provider and the address that it was given', async () => {
+  test('passes invite, provider and address to the sign-in page', async () => {
     const wishes = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
     const running = begin('--no-browser', ...wishes)
     const { searchParams } = new URL(await addressIn(running))
@@ -103,7 +102,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.notEqual((await running.ended).code, 0)
   })
 
-  test('an answer to another sign-in is turned away, and the right one still taken', async () => {
+  test('refuses the callback of another sign-in and still accepts the right one', async () => {
     const running = begin()
     const address = await addressIn(running)
     const right = await visit(address)
@@ -119,7 +118,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await running.ended).code, 0)
   })
 
-  test('a code that somebody else put in is not redeemed', async () => {
+  test('does not redeem an injected code', async () => {
     const running = begin()
     const wrong = new URL(await visit(await addressIn(running)))
     wrong.searchParams.set('code', 'forged')
@@ -128,7 +127,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual([code, await readdir(client.home)], [3, []], stderr)
   })
 
-  test('who cancels is not signed in, and told so in a line', async () => {
+  test('reports a cancelled sign-in with one line', async () => {
     const running = begin()
     const visitor = new Visitor(platform.url)
     const page = await visitor.submitTo(await visitor.open(await addressIn(running)), '/cancel')
@@ -139,7 +138,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual(await readdir(client.home), [])
   })
 
-  /** Up to where the person is asked whether it is their device. */
+  /** Follows the device flow up to the confirmation page. */
   async function enterCode(running: Running) {
     const [, address = '', code = ''] = await running.said(/machine: (\S+)\nand enter the code: (\S+)\n/)
     const [, complete = ''] = await running.said(/compare the code: (\S+)\n/)
@@ -150,7 +149,7 @@ onEachStore('stemma auth login', (engine) => {
     return { visitor, page }
   }
 
-  test('by a browser elsewhere: the code is entered there, and this machine is signed in', async () => {
+  test('signs in with a browser on another machine by a device code', async () => {
     const running = begin('--device', '--login-hint', ada)
     const { visitor, page } = await enterCode(running)
     const form = await visitor.submit(page, { confirm: 'yes' })
@@ -165,7 +164,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal(decodeJwt(await tokenOf()).sub, identity)
   })
 
-  test('a device that the person disowns is not signed in', async () => {
+  test('a refused device is not signed in', async () => {
     const running = begin('--device')
     const { visitor, page } = await enterCode(running)
     await visitor.submit(page, { abort: 'yes' })
@@ -174,7 +173,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.match(stderr, /\nstemma: the sign-in was cancelled\n$/)
   })
 
-  test('it stays signed in: what has expired, or is gone, is fetched anew', async () => {
+  test('refreshes expired and missing tokens', async () => {
     await login()
     const [first] = [await tokenOf()]
     assert.equal(await tokenOf(), first)
@@ -186,7 +185,7 @@ onEachStore('stemma auth login', (engine) => {
     for (const token of [second, third]) assert.equal(decodeJwt(token).sub, identity)
   })
 
-  test('many who need a new token at once use the refresh token once', async () => {
+  test('concurrent commands use a refresh token once', async () => {
     await login()
     await expire()
     const tokens = await Promise.all(Array.from({ length: 10 }, () => tokenOf()))
@@ -195,7 +194,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal(decodeJwt(await tokenOf()).sub, identity)
   })
 
-  test('a sign-in that was ended elsewhere is told in a line', async () => {
+  test('reports a sign-in that was ended on the server with one line', async () => {
     await login()
     await expire()
     await writeFile(join(folder(), 'refresh-token'), 'of old')
@@ -206,7 +205,7 @@ onEachStore('stemma auth login', (engine) => {
     )
   })
 
-  test('another audience gets a token of its own, which goes with the sign-in', async () => {
+  test('each audience has its own token, deleted with the sign-in', async () => {
     await login()
     const { host } = new URL(platform.config.baseUrl)
     const token = await tokenOf('--audience', host)
@@ -225,7 +224,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual(await readdir(client.tokenFolder(host)), [])
   })
 
-  test('signing out ends it at the server as well', async () => {
+  test('signing out ends the sign-in on the server as well', async () => {
     await login()
     const refresh = await readFile(join(folder(), 'refresh-token'), 'utf8')
     const { code, stderr } = await auth('logout')
@@ -235,7 +234,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.deepEqual(await readdir(folder()), [])
   })
 
-  test('signing out forgets the tokens also where the server cannot be reached', async () => {
+  test('signing out deletes the tokens even if the server is unreachable', async () => {
     await login()
     const { code, stderr } = await auth('logout', '--issuer', 'http://127.0.0.1:1')
     assert.equal(code, 0)
@@ -246,7 +245,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await auth('token')).code, 3)
   })
 
-  test('ways to sign in that exclude each other are told by name', async () => {
+  test('names flags that exclude each other', async () => {
     const identityFlags = ['--identity', identity, '--identity-token', '-']
     const combinations: [string[], RegExp][] = [
       [['--device', ...identityFlags], /--identity and --device/],
@@ -264,7 +263,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await auth('token', '--device')).code, 2)
   })
 
-  test('a server that is not there, or is another, is told in a line', async () => {
+  test('reports an unreachable or wrong server with one line', async () => {
     for (const [server, wanted, words] of [
       [
         `http://localhost:${await freePort()}`,

@@ -1,4 +1,4 @@
-// Lists that are longer than anybody reads: they leave page by page, and what has left is forgotten.
+// Very long lists are printed page by page with constant memory.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -19,7 +19,7 @@ import { openClient } from './client.ts'
 const many = 100_000
 const main = join(import.meta.dirname, '../../cli/main.ts')
 
-/** What the client keeps in mind does not depend on the store. */
+/** On one store only, since the client does not depend on it. */
 describe('a list of a hundred thousand', () => {
   let platform: Platform
   let client: Client
@@ -52,7 +52,7 @@ describe('a list of a hundred thousand', () => {
     STEMMA_TOKEN: platform.owner.token,
   })
 
-  /** Counts lines and looks at the end of it how much memory was needed at most. */
+  /** Counts the lines and reports the peak memory. */
   async function list(...args: string[]): Promise<{ lines: number; peak: number; code: number }> {
     const report = `data:text/javascript,process.on('exit',()=>process.stderr.write(String(process.resourceUsage().maxRSS)))`
     const child = spawn(
@@ -74,7 +74,7 @@ describe('a list of a hundred thousand', () => {
     return { lines, peak: Number(/\d+$/.exec(told)?.[0]) / 1024, code }
   }
 
-  test('takes hardly more memory than a list of some pages', async (context) => {
+  test('needs hardly more memory than a list of a few pages', async (context) => {
     const few = await list('--page-size', '200', '-o', 'uid')
     for (const format of ['table', 'uid']) {
       const all = await list('--all', '-o', format)
@@ -82,12 +82,12 @@ describe('a list of a hundred thousand', () => {
       context.diagnostic(
         `${format}: ${Math.round(few.peak)} MB for a page, ${Math.round(all.peak)} MB for all`,
       )
-      // What they would take together is 40 MB as text, and several times that as objects.
+      // All rows together are 40 MB as text, and several times that as objects.
       assert.ok(all.peak < few.peak + 80, `${few.peak} MB became ${all.peak} MB`)
     }
   })
 
-  test('ends without a word at Ctrl-C', async () => {
+  test('exits silently on Ctrl-C', async () => {
     const child = spawn(process.execPath, [main, 'groups', 'list', '--all'], {
       env: env(),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -103,7 +103,7 @@ describe('a list of a hundred thousand', () => {
     assert.deepEqual([signal, complained], ['SIGINT', ''])
   })
 
-  test('ends without a word when whoever reads has had enough', async () => {
+  test('exits silently when its reader closes the pipe', async () => {
     const line = `set -o pipefail; "$0" "$1" groups list --all | head -n 3; echo "\${PIPESTATUS[0]}"`
     const child = spawn('bash', ['-c', line, process.execPath, main], {
       env: env(),

@@ -1,4 +1,4 @@
-// The commands of `stemma` for each resource: the real program, against a real server.
+// The resource commands of `stemma` against a real server.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -35,7 +35,7 @@ onEachStore('stemma', (engine) => {
   const run = (args: string[], input?: string, token?: string): Promise<Ended> =>
     client.run(args, input, env(token))
 
-  /** The words of a line, and then what may hold spaces. */
+  /** Splits a line into arguments; further arguments may contain spaces. */
   const split = (line: string, more: string[]) => [...line.split(' '), ...more]
 
   async function done(line: string, ...more: string[]): Promise<string> {
@@ -55,7 +55,7 @@ onEachStore('stemma', (engine) => {
     return ended.stderr
   }
 
-  test('a group is made, read, changed and deleted by its path', async () => {
+  test('a group is created, read, updated and deleted by its path', async () => {
     const { uid } = await made('groups create --parent acme/platform --name', 'a b', '--description', 'first')
     assert.equal((await made('groups get', 'acme/platform/a b')).uid, uid)
     assert.equal((await made('groups update', 'acme/platform/a b', '--name', 'c')).description, 'first')
@@ -72,7 +72,7 @@ onEachStore('stemma', (engine) => {
     await refused(5, 'groups get', uid)
   })
 
-  test('lists are tables, wide tables, JSON, YAML or uids', async () => {
+  test('lists can be printed as table, wide table, JSON, YAML or uids', async () => {
     const table = await done('groups list --children-of acme --order-by name')
     assert.match(table, /^NAME {6}DESCRIPTION {2}AGE {23}UID\nplatform {2}-.*\nresearch {2}-.*\n$/)
     assert.match(await done('groups list --children-of acme -o wide'), /VERIFIED/)
@@ -92,7 +92,7 @@ onEachStore('stemma', (engine) => {
     )
   })
 
-  test('a list says when it is not the whole, and --all is the whole', async () => {
+  test('a list says when there are more results, and --all prints all', async () => {
     const { stdout, stderr } = await run('groups list --page-size 2 --order-by name -o json'.split(' '))
     assert.equal(JSON.parse(stdout).length, 2)
     const [, token = ''] =
@@ -115,7 +115,7 @@ onEachStore('stemma', (engine) => {
     assert.deepEqual([none.code, none.stdout, none.stderr], [0, '', 'No groups.\n'])
   })
 
-  test('groups are drawn as a tree', async () => {
+  test('groups can be printed as a tree', async () => {
     assert.equal(await done('groups tree'), 'acme\n├── platform\n│   └── staging\n└── research\n')
     assert.equal(await done('groups tree acme --depth 1'), 'acme\n├── platform\n└── research\n')
     assert.equal(await done('groups tree acme/platform'), 'platform\n└── staging\n')
@@ -123,7 +123,7 @@ onEachStore('stemma', (engine) => {
     assert.deepEqual([top.name, top.children.length, top.children[0].name], ['platform', 1, 'staging'])
   })
 
-  test('names mean what lies near before what lies elsewhere, and several are told apart by their uids', async () => {
+  test('a name matches the nearest resource, and ambiguous names list their uids', async () => {
     const claims = ['--claim-match.issuer', 'https://ci.example.com', '--claim-match.subject', 'robot']
     const here = await made('identities create --parent acme/platform --name ci', ...claims)
     const there = await made('identities create --parent acme/research --name ci', ...claims)
@@ -147,7 +147,7 @@ onEachStore('stemma', (engine) => {
     await done('identities delete --yes', here.uid, there.uid)
   })
 
-  test('nothing is no name', async () => {
+  test('an empty name is refused', async () => {
     for (const line of [
       'groups get acme/',
       'groups delete --yes acme//',
@@ -158,7 +158,7 @@ onEachStore('stemma', (engine) => {
     assert.match(await refused(2, 'identities get', ''), /expected the name or uid of an identity/)
   })
 
-  test('siblings that share a name are told apart as well', async () => {
+  test('siblings with the same name are ambiguous', async () => {
     for (let count = 0; count < 2; count++) await made('groups create --parent acme/research --name', 'twin')
     assert.match(await refused(2, 'groups update acme/research/twin --description x'), /matches 2 groups/)
     assert.match(
@@ -170,7 +170,7 @@ onEachStore('stemma', (engine) => {
     assert.equal(stderr, 'Deleted 2 groups.\n')
   })
 
-  test('a document makes and changes what it says, and flags win over it', async () => {
+  test('a document creates and updates resources, and flags override it', async () => {
     const file = join(client.home, 'identity.yaml')
     await writeFile(
       file,
@@ -193,7 +193,7 @@ onEachStore('stemma', (engine) => {
     await done('identities delete acme/robot --yes')
   })
 
-  test('secrets and long texts come from files and pipes', async () => {
+  test('secrets and long texts can come from files and pipes', async () => {
     await made(
       'repos create --parent acme --name',
       'tools/static',
@@ -216,13 +216,13 @@ onEachStore('stemma', (engine) => {
     await done('identity-providers delete acme/sso --yes')
   })
 
-  test('a repo whose name looks like the path of another is not taken for it', async () => {
+  test('a repo name that looks like a path is not resolved as one', async () => {
     const other = await made('repos create --parent acme/research --name acme/tools/static')
     assert.match(await refused(2, 'repos get acme/tools/static'), /matches 2 repos/)
     await done('repos delete --yes', other.uid)
   })
 
-  test('tags are named within their repo, and found by time', async () => {
+  test('tags are named within their repo and filtered by time', async () => {
     const digest = `sha256:${'0'.repeat(64)}`
     const tag = await made('tags create --parent acme/tools/static --name latest --digest', digest)
     assert.equal((await made('tags get acme/tools/static:latest')).uid, tag.uid)
@@ -237,7 +237,7 @@ onEachStore('stemma', (engine) => {
     await done('repos delete acme/tools/static --yes')
   })
 
-  test('the other kinds are made and read alike', async () => {
+  test('the other kinds are created and read in the same way', async () => {
     const role = await made('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
     assert.deepEqual(role.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
     const invite = await made('group-invites create --parent acme --role deployer --ttl 24h --single-use')
@@ -261,8 +261,8 @@ onEachStore('stemma', (engine) => {
     assert.deepEqual((await made('groups check-eligibility')).eligible, false)
   })
 
-  describe('what goes wrong', () => {
-    test('is told by the flag that set it', async () => {
+  describe('an error', () => {
+    test('names the flag of the wrong value', async () => {
       assert.match(
         await refused(2, 'groups create --parent acme --name', 'No Capitals'),
         /^stemma: --name: must match/,
@@ -286,7 +286,7 @@ onEachStore('stemma', (engine) => {
       )
     })
 
-    test('has a code of its own', async () => {
+    test('has its own exit code', async () => {
       const other = await platform.addOrganization('other')
       const denied = await run(['groups', 'get', platform.owner.organization], '', other.token)
       assert.equal(denied.code, 4)
@@ -300,7 +300,7 @@ onEachStore('stemma', (engine) => {
       assert.match(await done('help exit-codes'), /4 +Permission denied/)
     })
 
-    test('is told in full with --debug, and no secret with it', async () => {
+    test('is printed in full with --debug, without secrets', async () => {
       const { stderr, code } = await run(['groups', 'create', '--parent', 'acme', '--name', 'A', '--debug'])
       assert.equal(code, 2)
       assert.match(stderr, /POST http\S+\/iam\/v2beta1\/groups\/[0-9a-f]{40}: 400\n/)
@@ -309,7 +309,7 @@ onEachStore('stemma', (engine) => {
     })
   })
 
-  test('a sign-in is used as it was kept', async () => {
+  test('the stored sign-in is used', async () => {
     const folder = client.tokenFolder('http://stemma.test')
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'oidc-token'), platform.owner.token)
@@ -326,7 +326,7 @@ onEachStore('stemma', (engine) => {
     assert.match(stdout, /^uid +\S+\nname +acme\n/)
   })
 
-  test('advisories are found, and leave in the formats of others', async () => {
+  test('advisories can be searched and exported', async () => {
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
     const advisory = create(AdvisorySchema, {
       ...{ author: 'ada', artifactName: 'left-pad', artifactType: 'npm', aliases: ['CVE-2026-1'] },
@@ -346,14 +346,14 @@ onEachStore('stemma', (engine) => {
     )
   })
 
-  test('a token from the environment says who one is', async () => {
+  test('STEMMA_TOKEN is used as the token', async () => {
     assert.match(
       await done('auth status'),
       new RegExp(`${platform.owner.identity}, token expires in \\d+ minutes\n`),
     )
   })
 
-  test('several are read at once', async () => {
+  test('several resources can be read at once', async () => {
     assert.match(
       await done('groups get acme/platform acme/research'),
       /^NAME .*\nplatform .*\nresearch .*\n$/,
@@ -365,7 +365,7 @@ onEachStore('stemma', (engine) => {
     )
   })
 
-  test('help teaches each command by examples', async () => {
+  test('help shows examples for each command', async () => {
     assert.match(await done('--help'), /\n {2}stemma groups tree\n/)
     assert.match(await done('groups --help'), /\n {2}tree \[NAME\|UID\] /)
     assert.match(

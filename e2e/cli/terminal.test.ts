@@ -1,4 +1,4 @@
-// What `stemma` does where somebody sits before it: colours, ages, questions, Ctrl-C.
+// `stemma` at a terminal: colours, ages, prompts and Ctrl-C.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -34,7 +34,7 @@ else
     }
     const isThere = async (uid: string) => (await client.run(['groups', 'get', uid], '', env())).code === 0
 
-    test('times are ages, and the head of a table is dim unless colours are unwanted', async () => {
+    test('times are printed as ages, and table headers are dim unless colours are off', async () => {
       const { screen } = await atTerminal(['groups', 'list'], env())
       assert.match(
         screen,
@@ -46,7 +46,7 @@ else
       assert.match(one.screen, /createTime +\S+Z \(\d+s\)\n/)
     })
 
-    test('a delete asks, says what would go, and does nothing without a yes', async () => {
+    test('a delete asks for confirmation, and does nothing without it', async () => {
       const uid = await make()
       for (const keys of ['n\r', '\r', 'nope\r', '\x04']) {
         const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), type(keys))
@@ -61,12 +61,12 @@ else
       assert.ok(!(await isThere(uid)))
     })
 
-    test('--yes asks nothing', async () => {
+    test('--yes skips the confirmation', async () => {
       const { code, screen } = await atTerminal(['groups', 'delete', await make(), '--yes'], env())
       assert.deepEqual([code, screen], [0, 'Deleted 1 group.\n'])
     })
 
-    test('Ctrl-C ends it without a word, and deletes nothing', async () => {
+    test('Ctrl-C exits silently and deletes nothing', async () => {
       const uid = await make()
       const { code, screen } = await atTerminal(['groups', 'delete', uid], env(), type('\x03'))
       assert.equal(code, 130)

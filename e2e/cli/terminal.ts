@@ -1,11 +1,11 @@
-// `stemma` at a terminal: a real pseudo-terminal, with somebody at the keyboard.
+// Runs `stemma` in a pseudo-terminal and types answers.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 
-/** Node has no pseudo-terminals; `script` of util-linux lends one. */
+/** Node has no pseudo-terminals; `script` of util-linux provides one. */
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' })
 export const noTerminal = /util-linux/.test(version ?? '')
   ? false
@@ -13,7 +13,7 @@ export const noTerminal = /util-linux/.test(version ?? '')
 
 export type Shown = { code: number; screen: string }
 
-/** Types an answer once the screen shows what it answers. */
+/** Types an answer when the screen shows its question. */
 export async function atTerminal(
   args: string[],
   env: NodeJS.ProcessEnv,
