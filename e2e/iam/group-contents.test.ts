@@ -1,7 +1,6 @@
 // A group that is not empty cannot be deleted, and the error names its contents.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
-import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -9,9 +8,12 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { exampleOf } from '@stemma/api/reference/examples.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Stage } from '../contract/examples.ts'
 import { detail, examples, make } from '../contract/examples.ts'
+import { plainResources } from './world.ts'
 
 const { createGroup, deleteGroup } = GroupsService.method
 const viewer = builtInRole('viewer').uid
@@ -62,12 +64,19 @@ const contents: Content[] = [
     GroupInvitesService.method.deleteGroupInvite,
     () => ({ groupInvite: { roleUid: viewer, ttl: '60s' } }),
   ],
-  [
-    'subscriptions',
-    SubscriptionsService.method.createSubscription,
-    SubscriptionsService.method.deleteSubscription,
-    () => ({ subscription: { sink: 'https://hooks.test' } }),
-  ],
+  ...plainResources.map(({ kind, service }): Content => {
+    const [create, remove] = ['Create', 'Delete'].map((verb) =>
+      service.methods.find(({ name }) => name.startsWith(verb)),
+    )
+    if (!create || !remove) throw new Error(`${service.name} has no Create and Delete`)
+    const field = describeMethod(create).resource?.jsonName ?? ''
+    return [
+      kind.table.name.replaceAll('_', ' '),
+      create,
+      remove,
+      () => ({ [field]: exampleOf(kind.desc, 'create') }),
+    ]
+  }),
 ]
 
 examples('the contents of groups', {

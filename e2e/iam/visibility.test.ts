@@ -2,8 +2,7 @@
 // the rules allow. The expected rows are computed here, one row at a time.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
-import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
+import type { DescMethod, DescService, JsonObject } from '@bufbuild/protobuf'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -24,7 +23,19 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
-import { anyPlan, buildWorld, clear, groupOf, isWithin, naming, nth, oneIn, pick, plant } from './world.ts'
+import {
+  anyPlan,
+  buildWorld,
+  clear,
+  groupOf,
+  isWithin,
+  naming,
+  nth,
+  oneIn,
+  pick,
+  plainResources,
+  plant,
+} from './world.ts'
 
 const ok = 0
 const notFound = 5
@@ -83,18 +94,27 @@ const kinds: Kind[] = [
     stream: AdvisoriesService.method.exportAdvisoriesOpenVex,
     uids: ({ advisories }) => advisories,
   },
-  {
-    list: SubscriptionsService.method.listSubscriptions,
-    get: SubscriptionsService.method.getSubscription,
-    uids: ({ subscriptions }) => subscriptions,
-  },
+  ...plainResources.map(({ kind, service }) => ({
+    list: standardMethodOf(service, 'List'),
+    get: standardMethodOf(service, 'Get'),
+    uids: ({ plain }: World) => plain[kind.table.name] ?? [],
+  })),
 ]
+
+function standardMethodOf(service: DescService, verb: 'List' | 'Get'): DescMethod {
+  const method = service.methods.find(({ name }) => name.startsWith(verb))
+  if (!method) throw new Error(`${service.name} has no ${verb}`)
+  return method
+}
+
+function demandedBy(method: DescMethod): string[] {
+  return (describeMethod(method).access?.capabilities ?? []).map((number) => nameOf(number))
+}
 
 /** Capabilities that decide the visible rows, and some that must not matter. */
 const capabilities = [
-  ...['groups.list', 'identity.list', 'roles.list', 'role_bindings.list', 'identity_providers.list'],
-  ...['account_associations.list', 'group_invites.list', 'groups.create', 'roles.update'],
-  ...['repo.list', 'tag.list', 'advisories.list', 'subscriptions.list', 'repo.update'],
+  ...new Set(kinds.flatMap(({ list }) => demandedBy(list))),
+  ...['groups.create', 'roles.update', 'repo.update'],
 ]
 
 type Filter = {
@@ -113,9 +133,6 @@ function isHeld({ bindings }: World, caller: string, capability: string, uid: st
       identity === caller && role.capabilities.has(capability) && isWithin(uid, group),
   )
 }
-
-const demandedBy = (method: DescMethod) =>
-  (describeMethod(method).access?.capabilities ?? []).map((number) => nameOf(number))
 
 const holdsAll = (world: World, caller: string, method: DescMethod, uid: string) =>
   demandedBy(method).every((capability) => isHeld(world, caller, capability, uid))

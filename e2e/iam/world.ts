@@ -1,9 +1,9 @@
 // A random world for property tests: organizations, their identities, roles, bindings and other resources. It is
 // generated as numbers, so that fast-check can shrink it, and written directly into the store.
 import { createHash, randomBytes } from 'node:crypto'
-import { create } from '@bufbuild/protobuf'
+import type { DescMessage, Message } from '@bufbuild/protobuf'
+import { create, fromJson } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { SubscriptionSchema } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { AccountAssociationSchema } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupAccessRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_access_request_pb.ts'
 import { GroupInviteSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
@@ -15,12 +15,13 @@ import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { RepoSchema } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
 import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { exampleOf } from '@stemma/api/reference/examples.ts'
 import fc from 'fast-check'
 import { builtInRoles } from '../../server/policy/built-in-roles.ts'
 import { capabilityNamed } from '../../server/policy/capabilities.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
+import { resources } from '../../server/resource-list.ts'
 import { createEntry } from '../../server/resources/create.ts'
-import { subscriptions } from '../../server/resources/events/subscriptions/table.ts'
 import { accountAssociations } from '../../server/resources/iam/account-associations/table.ts'
 import { groupAccessRequests } from '../../server/resources/iam/group-access-requests/table.ts'
 import { groupInvites } from '../../server/resources/iam/group-invites/table.ts'
@@ -56,8 +57,20 @@ export type World = {
   /** In repos. */
   tags: string[]
   advisories: string[]
-  subscriptions: string[]
+  /** Of each plain resource, by its table. */
+  plain: Record<string, string[]>
 }
+
+/** Kinds with a place of their own in the world. */
+const particularKinds: readonly { table: { name: string } }[] = [
+  ...[groups, identities, roles, roleBindings, identityProviders, accountAssociations],
+  ...[groupInvites, groupAccessRequests, repos, tags, advisories],
+]
+
+/** All other resources: they are in groups and refer to nothing else, so they are planted from their examples. */
+export const plainResources = resources.filter(
+  ({ kind }) => !particularKinds.some(({ table }) => table.name === kind.table.name),
+)
 
 /** An index that is reduced modulo the length of the list it selects from. */
 export const nth = fc.nat({ max: 9999 })
@@ -104,7 +117,10 @@ export const anyPlan = (capabilities: readonly string[]) =>
     repos: fc.array(nth, { maxLength: 10, size: 'max' }),
     tags: fc.array(nth, { maxLength: 15, size: 'max' }),
     advisories: fc.array(nth, { maxLength: 12, size: 'max' }),
-    subscriptions: fc.array(nth, { maxLength: 10, size: 'max' }),
+    plain: fc.array(fc.record({ resource: nth, group: nth }), {
+      maxLength: 10 * plainResources.length,
+      size: 'max',
+    }),
   })
 
 export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
@@ -165,7 +181,14 @@ export function buildWorld(plan: Plan): World {
     repos: repoUids,
     tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
     advisories: plan.advisories.map((group) => newChild(groupAt(group))),
-    subscriptions: plan.subscriptions.map((group) => newChild(groupAt(group))),
+    plain: Object.fromEntries(
+      plainResources.map(({ kind }, at) => [
+        kind.table.name,
+        plan.plain
+          .filter(({ resource }) => resource % plainResources.length === at)
+          .map(({ group }) => newChild(groupAt(group))),
+      ]),
+    ),
   }
 }
 
@@ -244,11 +267,19 @@ export function plant(store: Store, world: World): Promise<void> {
       const { columns } = searchColumnsOf(advisory, '')
       yield* createEntry(operatorAccess, advisories, advisory, { ...facts(uid), columns })
     }
-    for (const uid of world.subscriptions) {
-      const subscription = create(SubscriptionSchema, { sink: 'https://hooks.test' })
-      yield* createEntry(operatorAccess, subscriptions, subscription, facts(uid))
-    }
+    for (const { kind } of plainResources)
+      for (const [at, uid] of world.plain[kind.table.name]?.entries() ?? [])
+        yield* createEntry(operatorAccess, kind, exampleMessage(kind.desc, at), {
+          ...facts(uid),
+          columns: {},
+        })
   })
+}
+
+/** The example of the reference, under another name each time. */
+function exampleMessage(desc: DescMessage, at: number): Message {
+  const example = exampleOf(desc, 'create')
+  return fromJson(desc, 'name' in example ? { ...example, name: `${example.name}-${at}` } : example)
 }
 
 const robot = (uid: string) =>
@@ -275,7 +306,8 @@ const provider = (defaultRole: string) =>
 
 /** The tables, referring ones before those they refer to. */
 const planted = [
-  ...['tags', 'repos', 'advisories', 'subscriptions'],
+  ...plainResources.map(({ kind }) => kind.table.name),
+  ...['tags', 'repos', 'advisories'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
   ...['account_associations', 'roles where parent is not null', 'identities', 'groups', 'tally'],
 ]
