@@ -22,14 +22,19 @@ export function* readGrants(
   const groups = scope === undefined ? undefined : lineage(scope)
   if (!isWrite) {
     const [row] = yield selectGrants(caller, groups)
-    return grantsOf(caller, groups, row, parse)
+    const [createTime, text] = (row ?? []) as Partial<IdentityAndGrants>
+    return grantsOf(caller, groups, createTime, text, parse)
   }
   // Rows under an aggregate cannot be locked, so a write reads them one by one.
   const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
+  const [createTime] = (identity ?? []) as [createTime?: number]
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
-  return grantsOf(caller, groups, identity && [...identity, bindings.join()], parse)
+  return grantsOf(caller, groups, createTime, bindings.join(), parse)
 }
+
+/** The columns of allGrants and grantsIn. */
+type IdentityAndGrants = [createTime: number, grants: string | null]
 
 function selectGrants({ identity }: Caller, groups: readonly string[] | undefined): Sql {
   return groups ? prepared(grantsIn, [], [identity, ...groups]) : prepared(allGrants, [], [identity])
@@ -87,12 +92,7 @@ function grantsAndRow(
 export type RenderedRow = { rendered: Rendered | null; updateTime: number }
 
 /** The columns of grantsAndRow; the last two are null if there is no such row. */
-type GrantsAndRow = [
-  createTime: number,
-  grants: string | null,
-  rendered: Rendered | null,
-  updateTime: number | null,
-]
+type GrantsAndRow = [...IdentityAndGrants, rendered: Rendered | null, updateTime: number | null]
 
 export function splitGrantsAndRow(
   caller: Caller,
@@ -100,25 +100,25 @@ export function splitGrantsAndRow(
   rows: Row[],
   parse: ParseGrants = parseGrants,
 ): { grants: Grants; row: RenderedRow | undefined } {
-  const [first] = rows
-  const grants = grantsOf(caller, lineage(uid), first, parse)
-  const [, , rendered, updateTime] = first as GrantsAndRow // grantsOf throws without a row
+  const [first = []] = rows
+  const [createTime, text, rendered = null, updateTime = null] = first as Partial<GrantsAndRow>
+  const grants = grantsOf(caller, lineage(uid), createTime, text, parse)
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }
 
-/** `row` is the creation time of the identity and the text of its grants. */
+/** `createTime` is that of the identity, undefined if it does not exist; `text` are its grants. */
 function grantsOf(
   caller: Caller,
   groups: readonly string[] | undefined,
-  row: Row | undefined,
+  createTime: number | undefined,
+  text: string | null | undefined,
   parse: ParseGrants,
 ): Grants {
-  const [createTime, text] = row ?? []
   // Uids are not reused, but an identity may be restored or imported; tokens of the deleted one must not work for it.
-  if (createTime === undefined || Math.floor((createTime as number) / 1000) > caller.issuedAt) {
+  if (createTime === undefined || Math.floor(createTime / 1000) > caller.issuedAt) {
     throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
   }
-  const held = text ? heldOf(text as string, groups, parse) : []
+  const held = text ? heldOf(text, groups, parse) : []
   return { caller, held: caller.narrowing ? narrow(held, caller.narrowing) : held }
 }
 

@@ -15,11 +15,11 @@ describe('a value or a promise', () => {
     const fail = () => {
       throw new Error('no')
     }
-    const told = (error: unknown) => (error as Error).message
-    assert.equal(recover<string>(fail, told), 'no')
-    assert.equal(await recover<string>(async () => fail(), told), 'no')
+    const messageOf = (error: unknown) => (error as Error).message
+    assert.equal(recover<string>(fail, messageOf), 'no')
+    assert.equal(await recover<string>(async () => fail(), messageOf), 'no')
     assert.equal(
-      recover(() => 'yes', told),
+      recover(() => 'yes', messageOf),
       'yes',
     )
     assert.throws(() => recover(fail, fail), /no/)
