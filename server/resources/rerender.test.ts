@@ -17,7 +17,7 @@ const { createIdentityProvider } = IdentityProvidersService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { getGroup, listGroups } = GroupsService.method
 
-onEachStore('rows of another time', (engine) => {
+onEachStore('rows with JSON of another shape', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startPlatform(engine)
@@ -36,8 +36,8 @@ onEachStore('rows of another time', (engine) => {
   })
   after(() => platform.stop())
 
-  /** The answers of both doors, which must agree. */
-  async function answers() {
+  /** Requires that both doors return the same, and returns it. */
+  async function readAll() {
     const { token, organization } = platform.owner
     const doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const all = []
@@ -53,26 +53,26 @@ onEachStore('rows of another time', (engine) => {
     return all[0]
   }
 
-  const mark = async (shape: string, kinds: readonly string[]) => {
+  const setShape = async (shape: string, kinds: readonly string[]) => {
     await platform.store.write(function* () {
       for (const kind of kinds) yield sql`update ${raw(kind)} set shape = ${shape}`
     })
   }
 
-  test('leave as those of today do, whichever of them is old', async () => {
-    const fresh = await answers()
+  test('are rendered when they are read', async () => {
+    const fresh = await readAll()
     for (const kind of ['identities', 'groups', 'roles', 'role_bindings']) {
-      await mark('of another time', [kind])
-      assert.deepEqual(await answers(), fresh, kind)
+      await setShape('another shape', [kind])
+      assert.deepEqual(await readAll(), fresh, kind)
     }
   })
 
-  test('that are marked are rendered anew at the next start, with what they lend', async () => {
-    const fresh = await answers()
+  test('with an empty shape are rendered and stored at the next start, with their computed columns', async () => {
+    const fresh = await readAll()
     const secrets = sql`select client_secret, digest from identity_providers, group_invites`
-    const kept = await platform.store.query(secrets)
-    assert.equal(kept.length, 1)
-    await mark('', talliedKinds)
+    const before = await platform.store.query(secrets)
+    assert.equal(before.length, 1)
+    await setShape('', talliedKinds)
     await platform.store.write(function* () {
       for (const kind of ['identities', 'groups', 'roles'])
         yield sql`update ${raw(kind)} set binding_json = '', binding_bytes = null`
@@ -82,7 +82,7 @@ onEachStore('rows of another time', (engine) => {
       const left = await platform.store.query(sql`select uid from ${raw(kind)} where shape = ''`)
       assert.deepEqual(left, [], kind)
     }
-    assert.deepEqual(await answers(), fresh)
-    assert.deepEqual(await platform.store.query(secrets), kept, 'what no resource tells is kept')
+    assert.deepEqual(await readAll(), fresh)
+    assert.deepEqual(await platform.store.query(secrets), before, 'extra columns keep their values')
   })
 })

@@ -1,10 +1,20 @@
-// Reads a stored resource to change it, and replaces it.
+// Reads and replaces stored resources.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
+import { raw, sql } from '../store/sql.ts'
 import { readForUpdate, updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { ExtraColumns, ExtraValues, Kind } from './kind.ts'
 import { entryOf, messageOf, standardFieldsOf } from './kind.ts'
+
+export function* readResource<D extends DescMessage>(
+  kind: Kind<D>,
+  uid: string,
+): Work<MessageShape<D> | undefined> {
+  const row = yield* first(sql`select proto from ${raw(kind.table.name)} where uid = ${uid}`)
+  return row && messageOf(kind, row[0] as Uint8Array)
+}
 
 /** A resource that no other transaction changes before the current one ends. */
 export type LockedResource<D extends DescMessage, X extends ExtraColumns> = {

@@ -12,7 +12,7 @@ export type Person = {
    * The domain whose addresses this issuer may verify. If the issuer no longer names a person's address of that
    * domain, the address is no longer verified.
    */
-  speaksFor?: string | undefined
+  verifiesDomain?: string | undefined
 }
 
 /** A person's name and verified address. */

@@ -1,4 +1,4 @@
-// Who one is, and how to be nobody.
+// The identity of the caller, and the deletion of a person's own account.
 import type { DescMessage } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -12,7 +12,7 @@ import type { Grants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { all, first } from '../../store/work.ts'
+import { all } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import { messageReply } from '../../wire/reply.ts'
 import { removeEntry } from '../delete.ts'
@@ -25,8 +25,9 @@ import { roles } from '../iam/roles/table.ts'
 import type { Kind } from '../kind.ts'
 import { messageOf } from '../kind.ts'
 import { emptyReply } from '../reply.ts'
+import { readResource } from '../stored-resource.ts'
 
-const mostTold = 1000
+const maxCapabilities = 1000
 
 export function authMethods({ store }: Dependencies) {
   return {
@@ -34,16 +35,15 @@ export function authMethods({ store }: Dependencies) {
       store.read(function* () {
         const grants = yield* admitToRead(call.demand)
         const { identity, narrowing } = grants.caller
-        const row = yield* first(sql`select proto from identities where uid = ${identity}`)
-        const { email, name } = messageOf(identities, row?.[0] as Uint8Array) // admitted in the same moment
+        const { email, name = '' } = (yield* readResource(identities, identity)) ?? {}
         const { iss, aud, exp, iat } = claimsOf(call.authorization)
-        const answer = create(WhoAmISchema, {
+        const whoAmI = create(WhoAmISchema, {
           ...{ issuer: iss, subject: identity, audience: [aud].flat() },
           ...{ expiry: timestampFromMs(exp * 1000), issuedAt: timestampFromMs(iat * 1000) },
-          capabilities: narrowing ? yield* narrowedOf(grants) : yield* heldBy(identity),
+          capabilities: narrowing ? yield* narrowedCapabilities(grants) : yield* grantedRoles(identity),
           ...(email !== undefined && { email, profile: { name } }),
         })
-        return messageReply(WhoAmISchema, answer)
+        return messageReply(WhoAmISchema, whoAmI)
       }),
 
     delete: (call: Call<DeletionRequest>) =>
@@ -60,7 +60,7 @@ export function authMethods({ store }: Dependencies) {
   }
 }
 
-/** What names the identity, wherever it lies. */
+/** Deletes the resources of a kind that name the identity, in every group. */
 function* removeAll(access: WriteAccess, kind: Kind<DescMessage>, identity: string): Work<void> {
   const rows = yield* all(sql`select uid from ${raw(kind.table.name)} where identity = ${identity}`)
   for (const [uid] of rows) yield* removeEntry(access, kind, uid as string)
@@ -68,16 +68,16 @@ function* removeAll(access: WriteAccess, kind: Kind<DescMessage>, identity: stri
 
 type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }
 
-/** Of a token that the corridor has verified. */
+/** The claims of a token that the corridor has verified. */
 function claimsOf(authorization = ''): Claims {
-  const [, payload = ''] = authorization.split('.')
+  const payload = authorization.split('.')[1] ?? ''
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
 }
 
-function* heldBy(identity: string): Work<WhoAmI_Capability[]> {
+function* grantedRoles(identity: string): Work<WhoAmI_Capability[]> {
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
-    where b.identity = ${identity} order by b.parent, b.role limit ${mostTold}`)
+    where b.identity = ${identity} order by b.parent, b.role limit ${maxCapabilities}`)
   return rows.map(([group, role]) => {
     const { uid, name, description, capabilities } = messageOf(roles, role as Uint8Array)
     return create(WhoAmI_CapabilitySchema, {
@@ -87,10 +87,10 @@ function* heldBy(identity: string): Work<WhoAmI_Capability[]> {
   })
 }
 
-/** As far as the token reaches. */
-function* narrowedOf({ held }: Grants): Work<WhoAmI_Capability[]> {
+/** The capabilities of a narrowed token, by group. */
+function* narrowedCapabilities({ held }: Grants): Work<WhoAmI_Capability[]> {
   const byGroup = new Map<string, Set<string>>()
-  for (const { group, bits } of held.slice(0, mostTold)) {
+  for (const { group, bits } of held.slice(0, maxCapabilities)) {
     const names = byGroup.get(group) ?? new Set()
     for (const bit of bits) names.add(nameOfBit(bit))
     byGroup.set(group, names)

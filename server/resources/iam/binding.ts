@@ -1,4 +1,5 @@
-// Giving a role where nobody asks whether it may be given: at sign-in, by an invite, to the founder of a group.
+// Binds roles without a check of delegation: at sign-in, when an invite is accepted, and to the owner of a new
+// organization.
 import { create } from '@bufbuild/protobuf'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { newChildUid } from '../../aip/uid.ts'
@@ -9,16 +10,16 @@ import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
-/** Binds an identity to a role in a group. What it holds there already it is not given twice. */
+/** Binds an identity to a role in a group, unless it is bound already. */
 export function* bindRole(
   { access, now, random }: WriteContext,
   identity: string,
   role: string,
   group: string,
 ): Work<void> {
-  const held = yield* first(sql`select uid from role_bindings
+  const existing = yield* first(sql`select uid from role_bindings
     where identity = ${identity} and parent = ${group} and role = ${role}`)
-  if (held) return
+  if (existing) return
   const time = now()
   const uid = newChildUid(group, time, random)
   const columns = { identity, role }

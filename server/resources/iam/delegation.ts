@@ -1,6 +1,5 @@
-// Nobody gives what they do not hold. Whatever hands out a role asks here: bindings, invites, the default
-// role of an identity provider, the approval of a request.
-
+// A caller can delegate only capabilities that they hold themselves. Every call that grants a role is checked here: role
+// bindings, invites, the default role of an identity provider, approved access requests and custom roles.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
@@ -14,25 +13,27 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 
-export function requireHeld(grants: Grants, bits: Bits, place: string): void {
-  const lacking = missingAt(grants, bits, place)
-  if (lacking !== undefined) throw cannotDelegate(nameOfBit(lacking), place)
+/** Requires that the caller holds all of these capabilities in the group. */
+export function requireHeld(grants: Grants, bits: Bits, group: string): void {
+  const missing = missingAt(grants, bits, group)
+  if (missing !== undefined) throw cannotDelegate(nameOfBit(missing), group)
 }
 
-/** A built-in role, or one of the group or of a group above it; and one that gives no more than the caller holds. */
+/** Requires a role that is built in, or is in the group or an ancestor, and grants no more than the caller holds. */
 export function* requireDelegable(grants: Grants, group: string, role: string, field: string): Work<void> {
-  const isNear = parentOf(role) === '' || isAtOrBelow(group, parentOf(role))
-  const row = isNear && (yield* first(sql`select bits from roles where uid = ${role} /*pg for key share */`))
+  const isUsable = parentOf(role) === '' || isAtOrBelow(group, parentOf(role))
+  const row =
+    isUsable && (yield* first(sql`select bits from roles where uid = ${role} /*pg for key share */`))
   if (!row)
     throw invalidField(field, 'must be the uid of a built-in role, or of one in this group or above it')
   requireHeld(grants, decodeBits(row[0] as string), group)
 }
 
-/** A person, an identity of the same organization, or another that the caller may see. */
+/** Requires a person, an identity of the same organization, or another identity that the caller may list. */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
   const row = yield* first(sql`select uid from identities where uid = ${identity} /*pg for key share */`)
-  const isOpen = parentOf(identity) === '' || rootOf(identity) === rootOf(group)
-  if (!row || !(isOpen || (yield* isVisible(grants, identity)))) {
+  const isBindableByAll = parentOf(identity) === '' || rootOf(identity) === rootOf(group)
+  if (!row || !(isBindableByAll || (yield* isVisible(grants, identity)))) {
     throw invalidField(field, 'must be the uid of a person or of an identity that you may see')
   }
 }
@@ -43,8 +44,9 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 }
 
 /**
- * Whoever takes over an identity holds what it holds, so they must hold as much themselves. What others have
- * given it in their organizations they have given to whoever rules the identities of its own.
+ * Requires that the caller holds everything that an identity holds: a caller who changes how an identity is recognised
+ * can act as that identity. Grants in other organizations cannot be compared, so for those the caller must be allowed
+ * to update every identity of the identity's own organization.
  */
 export function* requireAllGrantsOf({ caller }: Grants, identity: string): Work<void> {
   const root = rootOf(identity)
@@ -57,5 +59,5 @@ export function* requireAllGrantsOf({ caller }: Grants, identity: string): Work<
     where b.identity = ${identity} and b.root = ${root}`
   if (bindings.length === 0) return
   const own = yield* readGrants(caller, undefined, true)
-  for (const [place, bits] of bindings) requireHeld(own, decodeBits(bits as string), place as string)
+  for (const [group, bits] of bindings) requireHeld(own, decodeBits(bits as string), group as string)
 }

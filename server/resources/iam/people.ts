@@ -1,4 +1,4 @@
-// People: identities that lie in no group, each known by an issuer and what it calls them.
+// People: identities outside any group, each recognised by one issuer and subject.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -21,14 +21,17 @@ export type Person = {
   issuer: string
   subject: string
   name: string
-  /** An address that somebody vouches for whom this server believes. */
+  /** A verified address. */
   email?: string | undefined
   emailUnverified?: string | undefined
-  /** The domain whose addresses this issuer speaks for: one of them that it no longer names is no longer theirs. */
-  speaksFor?: string | undefined
+  /**
+   * The domain whose addresses this issuer may verify. If the issuer no longer names a person's address of that
+   * domain, the address is no longer verified.
+   */
+  verifiesDomain?: string | undefined
 }
 
-/** The person's uid. Whoever comes for the first time is written down. */
+/** Returns the uid of the person's identity, which is created if it does not exist. */
 export function* ensurePerson({ access, now }: WriteContext, person: Person): Work<string> {
   const { issuer, subject } = person
   const uid = userUid(issuer, subject)
@@ -38,16 +41,17 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
   return uid
 }
 
-/** Addresses change; some are verified only later, and some no longer. */
+/** Stores an address that the issuer has verified, and unverifies one that it no longer names. */
 function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
-  const { emailUnverified, email: known, ...rest } = stored
-  const isDisowned = person.speaksFor !== undefined && known?.toLowerCase().endsWith(`@${person.speaksFor}`)
-  const email = person.email ?? (isDisowned ? undefined : known)
-  if (email === known) return
-  const addresses = email === undefined ? { emailUnverified: known ?? emailUnverified } : { email }
+  const { emailUnverified, email: verified, ...rest } = stored
+  const { verifiesDomain } = person
+  const isDropped = verifiesDomain !== undefined && verified?.toLowerCase().endsWith(`@${verifiesDomain}`)
+  const email = person.email ?? (isDropped ? undefined : verified)
+  if (email === verified) return
+  const addresses = email === undefined ? { emailUnverified: verified ?? emailUnverified } : { email }
   const changed = create(IdentitySchema, {
     ...rest,
-    ...(addresses as { email: string }), // one of the two is there
+    ...(addresses as { email: string }), // the other case sets the other field of the oneof
     updateTime: timestampFromMs(updateTime),
   })
   yield* replaceResource(access, identities, changed, { uid: stored.uid, updateTime })
@@ -69,8 +73,8 @@ export function identityOf({ issuer, subject, name, email, emailUnverified }: Pe
 }
 
 /**
- * Somebody has come by a provider of a group. At the first time they get its default role; whoever lost that
- * role later does not get it back by signing in again, nor by another provider of the group.
+ * Binds a person to the default role of an identity provider, once for each group: a role that was taken away does not
+ * come back at the next sign-in, nor by another provider of the group. The table `arrivals` records who has had it.
  */
 export function* grantDefaultRole(context: WriteContext, provider: string, identity: string): Work<void> {
   const row = yield* first(

@@ -19,7 +19,7 @@ export function personBySubject(issuer: string, claims: IdTokenClaims, domain: s
   const subject = requireText('sub', claims.sub)
   const emails = emailsOf(claims, domain)
   const name = nameOf(claims) ?? emails.email ?? emails.emailUnverified ?? subject
-  return { issuer, subject, name, ...emails, speaksFor: domain }
+  return { issuer, subject, name, ...emails, verifiesDomain: domain }
 }
 
 /** Throws an error for the log; the caller chooses the one that people see. */

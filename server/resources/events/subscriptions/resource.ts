@@ -1,4 +1,4 @@
-// Subscriptions: where the events of a group are to be sent.
+// Subscriptions to the events of a group.
 import { SubscriptionsService } from '@stemma/api/gen/platform/events/v2beta1/subscription_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import type { Call } from '../../../rpc/call.ts'

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sinkFault } from './sink.ts'
 
-describe('a sink', () => {
-  test('is an https URL, as it is written', () => {
+describe('the sink of a subscription', () => {
+  test('may be any https URL', () => {
     for (const sink of ['https://hooks.test', 'https://hooks.test:8443/a/b?key=c', 'https://192.0.2.1/'])
       assert.equal(sinkFault(sink, false), undefined, sink)
   })
 
-  test('may be http on this very machine, while the server is reached there', () => {
+  test('may be an http URL of a loopback address if loopback is allowed', () => {
     for (const sink of ['http://localhost:9000/hook', 'http://127.0.0.1/', 'http://[::1]:1/']) {
       assert.equal(sinkFault(sink, true), undefined, sink)
       assert.match(sinkFault(sink, false) ?? '', /must be an https URL/)
@@ -17,8 +17,8 @@ describe('a sink', () => {
     assert.match(sinkFault('http://localhost.hooks.test/', true) ?? '', /must be an https URL/)
   })
 
-  test('is nothing else', () => {
-    const others = [
+  test('must be an https URL without spaces or non-ASCII characters', () => {
+    const wrongUrls = [
       '',
       'hooks.test',
       '/hook',
@@ -28,7 +28,7 @@ describe('a sink', () => {
       'https://',
     ]
     for (const sink of [
-      ...others,
+      ...wrongUrls,
       'https://hooks.test/ ',
       'https://hooks.test/\n',
       ' https://hooks.test',
@@ -37,7 +37,7 @@ describe('a sink', () => {
       assert.match(sinkFault(sink, true) ?? '', /must be an https URL/, sink)
   })
 
-  test('tells no secret of whoever sends there', () => {
+  test('must have no user, password or fragment', () => {
     for (const sink of [
       'https://ada@hooks.test',
       'https://ada:secret@hooks.test',

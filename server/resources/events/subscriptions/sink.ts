@@ -1,7 +1,7 @@
-// Where events may be sent. That an address is a public one is found out when something is sent there.
+// URLs to which events may be sent. Whether the host has a public address is checked when an event is sent.
 import { isLoopback } from '../../../claims/issuer.ts'
 
-/** What is wrong with a sink. */
+/** Describes what is wrong with a sink. */
 export function sinkFault(sink: string, isLoopbackAllowed: boolean): string | undefined {
   const url = URL.canParse(sink) ? new URL(sink) : undefined
   if (!url || !/^https?:\/\/[!-~]+$/.test(sink)) return 'must be an https URL'

@@ -1,4 +1,4 @@
-// Account associations: which accounts elsewhere belong to a group. One for each group, under its uid.
+// Account associations: the cloud accounts that belong to a group. A group has at most one, with the uid of the group.
 import { create } from '@bufbuild/protobuf'
 import type {
   AccountAssociation,
@@ -19,17 +19,16 @@ import { entryPath } from '../../../aip/validate.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
-import { raw, sql } from '../../../store/sql.ts'
+import { raw } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
-import { first } from '../../../store/work.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import { createResource } from '../../create.ts'
 import { deleteResource } from '../../delete.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
-import { messageOf } from '../../kind.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
+import { readResource } from '../../stored-resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireBindable } from '../delegation.ts'
 import { accountAssociations } from './table.ts'
@@ -63,12 +62,12 @@ function accountAssociationsMethods(deps: Dependencies) {
       store.read(function* () {
         yield* admitToRead(call.demand)
         const { uid, providerType } = call.request
-        const row = yield* first(sql`select proto from account_associations where uid = ${uid}`)
-        if (!row) throw notFound(AccountAssociationSchema.typeName, uid)
-        const finding = check(messageOf(accountAssociations, row[0] as Uint8Array), providerType)
+        const association = yield* readResource(accountAssociations, uid)
+        if (!association) throw notFound(AccountAssociationSchema.typeName, uid)
+        const result = check(association, providerType)
         return messageReply(
           CheckAccountAssociationResponseSchema,
-          create(CheckAccountAssociationResponseSchema, { status: CheckStatus.NOT_READY, ...finding }),
+          create(CheckAccountAssociationResponseSchema, { status: CheckStatus.NOT_READY, ...result }),
         )
       }),
   }
@@ -80,7 +79,7 @@ export const accountAssociationsResource = defineResource({
   methods: accountAssociationsMethods,
 })
 
-/** Services of the platform act as identities, which must be such as could be bound there. */
+/** Services act as the identities of their bindings, so the caller must be allowed to bind those. */
 function* requireIdentities(grants: Grants, group: string, { chainguard }: AccountAssociation): Work<void> {
   for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {}))
     yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
@@ -92,7 +91,7 @@ const clouds: { [type: number]: { name: string; account: 'google' | 'amazon' | '
   [AccountProviderType.AZURE]: { name: 'Azure', account: 'azure' },
 }
 
-/** Nothing here reaches a cloud yet, so no account is ever ready; the reason says what would be missing first. */
+/** The server cannot call clouds yet, so no account is ever ready. The reason names the first obstacle. */
 function check(
   association: AccountAssociation,
   type: AccountProviderType,

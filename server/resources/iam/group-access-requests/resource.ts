@@ -1,4 +1,4 @@
-// Requests of people to be let into an organization, and what its owners do with them.
+// Requests of people for access to an organization, which its owners approve or delete.
 import { create } from '@bufbuild/protobuf'
 import type {
   ApproveGroupAccessRequestRequest,

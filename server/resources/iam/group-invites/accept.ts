@@ -1,4 +1,4 @@
-// Accepting an invite: what sign-in calls once it knows who somebody is.
+// Accepts an invite for a person who has signed in.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import { failedPrecondition, invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
@@ -15,19 +15,19 @@ import { groupInvites } from './table.ts'
 
 export type Guest = {
   identity: string
-  /** The address that their sign-in has verified, if any. */
+  /** The address that the sign-in has verified, if any. */
   email: string | undefined
 }
 
 export type Accepted = { group: string; role: string }
 
-/** One answer for every code that does not work, so that nobody learns anything by trying. */
+/** The same error for every code that does not work, so that guessing reveals nothing. */
 const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
 
-type Usable = { uid: string; roleUid: string; singleUse: boolean }
+type Invite = { uid: string; roleUid: string; singleUse: boolean }
 
-/** An invite that somebody with this address can accept. */
-function* findInvite(now: number, code: string, address: string | undefined): Work<Usable> {
+/** Finds the invite of a code, if a person with this address can accept it. */
+function* findInvite(now: number, code: string, address: string | undefined): Work<Invite> {
   const keyId = keyIdOf(code)
   const row =
     keyId !== undefined &&
@@ -43,12 +43,12 @@ function* findInvite(now: number, code: string, address: string | undefined): Wo
   return { uid, roleUid, singleUse }
 }
 
-/** Refuses a code that somebody with this address could not accept. */
+/** Refuses a code that a person with this address cannot accept. */
 export function* requireInvite(now: number, code: string, address: string): Work<void> {
   yield* findInvite(now, code, address)
 }
 
-/** Gives the guest the role of the invite. Accepting twice is no fault, and an invite for one use is used up. */
+/** Binds the guest to the role of the invite, and deletes a single-use invite. Accepting twice has no further effect. */
 export function* acceptInvite(context: WriteContext, code: string, guest: Guest): Work<Accepted> {
   const { uid, roleUid, singleUse } = yield* findInvite(context.now(), code, guest.email)
   const group = parentOf(uid)

@@ -1,23 +1,23 @@
-// The code of an invite: what is handed to the invited. The store keeps its digest alone.
+// The code of an invite, which its creator sends to the guest. Only its digest is stored.
 import type { RandomBytes } from '../../../crypto/random.ts'
 
 export type Code = { group: string; keyId: string; secret: string }
 
-const keyIdSize = 8
-const secretSize = 32
-const longest = 4096
+const keyIdBytes = 8
+const secretBytes = 32
+const maxLength = 4096
 
 export function makeCode(group: string, random: RandomBytes): { code: string; keyId: string } {
-  const keyId = random(keyIdSize).toString('hex')
-  const secret = random(secretSize).toString('base64url')
-  // Clients look for `grp` as the first key.
+  const keyId = random(keyIdBytes).toString('hex')
+  const secret = random(secretBytes).toString('base64url')
+  // Published clients expect `grp` as the first key.
   const code = Buffer.from(JSON.stringify({ grp: group, kid: keyId, sec: secret })).toString('base64')
   return { code, keyId }
 }
 
-/** The short name of a code; undefined where it is no code of ours. */
+/** The key id of a code, by which its invite is found; undefined for a text that is no code. */
 export function keyIdOf(code: string): string | undefined {
-  if (code.length > longest) return undefined
+  if (code.length > maxLength) return undefined
   try {
     const { kid } = JSON.parse(Buffer.from(code, 'base64').toString()) as { kid?: unknown }
     return typeof kid === 'string' && /^[0-9a-f]{16}$/.test(kid) ? kid : undefined

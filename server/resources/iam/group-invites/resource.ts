@@ -1,4 +1,4 @@
-// Invites: whoever signs in with the code of one gets its role.
+// Invites. A person who signs in with the code of an invite gets its role.
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { Duration } from '@bufbuild/protobuf/wkt'
 import { durationMs, timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -30,18 +30,11 @@ import { requireDelegable } from '../delegation.ts'
 import { makeCode } from './code.ts'
 import { groupInvites } from './table.ts'
 
-const shortest = 1000
-const longest = 365 * 24 * 60 * 60 * 1000
+const minTtlMs = 1000
+const maxTtlMs = 365 * 24 * 60 * 60 * 1000
 
 function groupInvitesMethods(deps: Dependencies) {
   const { store, random } = deps
-
-  function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
-    const lasting = durationMs(ttl)
-    if (lasting < shortest || lasting > longest)
-      throw invalidField('ttl', 'must be from 1 second to 365 days, such as 3600s')
-    invite.expirationTime = timestampFromMs(time + lasting)
-  }
 
   return {
     getGroupInvite: (call: Call) => getResource(store, groupInvites, call),
@@ -84,9 +77,16 @@ export const groupInvitesResource = defineResource({
   methods: groupInvitesMethods,
 })
 
+function setExpiry(invite: GroupInvite, ttl: Duration, time: number): void {
+  const ttlMs = durationMs(ttl)
+  if (ttlMs < minTtlMs || ttlMs > maxTtlMs)
+    throw invalidField('ttl', 'must be from 1 second to 365 days, such as 3600s')
+  invite.expirationTime = timestampFromMs(time + ttlMs)
+}
+
 const codeField = GroupInviteSchema.field.code
 
-/** The one answer that holds the code. */
+/** Only the reply to the creation contains the code. */
 function withCode(reply: Reply, code: string): Reply {
   return {
     ...reply,

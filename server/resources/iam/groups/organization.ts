@@ -1,4 +1,4 @@
-// Who may found an organization, and what makes somebody its owner.
+// Creates organizations, and decides who may.
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -15,10 +15,10 @@ import type { WriteContext } from '../../dependencies.ts'
 import { bindRole } from '../binding.ts'
 import { groups } from './table.ts'
 
-/** Users may, and those the operator made owners; workloads may not. */
+/** People may create organizations, and identities that the operator has made founders; other workloads may not. */
 export function* requireFounder(identity: string): Work<void> {
-  const isUser = parentOf(identity) === ''
-  if (isUser) return
+  const isPerson = parentOf(identity) === ''
+  if (isPerson) return
   const founder = yield* first(sql`select identity from founders where identity = ${identity}`)
   if (!founder) throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
 }
@@ -33,6 +33,6 @@ export function* createOrganization({ access, now, random }: WriteContext, name:
   return uid
 }
 
-/** What is wrong with the name of an organization. */
+/** Describes what is wrong with the name of an organization. */
 export const nameFault = (name: string): string | undefined =>
   violationsOf(GroupSchema, create(GroupSchema, { name }))[0]?.description

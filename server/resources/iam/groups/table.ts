@@ -9,16 +9,16 @@ import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
 
 const inBinding = messageField(RoleBindingSchema, 'group')
-const brief = ({ uid, name, description }: Group) =>
+const bindingGroup = ({ uid, name, description }: Group) =>
   create(RoleBindingGroupSchema, { uid, name, description })
 
 export const groups = kindOf(GroupSchema, 'groups', {
   hasChildren: true,
   columns: {
-    /** What people of a verified organization have in their e-mail addresses. */
+    /** The domain of the e-mail addresses in a verified organization. */
     domain: ({ verified, name }) => (verified ? name : null),
-    binding_json: (group) => fieldAsJson(inBinding, brief(group)),
-    binding_bytes: (group) => fieldAsBytes(inBinding, brief(group)),
+    binding_json: (group) => fieldAsJson(inBinding, bindingGroup(group)),
+    binding_bytes: (group) => fieldAsBytes(inBinding, bindingGroup(group)),
   },
   shownAs: [RoleBindingGroupSchema],
 })

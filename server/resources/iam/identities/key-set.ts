@@ -1,23 +1,23 @@
-// JSON Web Key Sets (RFC 7517) that callers hand in.
+// JSON Web Key Sets (RFC 7517) that callers send.
 import { createPublicKey } from 'node:crypto'
 
-const mostKeys = 20
-const privateParts = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const maxKeys = 20
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const curves = new Set(['P-256', 'P-384', 'P-521', 'Ed25519'])
-const fewestRsaBits = 2048
-/** Larger ones take long to verify with. */
-const mostRsaBits = 8192
+const minRsaBits = 2048
+/** Larger keys make verification slow. */
+const maxRsaBits = 8192
 
 type Jwk = Record<string, unknown>
 
-/** What is wrong with a set of public keys. Never repeats any of it: somebody may have sent a private key. */
+/** Describes what is wrong with a set of public keys, without quoting it: it may contain a private key. */
 export function keySetFault(text: string): string | undefined {
   const keys = keysOf(text)
   if (!keys) return 'must be a JSON Web Key Set: {"keys":[…]}'
-  if (keys.length === 0 || keys.length > mostKeys) return `must hold 1 to ${mostKeys} keys`
-  for (const [at, key] of keys.entries()) {
+  if (keys.length === 0 || keys.length > maxKeys) return `must contain 1 to ${maxKeys} keys`
+  for (const [index, key] of keys.entries()) {
     const fault = keyFault(key)
-    if (fault) return `keys[${at}] ${fault}`
+    if (fault) return `keys[${index}] ${fault}`
   }
   return undefined
 }
@@ -33,16 +33,17 @@ function keysOf(text: string): Jwk[] | undefined {
 }
 
 function keyFault(key: Jwk): string | undefined {
-  if (privateParts.some((part) => Object.hasOwn(key, part))) return 'must be a public key; it holds a secret'
+  if (privateMembers.some((member) => Object.hasOwn(key, member)))
+    return 'must be a public key; it contains a secret'
   if (key.use !== undefined && key.use !== 'sig') return 'must be a key for signatures'
   const isOnCurve = typeof key.crv === 'string' && curves.has(key.crv)
   if (key.kty !== 'RSA' && !isOnCurve) return 'must be an RSA key, or one on P-256, P-384, P-521 or Ed25519'
   try {
     const { asymmetricKeyDetails } = createPublicKey({ key, format: 'jwk' })
     const bits = asymmetricKeyDetails?.modulusLength
-    const isFitting = bits === undefined || (bits >= fewestRsaBits && bits <= mostRsaBits)
-    return isFitting ? undefined : `must have ${fewestRsaBits} to ${mostRsaBits} bits`
+    const isAllowedSize = bits === undefined || (bits >= minRsaBits && bits <= maxRsaBits)
+    return isAllowedSize ? undefined : `must have ${minRsaBits} to ${maxRsaBits} bits`
   } catch {
-    return 'is no key that can be read'
+    return 'is not a valid key'
   }
 }

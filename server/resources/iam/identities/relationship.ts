@@ -1,4 +1,4 @@
-// What the contract cannot say of how an identity is recognised.
+// Rules of how an identity is recognised that the contract cannot express.
 import type { MessageShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type {
@@ -9,30 +9,32 @@ import type {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { ServicePrincipal, ServicePrincipalSchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { FieldViolation } from '../../../aip/errors.ts'
+import { invalidArgument } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
 import { expandedLength, issuerPatternFault, patternFault } from '../../../claims/pattern.ts'
 import { keySetFault } from './key-set.ts'
 
-const mostFaults = 20
-/** All patterns of an identity, which are tried one after the other. */
-const largestTogether = 4000
+const maxFaults = 20
+/** The size of all patterns of an identity together, which bounds the time to match a token. */
+const maxPatternSize = 4000
 
-const day = 24 * 60 * 60 * 1000
-const longestKeyLife = 365 * day
+const dayMs = 24 * 60 * 60 * 1000
+const maxKeyLifetimeMs = 365 * dayMs
 
-/** The time after which static keys are no longer taken, where the caller names none. */
+/** Sets the expiration time of static keys if the caller has not. */
 export function setExpiry({ relationship }: MessageShape<typeof IdentitySchema>, now: number): void {
   if (relationship.case === 'staticKeys')
-    relationship.value.expirationTime ??= timestampFromMs(now + longestKeyLife)
+    relationship.value.expirationTime ??= timestampFromMs(now + maxKeyLifetimeMs)
 }
 
-export function relationshipFaults(
-  { relationship }: Identity,
-  rule: IssuerRule,
-  now: number,
-): FieldViolation[] {
+export function requireValidRelationship(identity: Identity, rule: IssuerRule, now: number): void {
+  const [fault, ...others] = relationshipFaults(identity, rule, now)
+  if (fault) throw invalidArgument(fault, ...others)
+}
+
+function relationshipFaults({ relationship }: Identity, rule: IssuerRule, now: number): FieldViolation[] {
   const faults: FieldViolation[] = []
   const check = (field: string, fault: string | undefined) => {
     if (fault !== undefined) faults.push({ field, description: fault })
@@ -46,9 +48,9 @@ export function relationshipFaults(
       check('static_keys.issuer', issuerFault(issuer, rule))
       check('static_keys.issuer_keys', keySetFault(issuerKeys))
       const expires = expirationTime ? timestampMs(expirationTime) : now
-      if (expires <= now || expires > now + longestKeyLife)
+      if (expires <= now || expires > now + maxKeyLifetimeMs)
         check('static_keys.expiration_time', 'must be in the future, at most 365 days from now')
-      if (audiences.length > 1) check('static_keys.audiences', 'must hold at most one audience')
+      if (audiences.length > 1) check('static_keys.audiences', 'must contain at most one audience')
       if (audiences.includes('')) check('static_keys.audiences', 'must not be empty')
       break
     }
@@ -65,7 +67,7 @@ export function relationshipFaults(
     default:
       check('claim_match', 'is required, or static_keys, aws_identity or service_principal in its place')
   }
-  return faults.slice(0, mostFaults)
+  return faults.slice(0, maxFaults)
 }
 
 type Check = (field: string, fault: string | undefined) => void
@@ -85,26 +87,26 @@ function checkClaims(
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
   const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
-  if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > largestTogether)
+  if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
     check(
       'claim_patterns',
-      `must not stand for more than ${largestTogether} characters together, repeats written out`,
+      `must not be longer than ${maxPatternSize} characters together, with repeats written out`,
     )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
-    const isTwice = Object.hasOwn(claims, name)
-    const fault = isTwice ? 'must not stand in claims as well' : claimFault(name)
+    const isInClaims = Object.hasOwn(claims, name)
+    const fault = isInClaims ? 'must not be in claims as well' : claimFault(name)
     check(entryPath('claim_patterns', name), fault ?? patternFault(pattern))
   }
 }
 
 const emptyFault = (value: string) => (value === '' ? 'must not be empty' : undefined)
 
-/** These have fields of their own, and must not be said in two ways. */
-const ownFields = new Set(['iss', 'sub', 'aud'])
+/** Claims with a field of their own. */
+const claimsWithField = new Set(['iss', 'sub', 'aud'])
 
 function claimFault(name: string): string | undefined {
   if (name === '') return 'must name a claim'
-  return ownFields.has(name) ? 'has a field of its own: issuer, subject or audience' : undefined
+  return claimsWithField.has(name) ? 'has a field of its own: issuer, subject or audience' : undefined
 }
 
 function checkAws({ awsArn, awsUserId }: Identity_AWSIdentity, check: Check): void {

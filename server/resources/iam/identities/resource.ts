@@ -1,4 +1,4 @@
-// Identities: people, who lie in no group, and workloads, which lie in one.
+// Identities: people, who are outside any group, and workloads, each of which is in a group.
 import type { Message } from '@bufbuild/protobuf'
 import { create, equals } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -16,7 +16,7 @@ import {
   RelationshipType,
   RelationshipTypeSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import { invalidArgument, invalidField } from '../../../aip/errors.ts'
+import { invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -35,19 +35,13 @@ import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { requireAllGrantsOf } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
-import { relationshipFaults, setExpiry } from './relationship.ts'
+import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
-
-  function requireRecognisable(identity: Identity, time: number): void {
-    const [fault, ...others] = relationshipFaults(identity, settings.issuerRule, time)
-    if (fault) throw invalidArgument(fault, ...others)
-  }
-
   return {
-    /** People may read themselves; nobody else stands above them. */
+    /** People may read themselves. They are in no group, so no grant applies to them. */
     getIdentity(call: Call) {
       const { demand } = call
       const isSelf = parentOf(demand.scope) === '' && demand.scope === demand.caller.identity
@@ -72,7 +66,7 @@ function identitiesMethods(deps: Dependencies) {
         beforeCreate(draft, { time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
-          requireRecognisable(draft, time)
+          requireValidRelationship(draft, settings.issuerRule, time)
         },
       }),
 
@@ -81,14 +75,14 @@ function identitiesMethods(deps: Dependencies) {
         *beforeUpdate({ current, merged, grants, time }) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
-          requireRecognisable(merged, time)
+          requireValidRelationship(merged, settings.issuerRule, time)
           yield* requireAllGrantsOf(grants, call.demand.scope)
         },
       }),
 
     deleteIdentity: (call: Call) =>
       deleteResource(deps, identities, call, {
-        beforeDelete: removeElsewhere,
+        beforeDelete: removeForeignBindings,
         inUse: 'cannot delete identity that still holds roles',
       }),
 
@@ -110,8 +104,8 @@ export const identitiesResource = defineResource({
   methods: identitiesMethods,
 })
 
-/** Bindings in other organizations, which nobody here may see, do not keep an identity from being deleted. */
-function* removeElsewhere(uid: string, access: WriteAccess): Work<void> {
+/** Deletes bindings in other organizations: callers of this one cannot see them, so they must not block the deletion. */
+function* removeForeignBindings(uid: string, access: WriteAccess): Work<void> {
   const bindings = yield* all(
     sql`select uid from role_bindings where identity = ${uid} and root <> ${rootOf(uid)}`,
   )

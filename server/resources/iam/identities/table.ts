@@ -11,7 +11,7 @@ import { kindOf } from '../../kind.ts'
 
 const inBinding = messageField(RoleBindingSchema, 'identity')
 
-const brief = (identity: Identity) => {
+const bindingIdentity = (identity: Identity) => {
   const { uid, name, description, email } = identity
   return create(RoleBindingIdentitySchema, {
     ...{ uid, name, description, ...tokenOf(identity) },
@@ -19,7 +19,7 @@ const brief = (identity: Identity) => {
   })
 }
 
-/** The issuer and subject that the identity's tokens name, where they are known exactly. */
+/** The issuer and subject of the identity's tokens; empty where a pattern or another claim decides. */
 function tokenOf({ relationship }: Identity): { issuer: string; subject: string } {
   switch (relationship.case) {
     case 'claimMatch': {
@@ -47,9 +47,9 @@ export const identities = kindOf(IdentitySchema, 'identities', {
   columns: {
     relationship_type: ({ relationship }) =>
       relationship.case ? relationshipTypes[relationship.case] : RelationshipType.UNSPECIFIED,
-    binding_json: (identity) => fieldAsJson(inBinding, brief(identity)),
-    binding_bytes: (identity) => fieldAsBytes(inBinding, brief(identity)),
-    /** A hash of the issuer and subject of its tokens; empty where they are not known exactly. */
+    binding_json: (identity) => fieldAsJson(inBinding, bindingIdentity(identity)),
+    binding_bytes: (identity) => fieldAsBytes(inBinding, bindingIdentity(identity)),
+    /** A hash of the issuer and subject of its tokens; empty if either is not fixed. */
     known_by(identity) {
       const { issuer, subject } = tokenOf(identity)
       return issuer === '' || subject === '' ? '' : userUid(issuer, subject)

@@ -1,4 +1,5 @@
-// Identity providers: how the people of an organization sign in. The client secret is kept sealed and apart.
+// Identity providers, through which the people of an organization sign in. The client secret is stored sealed, in a
+// column of its own.
 import type {
   CreateIdentityProviderRequest,
   IdentityProvider,
@@ -12,6 +13,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { parentOf } from '../../../aip/uid.ts'
+import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
@@ -29,30 +31,8 @@ import { identityProviders } from './table.ts'
 
 function identityProvidersMethods(deps: Dependencies) {
   const { store, settings } = deps
+  const rule = settings.issuerRule
   const sealed = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
-
-  function* requireUsable(
-    grants: Grants,
-    group: string,
-    provider: IdentityProvider,
-    hasSecret: boolean,
-  ): Work<void> {
-    yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
-    const oidc = oidcOf(provider)
-    if (!oidc) throw invalidField('oidc', 'is required')
-    const fault = issuerFault(oidc.issuer, settings.issuerRule)
-    if (fault) throw invalidField('oidc.issuer', fault)
-    if (!hasSecret && !oidc.pkceEnabled)
-      throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true')
-    if (!CorrelationRuleSchema.value[oidc.correlationRule])
-      throw invalidField('oidc.correlation_rule', 'must be one of the correlation rules')
-    const badScope = oidc.additionalScopes.find((scope) => !/^[!#-[\]-~]+$/.test(scope))
-    if (badScope !== undefined)
-      throw invalidField(
-        'oidc.additional_scopes',
-        'must be scopes as RFC 6749 writes them: visible ASCII, no spaces',
-      )
-  }
 
   return {
     getIdentityProvider: (call: Call) => getResource(store, identityProviders, call),
@@ -67,7 +47,7 @@ function identityProvidersMethods(deps: Dependencies) {
         *beforeCreate(draft, { grants }) {
           const oidc = oidcOf(draft)
           const secret = oidc?.clientSecret ?? ''
-          yield* requireUsable(grants, call.demand.scope, draft, secret !== '')
+          yield* requireUsable(draft, { rule, grants, group: call.demand.scope, hasSecret: secret !== '' })
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
           return { client_secret: sealed(secret) }
@@ -78,10 +58,11 @@ function identityProvidersMethods(deps: Dependencies) {
       updateResource(deps, identityProviders, call, {
         *beforeUpdate({ columns: { client_secret: stored }, current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
-          // Nobody can send back a secret that is never shown, so only naming it clears it.
+          // Replies never contain the secret, so an update without it keeps it, unless the mask names it.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
           const secret = isKept ? stored : sealed(sent)
-          yield* requireUsable(grants, parentOf(call.demand.scope), merged, secret !== '')
+          const group = parentOf(call.demand.scope)
+          yield* requireUsable(merged, { rule, grants, group, hasSecret: secret !== '' })
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
             throw invalidField('oidc.client_secret', 'must be given again for another issuer')
           return { client_secret: secret }
@@ -97,6 +78,27 @@ export const identityProvidersResource = defineResource({
   service: IdentityProvidersService,
   methods: identityProvidersMethods,
 })
+
+type Check = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
+
+/** Requires a configuration with which people can sign in, and a default role that the caller may delegate. */
+function* requireUsable(provider: IdentityProvider, { rule, grants, group, hasSecret }: Check): Work<void> {
+  yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
+  const oidc = oidcOf(provider)
+  if (!oidc) throw invalidField('oidc', 'is required')
+  const fault = issuerFault(oidc.issuer, rule)
+  if (fault) throw invalidField('oidc.issuer', fault)
+  if (!hasSecret && !oidc.pkceEnabled)
+    throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true')
+  if (!CorrelationRuleSchema.value[oidc.correlationRule])
+    throw invalidField('oidc.correlation_rule', 'must be one of the correlation rules')
+  const badScope = oidc.additionalScopes.find((scope) => !/^[!#-[\]-~]+$/.test(scope))
+  if (badScope !== undefined)
+    throw invalidField(
+      'oidc.additional_scopes',
+      'must be scopes as RFC 6749 writes them: visible ASCII, no spaces',
+    )
+}
 
 const oidcOf = ({ configuration }: IdentityProvider) =>
   configuration.case === 'oidc' ? configuration.value : undefined

@@ -6,14 +6,14 @@ import { identities } from '../identities/table.ts'
 import { roles } from '../roles/table.ts'
 
 const name = 'role_bindings'
-const part = { json: 'binding_json', bytes: 'binding_bytes' }
+const storedField = { json: 'binding_json', bytes: 'binding_bytes' }
 
 export const roleBindings = kindOf(RoleBindingSchema, name, {
   /** Uids. The fields `identity_uid` and `role_uid` are INPUT_ONLY. */
   extraColumns: { identity: 'text', role: 'text' },
   rendered: hydrated(name, [
-    { from: identities, by: 'identity', ...part },
-    { from: groups, by: 'parent', ...part },
-    { from: roles, by: 'role', ...part },
+    { from: identities, by: 'identity', ...storedField },
+    { from: groups, by: 'parent', ...storedField },
+    { from: roles, by: 'role', ...storedField },
   ]),
 })

@@ -1,4 +1,4 @@
-// Puts the built-in roles into the store, and brings those of an older version up to date.
+// Stores the built-in roles, and updates those of an older version.
 import { create, equals } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
@@ -13,8 +13,8 @@ import { entryOf } from '../../kind.ts'
 import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { roles } from './table.ts'
 
-/** A day that never changes, since every install has the same roles. */
-const since = Date.UTC(2026, 0, 1)
+/** The create and update time of built-in roles, the same in every installation. */
+const roleTime = Date.UTC(2026, 0, 1)
 
 export function seedRoles(store: Store, access: WriteAccess): Promise<void> {
   return store.write(function* () {
@@ -25,7 +25,7 @@ export function seedRoles(store: Store, access: WriteAccess): Promise<void> {
 function* seed(access: WriteAccess, role: BuiltInRole): Work<void> {
   const { uid, name, description, capabilities } = role
   const numbers = new Set(capabilities.flatMap((capability) => capabilityNamed(capability)?.number ?? []))
-  const time = timestampFromMs(since)
+  const time = timestampFromMs(roleTime)
   const wanted = create(RoleSchema, {
     uid,
     name,
@@ -36,8 +36,8 @@ function* seed(access: WriteAccess, role: BuiltInRole): Work<void> {
   })
   const stored = yield* lockResource(roles, uid)
   if (!stored) {
-    const entry = entryOf(roles, wanted, { uid, name, createTime: since, updateTime: since })
+    const entry = entryOf(roles, wanted, { uid, name, createTime: roleTime, updateTime: roleTime })
     yield* insertEntry(access, roles.table, entry, [])
   } else if (!equals(RoleSchema, stored.resource, wanted))
-    yield* replaceResource(access, roles, wanted, { uid, updateTime: since })
+    yield* replaceResource(access, roles, wanted, { uid, updateTime: roleTime })
 }

@@ -1,9 +1,8 @@
-// Roles: built-in ones, which lie in no group and are for everyone, and those of a group.
-import type { MessageShape } from '@bufbuild/protobuf'
+// Roles: built-in ones, which are outside any group and for everyone, and those of a group.
 import type {
   CreateRoleRequest,
   ListRolesRequest,
-  RoleSchema,
+  Role,
   UpdateRoleRequest,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
@@ -30,15 +29,13 @@ import { requireHeld } from '../delegation.ts'
 import { seedRoles } from './built-in.ts'
 import { roles } from './table.ts'
 
-type Role = MessageShape<typeof RoleSchema>
-
-const builtIns = pointRegions(builtInRoles.map(({ uid }) => uid))
+const builtInRegions = pointRegions(builtInRoles.map(({ uid }) => uid))
 const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringify(name)} already`
 
 function rolesMethods(deps: Dependencies) {
   const { store } = deps
 
-  /** Whoever may list roles anywhere may read those that are for everyone. */
+  /** A caller who may list roles in any group may read the built-in ones. */
   function getBuiltIn(call: Call): MaybePromise<Reply> {
     const { demand, form } = call
     return store.read(function* () {
@@ -59,14 +56,14 @@ function rolesMethods(deps: Dependencies) {
     listRoles: (call: Call<ListRolesRequest>) =>
       listResources(deps, roles, call, {
         filters: equalTo(raw('name'), call.request.name),
-        alsoVisible: (_, granted) => (granted.length > 0 ? builtIns : []),
+        alsoVisible: (_, granted) => (granted.length > 0 ? builtInRegions : []),
       }),
 
     createRole: (call: Call<CreateRoleRequest>) =>
       createResource(deps, roles, call, {
         conflict,
         beforeCreate(draft, { grants }) {
-          requireHeld(grants, tidy(draft), call.demand.scope)
+          requireHeld(grants, normalize(draft), call.demand.scope)
         },
       }),
 
@@ -75,7 +72,7 @@ function rolesMethods(deps: Dependencies) {
         conflict,
         *beforeUpdate({ current, merged, grants }) {
           const before = bitsOf(current)
-          const added = [...tidy(merged)].filter((bit) => !before.has(bit))
+          const added = [...normalize(merged)].filter((bit) => !before.has(bit))
           requireHeld(grants, new Set(added), parentOf(call.demand.scope))
           yield lockBindings(call.demand.scope)
         },
@@ -95,15 +92,16 @@ export const rolesResource = defineResource({
   onStart: seedRoles,
 })
 
-/** Whoever acts on a binding of the role has finished before the role changes, and acts on the new one after. */
+/** Waits for transactions that rely on a binding of the role, and blocks new ones until the role has changed. */
 const lockBindings = (role: string) =>
   sql`select uid from role_bindings where role = ${role} /*pg for no key update */`
 
-/** In ascending order, each once; answers them as bits. */
-function tidy(role: Role): Bits {
+/** Sorts the capabilities, removes duplicates, and returns them as bits. */
+function normalize(role: Role): Bits {
   const unknown = role.capabilities.find((number) => !capabilityOf(number))
-  if (unknown !== undefined) throw invalidField('capabilities', `must be capabilities; ${unknown} is none`)
-  if (role.capabilities.length === 0) throw invalidField('capabilities', 'must hold at least one capability')
+  if (unknown !== undefined) throw invalidField('capabilities', `must be capabilities; ${unknown} is not one`)
+  if (role.capabilities.length === 0)
+    throw invalidField('capabilities', 'must contain at least one capability')
   role.capabilities = [...new Set(role.capabilities)].sort((a, b) => a - b)
   return bitsOf(role)
 }

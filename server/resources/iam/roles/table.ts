@@ -16,17 +16,18 @@ import { kindOf } from '../../kind.ts'
 const inBinding = messageField(RoleBindingSchema, 'role')
 const inInvite = messageField(GroupInviteSchema, 'role')
 
-const brief = ({ uid, name, description }: Role) => create(RoleBindingRoleSchema, { uid, name, description })
-const offered = ({ uid, name, description, capabilities }: Role) =>
+const bindingRole = ({ uid, name, description }: Role) =>
+  create(RoleBindingRoleSchema, { uid, name, description })
+const inviteRole = ({ uid, name, description, capabilities }: Role) =>
   create(GroupInviteRoleSchema, { uid, name, description, capabilities })
 
 export const roles = kindOf(RoleSchema, 'roles', {
   columns: {
     bits: ({ capabilities }) => encodeBits(capabilities),
-    binding_json: (role) => fieldAsJson(inBinding, brief(role)),
-    binding_bytes: (role) => fieldAsBytes(inBinding, brief(role)),
-    invite_json: (role) => fieldAsJson(inInvite, offered(role)),
-    invite_bytes: (role) => fieldAsBytes(inInvite, offered(role)),
+    binding_json: (role) => fieldAsJson(inBinding, bindingRole(role)),
+    binding_bytes: (role) => fieldAsBytes(inBinding, bindingRole(role)),
+    invite_json: (role) => fieldAsJson(inInvite, inviteRole(role)),
+    invite_bytes: (role) => fieldAsBytes(inInvite, inviteRole(role)),
   },
   shownAs: [RoleBindingRoleSchema, GroupInviteRoleSchema],
 })

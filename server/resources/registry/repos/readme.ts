@@ -1,9 +1,9 @@
-// What a repo says of itself, in Markdown. It is kept as it was sent, so it must be harmless wherever it is shown.
+// The readme of a repo, in Markdown. It is stored as sent, so it must contain no HTML that is unsafe to show.
 import type { IOptions } from 'sanitize-html'
 
 const headings = ['h1', 'h2', 'h3', 'h4', 'h5', 'h6']
 
-/** What people write in texts that others read. */
+/** The HTML that a readme may contain. */
 const policy: IOptions = {
   allowedTags: [
     ...[...headings, 'p', 'div', 'span', 'br', 'hr', 'blockquote', 'pre', 'code', 'kbd', 'samp', 'var'],
@@ -41,39 +41,41 @@ const policy: IOptions = {
   allowedSchemes: ['http', 'https', 'mailto'],
 }
 
-/** Nothing is taken away, so that the two differ only by what the policy does. */
-const anything: IOptions = {
+/** Removes nothing. Comparing the two outputs shows only what `policy` removes, not how the text is formatted. */
+const unrestricted: IOptions = {
   allowedTags: false,
   allowedAttributes: false,
   allowedSchemesAppliedToAttributes: [],
   allowVulnerableTags: true,
 }
 
-const deepest = 100
-/** Elements that hold nothing, and so are not closed. */
-const empty = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
+const maxDepth = 100
+/** Elements without content, which have no end tag. */
+const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
-/** At most how deep the tags of a text can be nested: cheap to tell, and dear to find out by reading it. */
-function deepestOf(shown: string): number {
-  let [depth, most] = [0, 0]
-  for (const [, slash, name = ''] of shown.matchAll(/<(\/?)([a-z][a-z0-9]*)/gi)) {
-    if (!empty.has(name.toLowerCase())) depth = Math.max(0, depth + (slash === '/' ? -1 : 1))
-    most = Math.max(most, depth)
+/** An upper bound of how deep tags are nested. Deeply nested HTML makes the sanitizer slow; this scan is cheap. */
+function nestingOf(html: string): number {
+  let depth = 0
+  let maximum = 0
+  for (const { groups } of html.matchAll(/<(?<slash>\/?)(?<name>[a-z][a-z0-9]*)/gi)) {
+    const { slash = '', name = '' } = groups ?? {}
+    if (!voidElements.has(name.toLowerCase())) depth = Math.max(0, depth + (slash === '/' ? -1 : 1))
+    maximum = Math.max(maximum, depth)
   }
-  return most
+  return maximum
 }
 
-/** What is wrong with a readme. What checks it is loaded when the first one comes. */
+/** Describes what is wrong with a readme. The libraries are loaded with the first one. */
 export async function readmeFault(content: string): Promise<string | undefined> {
   const [{ default: markdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
     import('sanitize-html'),
   ])
   const markdown = markdownIt({ html: true })
-  // Other readers of Markdown make links of what this one would refuse to.
+  // Other Markdown renderers may turn a text into a link that this one would refuse, so all links are checked.
   markdown.validateLink = () => true
-  const shown = markdown.render(content)
-  if (deepestOf(shown) > deepest) return `must not nest HTML deeper than ${deepest} levels`
-  const isHarmless = sanitize(shown, policy) === sanitize(shown, anything)
-  return isHarmless ? undefined : 'holds unsafe HTML: no scripts, styles, forms, frames or handlers'
+  const html = markdown.render(content)
+  if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
+  const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
+  return isSafe ? undefined : 'contains unsafe HTML: no scripts, styles, forms, frames or handlers'
 }

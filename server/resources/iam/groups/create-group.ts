@@ -1,0 +1,57 @@
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import type { CreateGroupRequest } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { failedPrecondition, permissionDenied } from '../../../aip/errors.ts'
+import { depthOf, newChildUid, newRootUid } from '../../../aip/uid.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
+import { nameOf } from '../../../policy/capabilities.ts'
+import type { Call } from '../../../rpc/call.ts'
+import type { Work } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { createEntry, createIn, draftOf } from '../../create.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { readReply } from '../../reply.ts'
+import { resourceIn } from '../../request-resource.ts'
+import { bindOwner, requireFounder } from './organization.ts'
+import { groups } from './table.ts'
+
+const maxDepth = 32
+
+/** Creates an organization if the request names no parent. */
+export function* createGroup(deps: Dependencies, call: Call<CreateGroupRequest>): Work<Reply> {
+  const access = yield* admitToWrite(call.demand)
+  const uid =
+    call.request.parent === ''
+      ? yield* createRoot(deps, access, call)
+      : yield* createChild(deps, access, call)
+  return yield* readReply(groups, uid, call.form)
+}
+
+/** The caller becomes the owner. */
+function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<string> {
+  const { identity, narrowing } = call.demand.caller
+  if (deps.settings.organizationCreation === 'nobody' || narrowing)
+    throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
+  yield* requireFounder(identity)
+  const uid = newRootUid(deps.random)
+  yield* createEntry(access, groups, draftIn(call), { uid, now: deps.now() })
+  yield* bindOwner({ ...deps, access }, uid, identity)
+  return uid
+}
+
+function* createChild(
+  { now, random }: Dependencies,
+  access: WriteAccess,
+  call: Call<CreateGroupRequest>,
+): Work<string> {
+  const { parent } = call.request
+  if (depthOf(parent) >= maxDepth)
+    throw failedPrecondition('TREE_TOO_DEEP', `groups can be nested at most ${maxDepth} levels deep`)
+  const time = now()
+  const uid = newChildUid(parent, time, random)
+  yield* createIn(access, parent, groups, draftIn(call), { uid, now: time })
+  return uid
+}
+
+const draftIn = (call: Call<CreateGroupRequest>) => draftOf(GroupSchema, resourceIn(groups, call))

@@ -1,0 +1,37 @@
+import { failedPrecondition } from '../../../aip/errors.ts'
+import { parentOf } from '../../../aip/uid.ts'
+import { sql } from '../../../store/sql.ts'
+import { contentsOf } from '../../../store/tally.ts'
+import type { Work } from '../../../store/work.ts'
+import { all, first } from '../../../store/work.ts'
+import type { WriteAccess } from '../../../store/write-access.ts'
+import { removeEntry } from '../../delete.ts'
+import { accountAssociations } from '../account-associations/table.ts'
+import { roleBindings } from '../role-bindings/table.ts'
+
+/**
+ * Refuses to delete a group that contains resources. An organization has no parent, so the role that allows a caller to
+ * delete it is bound in the organization itself: if it contains nothing but bindings of the caller, they are deleted.
+ */
+export function* requireEmpty(access: WriteAccess, uid: string, caller: string): Work<void> {
+  const contents = yield* contentsOf(uid)
+  const association = yield* first(sql`select uid from account_associations where uid = ${uid}`)
+  // It has the uid of the group, so the tally counts it beside the group and not inside.
+  if (association) contents.push({ kind: accountAssociations.table.name, count: 1 })
+  if (contents.length === 0) return
+  const own = parentOf(uid) === '' ? yield* bindingsOf(caller, uid) : []
+  const [only, ...others] = contents
+  if (only?.kind === roleBindings.table.name && only.count === own.length && others.length === 0) {
+    for (const binding of own) yield* removeEntry(access, roleBindings, binding)
+    return
+  }
+  const kinds = contents.map(({ kind }) => kind.replaceAll('_', ' ')).sort()
+  throw failedPrecondition('RESOURCE_NOT_EMPTY', `cannot delete group with child ${kinds.join(', ')}`)
+}
+
+function* bindingsOf(identity: string, group: string): Work<string[]> {
+  const rows = yield* all(
+    sql`select uid from role_bindings where parent = ${group} and identity = ${identity}`,
+  )
+  return rows.map(([uid]) => uid as string)
+}

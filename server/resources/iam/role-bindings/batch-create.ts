@@ -1,0 +1,73 @@
+import { create } from '@bufbuild/protobuf'
+import type {
+  BatchCreateRoleBindingsRequest,
+  RoleBinding,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import {
+  BatchCreateRoleBindingsResponseSchema,
+  RoleBindingSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import { newChildUid } from '../../../aip/uid.ts'
+import { admitToWrite } from '../../../policy/admit.ts'
+import type { Call } from '../../../rpc/call.ts'
+import { among, raw, sql } from '../../../store/sql.ts'
+import type { Rendered } from '../../../store/table.ts'
+import { readBytes } from '../../../store/table.ts'
+import type { Work } from '../../../store/work.ts'
+import type { Reply } from '../../../wire/reply.ts'
+import { createIn, draftOf } from '../../create.ts'
+import type { Dependencies } from '../../dependencies.ts'
+import { listReply } from '../../reply.ts'
+import { bindingConflict, requireAllowed } from './require-allowed.ts'
+import { roleBindings } from './table.ts'
+
+/** Creates all bindings or none. The reply has the order of the requests. */
+export function* batchCreate(
+  { now, random }: Dependencies,
+  call: Call<BatchCreateRoleBindingsRequest>,
+): Work<Reply> {
+  const grants = yield* admitToWrite(call.demand)
+  const { parent } = call.request
+  const time = now()
+  const uids: string[] = []
+  for (const [index, draft] of draftsOf(call.request).entries()) {
+    const uid = newChildUid(parent, time, random)
+    const path = `requests[${index}].role_binding`
+    const columns = yield* requireAllowed(grants, parent, draft, `${path}.`)
+    const conflict = `${path}: ${bindingConflict}`
+    yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, conflict)
+    uids.push(uid)
+  }
+  const rows = yield* readAll(uids, call.form)
+  return listReply(roleBindings, BatchCreateRoleBindingsResponseSchema, rows, {})
+}
+
+/** The parent and role of the batch are the defaults of its requests, which must not name others. */
+function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest): RoleBinding[] {
+  if (requests.length === 0) throw invalidField('requests', 'must contain at least one request')
+  return requests.map((request, index) => {
+    if (request.parent !== '' && request.parent !== parent)
+      throw invalidField(`requests[${index}].parent`, 'must be left out, or be the parent of the batch')
+    const draft = draftOf(RoleBindingSchema, request.roleBinding ?? create(RoleBindingSchema))
+    if (roleUid !== '' && draft.roleUid && draft.roleUid !== roleUid)
+      throw invalidField(
+        `requests[${index}].role_binding.role_uid`,
+        'must be left out, or be the role_uid of the batch',
+      )
+    draft.roleUid ||= roleUid
+    return draft
+  })
+}
+
+function* readAll(uids: string[], form: 'json' | 'bytes'): Work<Rendered[]> {
+  const { table } = roleBindings
+  const rows = yield sql`select uid, ${table.rendered(roleBindings.forms[form])} from ${raw(table.name)}
+    where uid in ${among(uids)}`
+  const rendered = new Map(rows as [string, Rendered | null][])
+  const bytes = yield* readBytes(
+    table,
+    uids.filter((uid) => rendered.get(uid) === null),
+  )
+  return uids.map((uid) => rendered.get(uid) ?? bytes.get(uid)) as Rendered[] // created in this transaction
+}

@@ -1,0 +1,22 @@
+import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import type { Work } from '../../../store/work.ts'
+import { requireBindable, requireDelegable } from '../delegation.ts'
+
+export const bindingConflict = 'the identity has this role in this group already'
+
+/** Returns the columns of a binding that the caller may make. `prefix` is the path of the binding in the request. */
+export function* requireAllowed(
+  grants: Grants,
+  group: string,
+  binding: RoleBinding,
+  prefix = '',
+): Work<{ identity: string; role: string }> {
+  const { identityUid = '', roleUid = '' } = binding
+  if (identityUid === '') throw invalidField(`${prefix}identity_uid`, 'is required')
+  if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
+  yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
+  yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
+  return { identity: identityUid, role: roleUid }
+}

@@ -1,0 +1,46 @@
+// Creates tags and moves them to other images. Every move is recorded in the history of the tag.
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { Tag } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { TagSchema } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
+import { aborted } from '../../../aip/errors.ts'
+import { newChildUid } from '../../../aip/uid.ts'
+import type { Sql } from '../../../store/sql.ts'
+import { sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { first } from '../../../store/work.ts'
+import { createIn } from '../../create.ts'
+import type { WriteContext } from '../../dependencies.ts'
+import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
+import { tags } from './table.ts'
+
+/** Creates the tag, or moves the one with the same name. Returns its uid. */
+export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<string> {
+  const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
+  if (row) return yield* move(context, row[0] as string, draft)
+  const { access, now, random } = context
+  const time = now()
+  const uid = newChildUid(repo, time, random)
+  const conflict = 'another call has just created this tag; try again'
+  yield* createIn(access, repo, tags, draft, { uid, now: time }, conflict)
+  yield recordMove(uid, time, draft.digest)
+  return uid
+}
+
+function* move({ access, now }: WriteContext, uid: string, draft: Tag): Work<string> {
+  const stored = yield* lockResource(tags, uid)
+  if (!stored) throw aborted('the tag was deleted meanwhile; try again')
+  const { createTime, digest, deprecated, bundles } = stored.resource
+  const isSame =
+    digest === draft.digest && deprecated === draft.deprecated && bundles.join() === draft.bundles.join()
+  if (isSame) return uid
+  const updateTime = nextUpdateTime(now(), stored.updateTime)
+  const moved = create(TagSchema, { ...draft, uid, updateTime: timestampFromMs(updateTime) })
+  if (createTime) moved.createTime = createTime
+  yield* replaceResource(access, tags, moved, { uid, updateTime })
+  if (digest !== draft.digest) yield recordMove(uid, updateTime, draft.digest)
+  return uid
+}
+
+export const recordMove = (tag: string, time: number, digest: string): Sql =>
+  sql`insert into tag_history (tag, update_time, digest) values (${tag}, ${time}, ${digest})`
