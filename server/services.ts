@@ -22,7 +22,7 @@ import { advisoryWritesOf, v1Services } from './v1-services.ts'
 type ServiceDependencies = Dependencies &
   Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines }
 
-/** Services of v2 that have no kind. */
+/** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
   defineService({ service: SecurityTokenService, methods: ({ sts }: ServiceDependencies) => sts }),
   pingService,

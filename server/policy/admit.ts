@@ -13,7 +13,7 @@ import { holds } from './grants.ts'
 import type { RenderedRow } from './read-grants.ts'
 import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
-/** What the contract demands of the caller of a method, for one request. */
+/** The access that the contract demands of the caller of a method, for one request. */
 export type Demand = {
   caller: Caller
   capabilities: readonly number[]

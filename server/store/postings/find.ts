@@ -73,13 +73,13 @@ export function* findTrigrams(
 function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Work<number[]> {
   const packs = raw(table)
   const selects = hashes.map(
-    (hash, at) => sql`select ${raw(String(at))} as at, coalesce(
+    (hash, at) => sql`select coalesce(
       (select count from ${packs} where term = ${hash} and segment = ${totalSegment}),
       (select sum(count) from (select count from ${packs} where term = ${hash}
-        limit ${raw(String(estimatedPacks))}) t)) as count`,
+        limit ${raw(String(estimatedPacks))}) t)) as count, ${raw(String(at))} as at`,
   )
   const rows = yield* all(sql`${join(selects, ' union all ')} order by at`)
-  return rows.map(([, count]) => Number(count ?? 0))
+  return rows.map(([count]) => Number(count ?? 0))
 }
 
 /** Whether the terms have too many postings. Reads totals, then counts no more packs than needed. */
