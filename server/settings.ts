@@ -7,8 +7,8 @@ import type { Config } from './config/config.ts'
 import type { Secret } from './crypto/secret.ts'
 import { sealText } from './crypto/secret.ts'
 import type { AdvisoryFormats, Settings } from './resources/dependencies.ts'
-import { writeOpenVex } from './resources/vulnerabilities/formats/openvex.ts'
-import { writeOsv } from './resources/vulnerabilities/formats/osv.ts'
+import { writeOpenVex } from './resources/vulnerabilities/formats/write-openvex.ts'
+import { writeOsv } from './resources/vulnerabilities/formats/write-osv.ts'
 
 export const settingsOf = (config: Config, secret: Secret): Settings => ({
   organizationCreation: config.organizationCreation,

@@ -1,4 +1,4 @@
-// Severities: the vectors that both an advisory and an OSV record can hold.
+// CVSS vectors, which are the severities that both advisories and OSV records have.
 import type { Severity } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Severity_Type as Type } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
@@ -27,26 +27,26 @@ const v4 = [
   'U:(?:X|Clear|Green|Amber|Red)',
 ]
 
-const vectorOf = (start: string, metrics: readonly string[]) =>
+const vectorPattern = (start: string, metrics: readonly string[]) =>
   new RegExp(`^${start}(?:${metrics.join('|')})(?:/(?:${metrics.join('|')}))*$`)
 
-const forms = new Map<Type, RegExp>([
-  [Type.CVSS_V2, vectorOf('', v2)],
-  [Type.CVSS_V3, vectorOf('CVSS:3\\.[01]/', v3)],
-  [Type.CVSS_V4, vectorOf('CVSS:4\\.0/', v4)],
+const patterns = new Map<Type, RegExp>([
+  [Type.CVSS_V2, vectorPattern('', v2)],
+  [Type.CVSS_V3, vectorPattern('CVSS:3\\.[01]/', v3)],
+  [Type.CVSS_V4, vectorPattern('CVSS:4\\.0/', v4)],
 ])
 
-/** Longer than a vector with every metric there is. */
-const mostLength = 500
+/** A vector with every metric is shorter. */
+const maxLength = 500
 
-/** Severities of other types, such as Ubuntu's words, and scores that are no vectors have no place here. */
-export function vectorFrom(name: string, score: string): Vector | undefined {
+/** Undefined for other types, such as Ubuntu's priorities, and for scores that are not vectors. */
+export function parseSeverity(name: string, score: string): Vector | undefined {
   const type = types.get(name)
   return type !== undefined && isVector(type, score) ? { type, score } : undefined
 }
 
 const isVector = (type: Type, score: string) =>
-  score.length <= mostLength && forms.get(type)?.test(score) === true
+  score.length <= maxLength && patterns.get(type)?.test(score) === true
 
 export const osvSeverities = (severities: readonly Severity[]) =>
   severities

@@ -1,9 +1,9 @@
-// Where packages live: as OSV calls it, as a purl begins, and as we call it, the type of an artifact.
+// Package ecosystems: their names in OSV, the start of their purls, and the artifact types of advisories.
 
 type Ecosystem = { osv: string; purl: string; type: string }
 
-/** Every ecosystem of OSV 1.7.5 with the beginning of its purls, or '' where there is none. */
-const purls = {
+/** Every ecosystem of OSV 1.7.5 with the start of its purls, or '' if it has none. */
+const purlStarts = {
   AlmaLinux: 'rpm/almalinux',
   Alpaquita: 'apk/alpaquita',
   Alpine: 'apk/alpine',
@@ -54,35 +54,35 @@ const purls = {
   openSUSE: 'rpm/opensuse',
 }
 
-const ecosystems = Object.entries(purls).map(([osv, purl]) => ({ osv, purl, type: typeOf(osv, purl) }))
+const ecosystems = Object.entries(purlStarts).map(([osv, purl]) => ({ osv, purl, type: typeOf(osv, purl) }))
 
-/** The word that purls have for it; distributions share theirs, and Go is Go. */
+/** The type in purls. Distributions share one, so they have their own names; Go is `go` and not `golang`. */
 function typeOf(osv: string, purl: string): string {
   return purl === '' || purl.includes('/') || osv === 'Go' ? osv.toLowerCase() : purl
 }
 
-const byName = new Map(ecosystems.map((one) => [one.osv, one]))
-const byPurl = new Map(ecosystems.map((one) => [one.purl, one]))
-const byType = new Map(ecosystems.map((one) => [one.type, one]))
+const byName = new Map(ecosystems.map((ecosystem) => [ecosystem.osv, ecosystem]))
+const byPurl = new Map(ecosystems.map((ecosystem) => [ecosystem.purl, ecosystem]))
+const byType = new Map(ecosystems.map((ecosystem) => [ecosystem.type, ecosystem]))
 
-/** `Alpine:v3.20` is Alpine; ecosystems that are new to us are called what they are. */
+/** The part after a colon, as in `Alpine:v3.20`, is ignored. An unknown ecosystem has its own name as type. */
 export function typeOfEcosystem(ecosystem: string): string {
-  const end = ecosystem.indexOf(':')
-  const name = end > 0 ? ecosystem.slice(0, end) : ecosystem
+  const colon = ecosystem.indexOf(':')
+  const name = colon > 0 ? ecosystem.slice(0, colon) : ecosystem
   return byName.get(name)?.type ?? name.toLowerCase()
 }
 
-/** `begin` is all of a purl before the name, as in `apk/alpine`. */
-export const typeOfPurl = (begin: string) => byPurl.get(begin)?.type
+/** `start` is the purl up to the package name, e.g. `apk/alpine`. */
+export const typeOfPurl = (start: string) => byPurl.get(start)?.type
 
-/** Types that say no ecosystem: our own packages are Chainguard's to OSV. */
-const otherTypes = new Map([
+/** Types of advisories that are not derived from an ecosystem. OSV lists `apk` packages without a distribution as Chainguard. */
+const typeAliases = new Map([
   ['apk', 'chainguard'],
   ['golang', 'go'],
 ])
 
-/** None for what OSV does not know, such as images. */
+/** Undefined for types that OSV does not have, such as images. */
 export function ecosystemOf(type: string): Ecosystem | undefined {
-  const known = type.toLowerCase()
-  return byType.get(otherTypes.get(known) ?? known)
+  const lower = type.toLowerCase()
+  return byType.get(typeAliases.get(lower) ?? lower)
 }

@@ -1,68 +1,71 @@
-// A statement of an OpenVEX document is about any number of products; a claim is about one.
+// Splits the statements of an OpenVEX document by product: a statement is about any number of them, a claim about one.
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { Happening } from './imported.ts'
-import { RecordError } from './imported.ts'
+import type { EventType } from './events.ts'
+import type { Fields } from './json-fields.ts'
+import { fieldsOf, labelFault, labelIn, listIn, noteIn, textIn, timeIn } from './json-fields.ts'
+import { maxLength } from './limits.ts'
+import type { Status } from './openvex-status.ts'
+import { eventTypeOf, reasons, statuses } from './openvex-status.ts'
 import type { Package } from './purl.ts'
 import { parsePurl } from './purl.ts'
-import type { Fields } from './record-fields.ts'
-import { faultOfLabel, fieldsOf, labelIn, listIn, noteIn, textIn, timeIn } from './record-fields.ts'
-import type { Status } from './vex-status.ts'
-import { happeningOf, reasons, statuses } from './vex-status.ts'
+import { RecordError } from './record-error.ts'
 
 export type Claim = {
-  /** The name of the vulnerability, and others of it. */
+  /** The main name of the vulnerability. */
   name: string
   aliases: string[]
   artifact: Package
-  /** The part of the artifact that is vulnerable. */
+  /** The vulnerable component of the artifact. */
   component: Package | undefined
-  /** Names all of these. */
-  about: string
-  happening: Happening
+  /** Identifies the vulnerability, the artifact and the component. */
+  subject: string
+  eventType: EventType
   time: number
-  updated: number
+  updateTime: number
   /** The statement without its other products. */
   statement: object
 }
 
 export function claimsOf(document: Fields, documentTime: number): Claim[] {
-  return listIn(document, 'statements', '').flatMap((item, at) => {
-    const path = `statements[${at}]`
+  return listIn(document, 'statements', '').flatMap((item, index) => {
+    const path = `statements[${index}]`
     return claimsIn(fieldsOf(item, path), `${path}.`, documentTime)
   })
 }
 
 function claimsIn(statement: Fields, path: string, documentTime: number): Claim[] {
   const vulnerability = fieldsOf(statement.vulnerability, `${path}vulnerability`)
-  const name = labelIn(vulnerability, 'name', `${path}vulnerability.`, 255)
+  const name = labelIn(vulnerability, 'name', `${path}vulnerability.`, maxLength.recordId)
   const aliases = listIn(vulnerability, 'aliases', `${path}vulnerability.`).filter(
     (alias) => typeof alias === 'string',
   )
   const time = timeIn(statement, 'timestamp', path) ?? documentTime
-  const updated = timeIn(statement, 'last_updated', path) ?? time
-  const happening = happeningIn(statement, path)
+  const updateTime = timeIn(statement, 'last_updated', path) ?? time
+  const eventTypeFor = readStatus(statement, path)
   return productsIn(statement, path).map(({ product, artifact, component }) => ({
-    ...{ name, aliases, artifact, component, time, updated },
-    about: [name, artifact, component]
-      .flatMap((part) => (typeof part === 'object' ? `${part.type}/${part.name}` : (part ?? [])))
-      .join(':'),
-    happening: happening(artifact.version),
+    ...{ name, aliases, artifact, component, time, updateTime },
+    subject: [
+      name,
+      ...[artifact, component].flatMap((part) => (part ? `${part.type}/${part.name}` : [])),
+    ].join(':'),
+    eventType: eventTypeFor(artifact.version),
     statement: { ...statement, products: [product] },
   }))
 }
 
-function happeningIn(statement: Fields, path: string): (version: string) => Happening {
-  const status = statuses.find((one) => one === statement.status)
+/** Returns the type of the event for a version of the product. */
+function readStatus(statement: Fields, path: string): (version: string) => EventType {
+  const status = statuses.find((known) => known === statement.status)
   if (!status) throw new RecordError(`${path}status must be one of ${statuses.join(', ')}`)
-  const note = noteKeys[status].map((key) => noteIn(statement, key, path, 8192)).find(Boolean) ?? ''
+  const note = noteKeys[status].map((key) => noteIn(statement, key, path, maxLength.note)).find(Boolean) ?? ''
   const justification = textIn(statement, 'justification', path)
   const reason = justification === undefined ? FalsePositive.UNSPECIFIED : reasons.get(justification)
   if (reason === undefined)
     throw new RecordError(`${path}justification must be one of ${[...reasons.keys()].join(', ')}`)
-  return (version) => happeningOf(status, version, note, reason)
+  return (version) => eventTypeOf(status, version, note, reason)
 }
 
-/** Where a statement says more, best first. */
+/** The fields with an explanation, the preferred one first. */
 const noteKeys: Record<Status, string[]> = {
   under_investigation: [],
   affected: ['action_statement', 'status_notes'],
@@ -72,32 +75,37 @@ const noteKeys: Record<Status, string[]> = {
 
 type Product = { product: Fields; artifact: Package; component: Package | undefined }
 
-/** Products that are no packages, such as web sites, are passed over. */
+/** Products that are not packages, such as web sites, are skipped. */
 function productsIn(statement: Fields, path: string): Product[] {
-  return listIn(statement, 'products', path).flatMap((item, at): Product[] => {
-    const here = `${path}products[${at}]`
-    const product = fieldsOf(item, here)
-    const artifact = packageIn(product, here)
+  return listIn(statement, 'products', path).flatMap((item, index): Product[] => {
+    const productPath = `${path}products[${index}]`
+    const product = fieldsOf(item, productPath)
+    const artifact = packageIn(product, productPath)
     if (!artifact) return []
-    const parts = listIn(product, 'subcomponents', `${here}.`).flatMap((part, index): Product[] => {
-      const where = `${here}.subcomponents[${index}]`
-      const component = packageIn(fieldsOf(part, where), where)
-      return component ? [{ product: { ...product, subcomponents: [part] }, artifact, component }] : []
-    })
-    return parts.length > 0 ? parts : [{ product, artifact, component: undefined }]
+    const byComponent = componentsIn(product, artifact, productPath)
+    return byComponent.length > 0 ? byComponent : [{ product, artifact, component: undefined }]
   })
 }
 
+function componentsIn(product: Fields, artifact: Package, path: string): Product[] {
+  return listIn(product, 'subcomponents', `${path}.`).flatMap((item, index): Product[] => {
+    const itemPath = `${path}.subcomponents[${index}]`
+    const component = packageIn(fieldsOf(item, itemPath), itemPath)
+    return component ? [{ product: { ...product, subcomponents: [item] }, artifact, component }] : []
+  })
+}
+
+/** Undefined if the product is not identified by a purl. */
 function packageIn(product: Fields, path: string): Package | undefined {
   const identifiers = fieldsOf(product.identifiers ?? {}, `${path}.identifiers`)
-  const text = textIn(identifiers, 'purl', `${path}.identifiers.`) ?? textIn(product, '@id', `${path}.`)
-  if (!text?.startsWith('pkg:')) return undefined
-  const found = parsePurl(text)
-  const isPlain =
-    found &&
-    !faultOfLabel(found.type, 255) &&
-    !faultOfLabel(found.name, 512) &&
-    !faultOfLabel(found.version || '0', 255)
-  if (!isPlain) throw new RecordError(`${path} must have a purl that can be read`)
-  return found
+  const purl = textIn(identifiers, 'purl', `${path}.identifiers.`) ?? textIn(product, '@id', `${path}.`)
+  if (!purl?.startsWith('pkg:')) return undefined
+  const parsed = parsePurl(purl)
+  const isValid =
+    parsed &&
+    !labelFault(parsed.type, maxLength.packageType) &&
+    !labelFault(parsed.name, maxLength.packageName) &&
+    !labelFault(parsed.version || '0', maxLength.version)
+  if (!isValid) throw new RecordError(`${path} must have a valid purl`)
+  return parsed
 }

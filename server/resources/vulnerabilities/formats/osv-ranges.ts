@@ -1,19 +1,20 @@
 // The ranges of OSV records: which versions of a package are affected.
-import type { Part } from './osv-parts.ts'
-import type { Fields } from './record-fields.ts'
-import { fieldsOf, labelIn, listIn, textIn } from './record-fields.ts'
+import type { Fields } from './json-fields.ts'
+import { fieldsOf, labelIn, listIn, textIn } from './json-fields.ts'
+import { maxLength } from './limits.ts'
+import type { AffectedPackage } from './osv-packages.ts'
 
 type Range = { type: string; events: Readonly<Record<string, string>>[] }
 
-/** An entry that was read before, so that its types are known. */
+/** An entry of a stored record. Its types were checked when it was imported. */
 export type Affected = {
   package?: { ecosystem: string; name: string; purl?: string } | null
   ranges?: readonly Range[] | null
   versions?: readonly string[] | null
 }
 
-/** The last fix of each range. Commits say it only where no version does: nobody installs a commit. */
-export function fixesOf({ entries }: Part): string[] {
+/** The last fixed version of each range. Commits are returned only if there are no versions. */
+export function fixesOf({ entries }: AffectedPackage): string[] {
   const [versions, commits] = [new Set<string>(), new Set<string>()]
   for (const { entry, path } of entries) {
     listIn(entry, 'versions', path)
@@ -28,17 +29,17 @@ export function fixesOf({ entries }: Part): string[] {
   return [...(versions.size > 0 ? versions : commits)]
 }
 
-/** Databases list the events of a range in order of version. */
+/** The events of a range are listed in order of version. */
 function lastFix(range: Fields, path: string): string | undefined {
   let fix: string | undefined
   listIn(range, 'events', path).forEach((item, at) => {
     const event = fieldsOf(item, `${path}events[${at}]`)
-    if (event.fixed !== undefined) fix = labelIn(event, 'fixed', `${path}events[${at}].`, 255)
+    if (event.fixed !== undefined) fix = labelIn(event, 'fixed', `${path}events[${at}].`, maxLength.version)
   })
   return fix
 }
 
-/** Everything before the fix, or everything where there is none. */
+/** All versions before the fix, or all versions if `fix` is ''. */
 export const rangeUpTo = (fix: string): Range => ({
   type: 'ECOSYSTEM',
   events: [{ introduced: '0' }, ...(fix === '' ? [] : [{ fixed: fix }])],
@@ -51,22 +52,24 @@ export function notAffected(entry: Affected): Affected {
 
 const fixedIn = (range: Range) => range.events.flatMap(({ fixed }) => fixed ?? [])
 
-/** The entries of a package with a fix that they may not know yet. */
+/** The entries of a package with a fix that was found later. */
 export function withFix(entries: readonly Affected[], fix: string): readonly Affected[] {
   const ranges = entries.flatMap((entry) => entry.ranges ?? [])
   if (fix === '' || ranges.some((range) => fixedIn(range).includes(fix))) return entries
   const versioned = ranges.filter(({ type }) => type !== 'GIT')
-  const open = versioned.findLast((range) => fixedIn(range).length === 0) ?? versioned.at(-1)
+  const openRange = versioned.findLast((range) => fixedIn(range).length === 0) ?? versioned.at(-1)
   return entries.map((entry, at) => {
-    const known = (entry.ranges ?? []).map((range) => (range === open ? closed(range, fix) : range))
-    const added = !open && at === entries.length - 1 ? [rangeUpTo(fix)] : []
+    const fixedRanges = (entry.ranges ?? []).map((range) =>
+      range === openRange ? addFix(range, fix) : range,
+    )
+    const added = !openRange && at === entries.length - 1 ? [rangeUpTo(fix)] : []
     const versions = entry.versions?.filter((version) => version !== fix)
-    return { ...entry, ranges: [...known, ...added], ...(versions && { versions }) }
+    return { ...entry, ranges: [...fixedRanges, ...added], ...(versions && { versions }) }
   })
 }
 
-/** A range has fixes or a last affected version, never both. */
-const closed = (range: Range, fix: string): Range => ({
+/** The schema allows either fixes or a last affected version in a range. */
+const addFix = (range: Range, fix: string): Range => ({
   ...range,
   events: [...range.events.filter((event) => event.last_affected === undefined), { fixed: fix }],
 })

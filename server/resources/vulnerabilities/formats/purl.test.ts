@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parsePurl, purlOf } from './purl.ts'
 
-describe('a purl', () => {
-  test('names packages as their ecosystems do', () => {
+describe('purls', () => {
+  test('contain the names that ecosystems use', () => {
     const named: [string, string, string][] = [
       ['npm', '@scope/name', 'pkg:npm/%40scope/name'],
       ['go', 'example.com/a/b', 'pkg:golang/example.com/a/b'],
@@ -21,24 +21,24 @@ describe('a purl', () => {
     assert.equal(purlOf('npm', '/'), undefined)
   })
 
-  test('says the version and what the package is built from', () => {
+  test('contain the version and the source package', () => {
     assert.deepEqual(parsePurl('pkg:apk/alpine/libcrypto3@3.1.4-r0?arch=x86_64&upstream=openssl%403.1#sub'), {
       ...{ type: 'alpine', name: 'libcrypto3', version: '3.1.4-r0', origin: 'openssl' },
     })
     assert.equal(parsePurl('pkg:npm/@scope/name@1.0')?.name, '@scope/name')
   })
 
-  test('that is none is told from one', () => {
+  test('are undefined for other texts', () => {
     for (const text of ['', 'npm/a', 'pkg:', 'pkg:npm', 'pkg:npm/', 'pkg:npm/%zz', 'pkg:npm/a@%'])
       assert.equal(parsePurl(text), undefined, text)
   })
 
-  test('is read back as it was meant', () => {
+  test('parse to the values they were built from', () => {
     const name = fc.stringMatching(/^[^/]+$/).filter((text) => text.isWellFormed())
     fc.assert(
       fc.property(fc.constantFrom('npm', 'go', 'alpine', 'cargo'), name, name, (type, text, version) => {
-        const found = parsePurl(purlOf(type, text, version) ?? '')
-        assert.deepEqual(found, { type, name: text, version, origin: '' })
+        const parsed = parsePurl(purlOf(type, text, version) ?? '')
+        assert.deepEqual(parsed, { type, name: text, version, origin: '' })
       }),
     )
   })

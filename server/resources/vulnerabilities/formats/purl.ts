@@ -1,25 +1,26 @@
 // Package URLs: https://github.com/package-url/purl-spec.
 import { ecosystemOf, typeOfPurl } from './ecosystems.ts'
-import { faultOfLabel } from './record-fields.ts'
+import { labelFault } from './json-fields.ts'
+import { maxLength } from './limits.ts'
 
-/** What a purl says, in our words. */
+/** The content of a purl, with the type of an artifact. */
 export type Package = {
   type: string
   name: string
-  /** '' where it says none. */
+  /** '' if the purl has none. */
   version: string
-  /** The package it is built from, as scanners write it; else ''. */
+  /** The source package, from the qualifier `upstream` that scanners set; '' if the purl has none. */
   origin: string
 }
 
-/** Packages of distributions are named without the distribution. */
-const systems = new Set(['apk', 'deb', 'rpm'])
+/** Purl types with the distribution in the namespace. It is part of the artifact's type, not of its name. */
+const distributionTypes = new Set(['apk', 'deb', 'rpm'])
 
-/** Nothing for what is no purl. */
+/** Undefined if the text is not a purl. */
 export function parsePurl(text: string): Package | undefined {
   if (!text.startsWith('pkg:')) return undefined
-  const [front = '', qualifiers = ''] = (text.slice(4).split('#', 1)[0] ?? '').split('?')
-  const path = front.replace(/^\/+/, '')
+  const [main = '', qualifiers = ''] = (text.slice('pkg:'.length).split('#', 1)[0] ?? '').split('?')
+  const path = main.replace(/^\/+/, '')
   const at = path.lastIndexOf('@')
   const end = at > path.lastIndexOf('/') ? at : path.length
   const [type = '', ...segments] = decoded(path.slice(0, end).split('/')) ?? []
@@ -27,17 +28,17 @@ export function parsePurl(text: string): Package | undefined {
   const name = segments.pop()
   if (!type || !name || version === undefined) return undefined
   const upstream = new URLSearchParams(qualifiers).get('upstream')?.split('@', 1)[0] ?? ''
-  const origin = faultOfLabel(upstream, 512) ? '' : upstream
+  const origin = labelFault(upstream, maxLength.packageName) ? '' : upstream
   return { ...artifactOf(type.toLowerCase(), segments, name), version, origin }
 }
 
 function artifactOf(type: string, namespace: string[], name: string): { type: string; name: string } {
-  if (systems.has(type) && namespace.length > 0) {
+  if (distributionTypes.has(type) && namespace.length > 0) {
     const distribution = namespace.join('/').toLowerCase()
     return { type: typeOfPurl(`${type}/${distribution}`) ?? distribution, name }
   }
-  const joint = type === 'maven' ? ':' : '/'
-  return { type: typeOfPurl(type) ?? type, name: [...namespace, name].join(joint) }
+  const separator = type === 'maven' ? ':' : '/'
+  return { type: typeOfPurl(type) ?? type, name: [...namespace, name].join(separator) }
 }
 
 function decoded(parts: string[]): string[] | undefined {
@@ -48,26 +49,26 @@ function decoded(parts: string[]): string[] | undefined {
   }
 }
 
-/** Nothing for artifacts that purls have no word for. */
+/** Undefined if purls have no type for the artifact. */
 export function purlOf(type: string, name: string, version = ''): string | undefined {
-  const begin = ecosystemOf(type)?.purl
-  return begin ? assembled(begin, nameIn(begin, name), version) : undefined
+  const start = ecosystemOf(type)?.purl
+  return start ? buildPurl(start, purlName(start, name), version) : undefined
 }
 
-/** For where something must stand. */
-export const anyPurlOf = (type: string, name: string, version = '') =>
-  purlOf(type, name, version) ?? assembled('generic', name, version) ?? 'pkg:generic/unnamed'
+/** Falls back to the purl type `generic`, for documents that require a purl. */
+export const purlOrGeneric = (type: string, name: string, version = '') =>
+  purlOf(type, name, version) ?? buildPurl('generic', name, version) ?? 'pkg:generic/unnamed'
 
-function nameIn(begin: string, name: string): string {
-  if (begin === 'maven') return name.replace(':', '/')
-  // The purl of a Python package has the name as pip compares it.
-  return begin === 'pypi' ? name.toLowerCase().replaceAll('_', '-') : name
+function purlName(start: string, name: string): string {
+  if (start === 'maven') return name.replace(':', '/')
+  // Names of Python packages are normalized in purls.
+  return start === 'pypi' ? name.toLowerCase().replaceAll('_', '-') : name
 }
 
-function assembled(begin: string, name: string, version: string): string | undefined {
+function buildPurl(start: string, name: string, version: string): string | undefined {
   const segments = name.split('/').filter(Boolean).map(encoded)
   if (segments.length === 0) return undefined
-  return `pkg:${begin}/${segments.join('/')}${version === '' ? '' : `@${encoded(version)}`}`
+  return `pkg:${start}/${segments.join('/')}${version === '' ? '' : `@${encoded(version)}`}`
 }
 
 const encoded = (part: string) => encodeURIComponent(part).replaceAll('%3A', ':')

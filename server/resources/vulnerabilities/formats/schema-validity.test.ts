@@ -1,4 +1,4 @@
-// Whatever is written is valid by the schemas of the formats.
+// Exported documents are valid by the JSON schemas of OSV and OpenVEX.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,11 +15,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { violationsOf } from '../../../aip/validate.ts'
-import type { Happening } from './imported.ts'
-import { foundByPeople } from './imported.ts'
-import { writeOpenVex } from './openvex.ts'
-import { readOsv, writeOsv } from './osv.ts'
-import { readRecord } from './read.ts'
+import type { EventType } from './events.ts'
+import { manualDetection } from './events.ts'
+import { readOsv } from './read-osv.ts'
+import { readRecord } from './read-record.ts'
+import { writeOpenVex } from './write-openvex.ts'
+import { writeOsv } from './write-osv.ts'
 
 const json = (path: string) => JSON.parse(readFileSync(join(import.meta.dirname, path), 'utf8'))
 const schema = (name: string) => json(`../../../../e2e/advisories/schemas/${name}.json`)
@@ -31,12 +32,12 @@ const isOsv = ajv.compile(schema('osv'))
 const isOpenVex = ajv.compile(schema('openvex'))
 
 function assertValid(validate: ValidateFunction, document: object): void {
-  // As it arrives.
+  // Serialized as the server does, which removes undefined values.
   const isValid = validate(JSON.parse(JSON.stringify(document)))
   assert.ok(isValid, `${ajv.errorsText(validate.errors)} in ${JSON.stringify(document)}`)
 }
 
-const about = { id: 'https://stemma.test/vex/1', author: 'us', timestamp: 1_700_000_000_000, version: 1 }
+const head = { id: 'https://stemma.test/vex/1', author: 'us', timestamp: 1_700_000_000_000, version: 1 }
 
 const text = fc.string({ unit: 'binary', maxLength: 20 }).filter((value) => !value.includes('\0'))
 const word = fc.string({ unit: fc.constantFrom(...'abcAB09._:/@+- ü'), minLength: 1, maxLength: 20 })
@@ -46,30 +47,30 @@ const type = fc.oneof(
   word,
 )
 
-const happening: fc.Arbitrary<Happening> = fc.oneof(
-  fc.constant(foundByPeople),
+const eventType: fc.Arbitrary<EventType> = fc.oneof(
+  fc.constant(manualDetection),
   fc
     .record({ note: text })
     .chain((value) =>
       fc.constantFrom(
         ...(
           ['truePositiveDetermination', 'fixNotPlanned', 'analysisNotPlanned', 'pendingUpstreamFix'] as const
-        ).map((name): Happening => ({ case: name, value })),
+        ).map((name): EventType => ({ case: name, value })),
       ),
     ),
   fc
     .record({ fixedVersion: fc.oneof(word, fc.constant('')), note: text })
-    .map((value): Happening => ({ case: 'fixed', value })),
+    .map((value): EventType => ({ case: 'fixed', value })),
   fc
     .record({ patchedVersions: fc.array(word, { maxLength: 4 }), note: text })
-    .map((value): Happening => ({ case: 'patched', value })),
+    .map((value): EventType => ({ case: 'patched', value })),
   fc
     .record({ type: fc.constantFrom(0, 1, 2, 3, 4, 5, 6, 7), note: text })
-    .map((value): Happening => ({ case: 'falsePositiveDetermination', value })),
+    .map((value): EventType => ({ case: 'falsePositiveDetermination', value })),
 )
 
 const event: fc.Arbitrary<AdvisoryEvent> = fc
-  .record({ author: word, createTime: time, reviewState: fc.constantFrom(1, 2, 3, 4), type: happening })
+  .record({ author: word, createTime: time, reviewState: fc.constantFrom(1, 2, 3, 4), type: eventType })
   .map((value) => create(AdvisoryEventSchema, value))
 
 const score = fc.constantFrom(
@@ -97,8 +98,8 @@ const advisory: fc.Arbitrary<Advisory> = fc
   })
   .map(({ deleteTime, ...value }) => create(AdvisorySchema, { ...value, ...(deleteTime && { deleteTime }) }))
 
-describe('what is written', () => {
-  test('is valid OSV for any advisory', () => {
+describe('exported documents', () => {
+  test('are valid OSV for any advisory', () => {
     const property = fc.property(advisory, (one) => {
       assert.deepEqual(violationsOf(AdvisorySchema, one), [])
       assertValid(isOsv, writeOsv(one))
@@ -111,7 +112,7 @@ describe('what is written', () => {
     return readOsv(sample(name))
   })
 
-  test('is valid OSV for any advisory that was imported, whatever became of it', () => {
+  test('are valid OSV for any imported advisory with later changes', () => {
     const property = fc.property(
       fc.constantFrom(...records),
       advisory,
@@ -125,32 +126,32 @@ describe('what is written', () => {
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('is valid OpenVEX for any advisories', () => {
+  test('are valid OpenVEX for any advisories', () => {
     const advisories = fc.uniqueArray(advisory, {
       selector: ({ advisoryId }) => advisoryId,
       minLength: 1,
       maxLength: 4,
     })
-    const property = fc.property(advisories, (some) => assertValid(isOpenVex, writeOpenVex(some, about)))
+    const property = fc.property(advisories, (some) => assertValid(isOpenVex, writeOpenVex(some, head)))
     fc.assert(property, { numRuns: 500 })
   })
 
-  test('as OpenVEX can be read, and is valid when it is written again', () => {
+  test('in OpenVEX can be imported, and are valid when exported again', () => {
     const property = fc.property(advisory, (one) => {
-      for (const { draft } of readRecord(writeOpenVex([one], about), 'file.json', 0)) {
+      for (const { draft } of readRecord(writeOpenVex([one], head), 'file.json', 0)) {
         assert.deepEqual(violationsOf(AdvisorySchema, draft), [])
-        assertValid(isOpenVex, writeOpenVex([draft], about))
+        assertValid(isOpenVex, writeOpenVex([draft], head))
       }
     })
     fc.assert(property, { numRuns: 500 })
   })
 })
 
-describe('the schemas', () => {
-  test('refuse what the formats do', () => {
+describe('the JSON schemas of the tests', () => {
+  test('reject invalid documents', () => {
     const good = sample('go')
     const ranges = [{ type: 'ECOSYSTEM', events: [{ introduced: '0', fixed: '1' }] }]
-    const bad: object[] = [
+    const invalidRecords: object[] = [
       { ...good, id: undefined },
       { ...good, id: 'XYZ-1' },
       { ...good, modified: '2024-01-01T00:00:00+01:00' },
@@ -160,17 +161,17 @@ describe('the schemas', () => {
       { ...good, affected: [{ package: { ecosystem: 'pypi', name: 'a' } }] },
       { ...good, affected: [{ ranges: [{ type: 'ECOSYSTEM', events: [{ fixed: '1' }] }] }] },
     ]
-    for (const record of bad)
+    for (const record of invalidRecords)
       assert.equal(isOsv(JSON.parse(JSON.stringify(record))), false, JSON.stringify(record))
     const vex = sample('openvex')
     const [statement] = vex.statements
-    const worse: object[] = [
+    const invalidDocuments: object[] = [
       { ...vex, statements: [] },
       { ...vex, version: '1' },
       { ...vex, statements: [{ ...statement, status: 'affected' }] },
       { ...vex, statements: [{ ...statement, status: 'not_affected' }] },
       { ...vex, statements: [{ ...statement, status: 'unknown' }] },
     ]
-    for (const document of worse) assert.equal(isOpenVex(document), false)
+    for (const document of invalidDocuments) assert.equal(isOpenVex(document), false)
   })
 })

@@ -1,14 +1,16 @@
-// What VEX calls what has happened, and the other way round.
+// Converts between the status of an OpenVEX statement and the type of an advisory event.
 import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { Happening } from './imported.ts'
-import { foundByPeople } from './imported.ts'
+import type { EventType } from './events.ts'
+import { manualDetection } from './events.ts'
+
+export const openVexContext = 'https://openvex.dev/ns/v0.2.0'
 
 export const statuses = ['under_investigation', 'affected', 'fixed', 'not_affected'] as const
 
 export type Status = (typeof statuses)[number]
 
-/** For a reading back, the last of those that are called alike counts. */
+/** Several reasons have the same justification. The last of them is the one that a justification is read as. */
 const justifications = new Map<FalsePositive, string>([
   [FalsePositive.VULNERABILITY_RECORD_ANALYSIS_CONTESTED, 'vulnerable_code_not_present'],
   [FalsePositive.VULNERABLE_CODE_VERSION_NOT_USED, 'vulnerable_code_not_present'],
@@ -24,11 +26,11 @@ const justifications = new Map<FalsePositive, string>([
 
 export const reasons = new Map([...justifications].map(([type, name]) => [name, type]))
 
-/** The versions that a statement is about; none for all. */
-type Said = { status: Status; versions: string[]; text: Record<string, string> }
+/** `versions` are those that the statement is about; none means all. `text` contains further fields of the statement. */
+type StatementContent = { status: Status; versions: string[]; text: Record<string, string> }
 
-/** What the latest approved event says; without one, nobody has come to a conclusion yet. */
-export function saidBy(event: AdvisoryEvent | undefined): Said {
+/** The status of an advisory from its latest approved event, if it has one. */
+export function statusOf(event: AdvisoryEvent | undefined): StatementContent {
   const type = event?.type ?? { case: undefined }
   switch (type.case) {
     case undefined:
@@ -54,19 +56,18 @@ export function saidBy(event: AdvisoryEvent | undefined): Said {
 
 const notes = (note: string): Record<string, string> => (note === '' ? {} : { status_notes: note })
 
-/** A statement that something is affected must say what to do, even where nobody has said it. */
+/** OpenVEX requires an action statement for affected products. These are used for events without a note. */
 const actions = {
   truePositiveDetermination: 'There is no fix yet.',
   fixNotPlanned: 'A fix is not planned.',
   analysisNotPlanned: 'An analysis is not planned.',
-  pendingUpstreamFix: 'The makers of the component have yet to fix it.',
+  pendingUpstreamFix: 'The component has no upstream fix yet.',
 }
 
-/** What a statement says has happened. */
-export function happeningOf(status: Status, version: string, note: string, reason: FalsePositive): Happening {
+export function eventTypeOf(status: Status, version: string, note: string, reason: FalsePositive): EventType {
   switch (status) {
     case 'under_investigation':
-      return foundByPeople
+      return manualDetection
     case 'affected':
       return { case: 'truePositiveDetermination', value: { note } }
     case 'fixed':

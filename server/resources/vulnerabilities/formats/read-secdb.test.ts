@@ -4,21 +4,23 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { violationsOf } from '../../../aip/validate.ts'
-import { RecordError } from './imported.ts'
-import { readSecdb } from './secdb.ts'
+import { readSecdb } from './read-secdb.ts'
+import { RecordError } from './record-error.ts'
 
 const database = JSON.parse(readFileSync(join(import.meta.dirname, 'samples/secdb.json'), 'utf8'))
 const time = Date.parse('2024-01-01T00:00:00Z')
 
-describe('a security database', () => {
-  const imported = new Map(readSecdb(database, 'security.json', time).map((one) => [one.source, one]))
+describe('readSecdb', () => {
+  const imported = new Map(
+    readSecdb(database, 'security.json', time).map((advisory) => [advisory.source, advisory]),
+  )
 
   const historyOf = (source: string) =>
     imported
       .get(source)
       ?.draft.events.map(({ type }) => (type.case === 'fixed' ? type.value.fixedVersion : type.case))
 
-  test('becomes an advisory for each package and vulnerability', () => {
+  test('returns an advisory for each package and vulnerability', () => {
     assert.deepEqual([...imported.keys()].sort(), [
       'secdb:os:curl:CVE-2023-90005',
       'secdb:os:curl:CVE-2023-90006',
@@ -34,22 +36,22 @@ describe('a security database', () => {
     }
   })
 
-  test('tells which versions fix it', () => {
+  test('reads the fixed versions', () => {
     assert.deepEqual(historyOf('secdb:os:curl:CVE-2023-90005'), ['8.4.0-r0', '8.5.0-r0'])
   })
 
-  test('tells by version 0 that nothing is affected', () => {
+  test('reads version 0 as not affected', () => {
     assert.deepEqual(historyOf('secdb:os:curl:CVE-2023-90007'), ['falsePositiveDetermination'])
   })
 
-  test('may hold names of ours', () => {
+  test('keeps an advisory id', () => {
     const draft = imported.get('secdb:os:util-linux:CGA-2345-6789-cfgh')?.draft
     assert.deepEqual([draft?.advisoryId, draft?.aliases], ['CGA-2345-6789-cfgh', []])
   })
 
-  test('of a branch is told from those of others', () => {
-    const [one] = readSecdb({ ...database, distroversion: 'v3.20', reponame: 'main' }, 'main.json', time)
-    assert.match(one?.source ?? '', /^secdb:v3\.20\/main:curl:/)
+  test('includes the branch or the file name in the source', () => {
+    const [advisory] = readSecdb({ ...database, distroversion: 'v3.20', reponame: 'main' }, 'main.json', time)
+    assert.match(advisory?.source ?? '', /^secdb:v3\.20\/main:curl:/)
     assert.match(
       readSecdb({ packages: database.packages }, 'a.json', time)[0]?.source ?? '',
       /^secdb:a\.json:curl:/,
@@ -71,7 +73,7 @@ describe('a security database', () => {
     ],
   ]
   for (const [what, item, message] of malformed)
-    test(`with a package ${what} is refused`, () => {
+    test(`rejects a package ${what}`, () => {
       assert.throws(
         () => readSecdb({ packages: [item] }, 'a.json', time),
         (error) => error instanceof RecordError && message.test(error.message),

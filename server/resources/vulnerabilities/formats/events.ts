@@ -1,0 +1,27 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import {
+  AdvisoryEvent_DetectionSchema,
+  AdvisoryEventSchema,
+  ReviewState,
+} from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+
+/** The oneof of an event: what it says about the advisory. */
+export type EventType = NonNullable<MessageInitShape<typeof AdvisoryEventSchema>['type']>
+
+/** An event of an imported record. It is approved, because its publisher has reviewed it. */
+export const approvedEvent = (author: string, time: number, type: EventType): AdvisoryEvent =>
+  create(AdvisoryEventSchema, {
+    author,
+    createTime: timestampFromMs(time),
+    reviewState: ReviewState.APPROVED,
+    type,
+  })
+
+/** Shared by all events, because most records need one and events are never modified in place. */
+export const manualDetection: EventType = {
+  case: 'detection',
+  value: create(AdvisoryEvent_DetectionSchema, { type: { case: 'manual', value: {} } }),
+}

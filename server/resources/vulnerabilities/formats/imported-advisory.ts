@@ -1,0 +1,16 @@
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+
+/** What a reader returns for each affected package of a record. */
+export type ImportedAdvisory = {
+  /** Names the format, the record and the package, e.g. `osv:GHSA-xxxx:npm/left-pad`. The same in every import. */
+  source: string
+  /** The record as compact JSON, without its parts about other packages. The export as OSV starts from it. */
+  record: string
+  draft: Advisory
+  /** The source package of the artifact, or '' if the record does not name it. */
+  origin: string
+  /** When the record was published, changed and withdrawn, in milliseconds. */
+  createTime: number
+  updateTime: number
+  withdrawTime: number | undefined
+}

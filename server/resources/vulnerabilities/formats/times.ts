@@ -1,0 +1,8 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt'
+import { timestampMs } from '@bufbuild/protobuf/wkt'
+
+/** In UTC, as OSV and OpenVEX documents contain times. */
+export const formatTime = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
+
+/** Stored advisories always have their times; 0 only satisfies the type. */
+export const millisecondsOf = (time: Timestamp | undefined) => (time ? timestampMs(time) : 0)

@@ -1,0 +1,48 @@
+// Writes advisories as OpenVEX documents 0.2.0: https://github.com/openvex/spec.
+import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { latestApproved } from '../event-type.ts'
+import { openVexContext, statusOf } from './openvex-status.ts'
+import { purlOf, purlOrGeneric } from './purl.ts'
+import { formatTime, millisecondsOf } from './times.ts'
+
+export type DocumentHead = { id: string; author: string; timestamp: number; version: number }
+
+/** There must be at least one advisory, because a document needs a statement. */
+export function writeOpenVex(advisories: readonly Advisory[], head: DocumentHead): object {
+  return {
+    '@context': openVexContext,
+    '@id': head.id,
+    author: head.author,
+    timestamp: formatTime(head.timestamp),
+    version: head.version,
+    statements: advisories.flatMap(statementsOf),
+  }
+}
+
+/** One for each alias, or one for the advisory id if there are none. */
+function statementsOf(advisory: Advisory): object[] {
+  const { advisoryId, aliases } = advisory
+  const event = latestApproved(advisory)
+  const { status, versions, text } = statusOf(event)
+  const content = {
+    timestamp: formatTime(millisecondsOf(event?.createTime ?? advisory.updateTime)),
+    products: productsOf(advisory, versions),
+    status,
+    ...text,
+  }
+  const names = [...new Set(aliases)].filter((alias) => alias !== advisoryId)
+  if (names.length === 0) return [{ vulnerability: { name: advisoryId }, ...content }]
+  return names.map((name) => ({ vulnerability: { name, aliases: [advisoryId] }, ...content }))
+}
+
+function productsOf(advisory: Advisory, versions: readonly string[]): object[] {
+  const { artifactName, artifactType, componentName, componentType } = advisory
+  const component = componentName === '' ? undefined : purlOf(componentType, componentName)
+  const purls = (versions.length > 0 ? versions : ['']).map((version) =>
+    purlOrGeneric(artifactType, artifactName, version),
+  )
+  return [...new Set(purls)].map((purl) => ({
+    '@id': purl,
+    ...(component && { subcomponents: [{ '@id': component }] }),
+  }))
+}
