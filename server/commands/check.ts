@@ -23,8 +23,8 @@ export const check: Command = {
   },
 }
 
-function describe({ kind, place, said, counted }: Difference): string {
-  return `${kind} in ${place}: the tally is ${said.children} directly and ${said.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
+function describe({ kind, group, tallied, counted }: Difference): string {
+  return `${kind} in ${group}: the tally is ${tallied.children} directly and ${tallied.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
 }
 
 function summarize(count: number, isRepair: boolean): string {

@@ -1,4 +1,4 @@
-// What every store does, whichever engine it stands on.
+// The behaviour that both engines have in common.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -11,10 +11,10 @@ import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { all, first } from './work.ts'
 
-onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
+onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
   let store: Store
   before(async () => {
-    store = place().open()
+    store = testStore().open()
     await store.write(function* () {
       yield raw('create table kept (key text primary key, a text, b bytea, n bigint)')
       yield raw('create table owned (key text primary key, owner text not null references kept (key))')
@@ -35,7 +35,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       return row as Row
     }
 
-    test('text comes back with every character of Unicode but NUL', async () => {
+    test('text keeps every Unicode character except NUL', async () => {
       for (let plane = 0; plane < 17; plane++) {
         const points = Array.from({ length: 0x10000 }, (_, at) => plane * 0x10000 + at)
         const text = points.filter(isStorable).map((point) => String.fromCodePoint(point))
@@ -43,64 +43,64 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       }
     })
 
-    test('any text comes back as it was', async () => {
-      const text = fc.string({ unit: 'binary' }).map((some) => some.replaceAll('\0', ''))
+    test('any text is read as it was written', async () => {
+      const text = fc.string({ unit: 'binary' }).map((random) => random.replaceAll('\0', ''))
       await fc.assert(
         fc.asyncProperty(text, async (a) => assert.equal((await roundTrip(a, null, null))[0], a)),
         { numRuns: 20 },
       )
     })
 
-    test('bytes come back as they were, part of a larger buffer too', async () => {
+    test('bytes are read as they were written, also from part of a larger buffer', async () => {
       const every = Uint8Array.from({ length: 256 }, (_, at) => at)
       for (const bytes of [every, every.subarray(7, 200), new Uint8Array()]) {
         assert.deepEqual([...((await roundTrip(null, bytes, null))[1] as Uint8Array)], [...bytes])
       }
     })
 
-    test('whole numbers come back up to 2^53 - 1', async () => {
+    test('integers up to 2^53 - 1 are exact', async () => {
       for (const n of [0, -1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {
         assert.equal((await roundTrip(null, null, n))[2], n)
       }
     })
 
-    test('null comes back as null', async () => {
+    test('null is read as null', async () => {
       assert.deepEqual(await roundTrip(null, null, null), [null, null, null])
     })
 
-    test('no text is taken for SQL', async () => {
+    test('text is never interpreted as SQL', async () => {
       const text = `'; drop table kept; -- $1 ? /*pg x */`
       assert.equal((await roundTrip(text, null, null))[0], text)
     })
   })
 
-  describe('reading', () => {
-    test('one statement sees one moment', async () => {
-      await store.write(() => all(sql`insert into kept (key, n) values ('moment-1', 0), ('moment-2', 0)`))
+  describe('reads', () => {
+    test('one statement sees one snapshot', async () => {
+      await store.write(() => all(sql`insert into kept (key, n) values ('snapshot-1', 0), ('snapshot-2', 0)`))
       const writing = Array.from({ length: 20 }, () =>
-        store.write(() => all(sql`update kept set n = n + 1 where key in ('moment-1', 'moment-2')`)),
+        store.write(() => all(sql`update kept set n = n + 1 where key in ('snapshot-1', 'snapshot-2')`)),
       )
       for (let reads = 0; reads < 20; reads++) {
         const [row] = await store.query(sql`select
-          (select n from kept where key = 'moment-1'), (select n from kept where key = 'moment-2')`)
+          (select n from kept where key = 'snapshot-1'), (select n from kept where key = 'snapshot-2')`)
         assert.equal(row?.[0], row?.[1])
       }
       await Promise.all(writing)
     })
 
-    test('several statements see the moment of the first, whatever is written meanwhile', async () => {
+    test('several statements see the snapshot of the first, whatever is written meanwhile', async () => {
       const counts = await store.read(function* () {
         const before = yield* countOf('meanwhile')
-        yield* place().elsewhere(put('meanwhile'))
+        yield* testStore().elsewhere(put('meanwhile'))
         return [before, yield* countOf('meanwhile')]
       })
       assert.deepEqual(counts, [0, 0])
-      // Reads of one turn of the loop may share their moment.
+      // Reads of one turn of the event loop may share their snapshot.
       await setImmediate()
       assert.ok(await has('meanwhile'))
     })
 
-    test('what was written here is seen at once, though others were read in the same turn', async () => {
+    test('see a write as soon as it was answered, also in a turn in which others read', async () => {
       const keys = Array.from({ length: 20 }, (_, at) => `turn-${at}`)
       await Promise.all(
         keys.map(async (key) => {
@@ -111,13 +111,13 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       )
     })
 
-    test('what reads cannot write', async () => {
+    test('cannot write', async () => {
       await assert.rejects(async () => store.read(() => all(put('from a read'))))
       assert.equal(await has('from a read'), false)
     })
 
-    test('an error of the work reaches the reader, and the store goes on', async () => {
-      const thrown = new Error('of the work')
+    test('pass on an error of the work, and the store continues', async () => {
+      const thrown = new Error('thrown by the work')
       const fail = async () =>
         store.read(function* () {
           yield sql`select 1`
@@ -128,19 +128,19 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
     })
   })
 
-  describe('writing', () => {
-    test('what was answered is there for every other opening', async () => {
-      const other = place().open()
+  describe('writes', () => {
+    test('are visible to other processes once they are answered', async () => {
+      const other = testStore().open()
       for (let at = 0; at < 20; at++) {
         await store.write(() => all(put(`answered-${at}`)))
         assert.equal((await other.query(sql`select key from kept where key = ${`answered-${at}`}`)).length, 1)
       }
     })
 
-    test('nobody sees half of a write', async () => {
+    test('are invisible to others until they are complete', async () => {
       const seen = await store.write(function* () {
         yield put('half-1')
-        const counted = place().elsewhere(sql`select count(*) from kept where key like 'half-%'`)
+        const counted = testStore().elsewhere(sql`select count(*) from kept where key like 'half-%'`)
         const rows = yield* counted
         yield put('half-2')
         return rows
@@ -149,8 +149,8 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       assert.ok((await has('half-1')) && (await has('half-2')))
     })
 
-    test('a write that throws leaves nothing', async () => {
-      const thrown = new Error('of the work')
+    test('leave nothing if they throw', async () => {
+      const thrown = new Error('thrown by the work')
       const failing = store.write(function* () {
         yield put('undone')
         throw thrown
@@ -159,7 +159,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       assert.equal(await has('undone'), false)
     })
 
-    test('a write that fails before it writes anything does its neighbours no harm', async () => {
+    test('do not affect others if they fail before they write anything', async () => {
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, at) =>
           store.write(function* () {
@@ -175,7 +175,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       }
     })
 
-    test('a write that fails does its neighbours no harm', async () => {
+    test('do not affect others if they fail', async () => {
       await store.write(() => all(put('taken')))
       const outcomes = await Promise.allSettled(
         Array.from({ length: 60 }, (_, at) =>
@@ -197,22 +197,22 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       }
     })
 
-    test('a broken constraint reaches the work, which may put it into other words', async () => {
+    test('receive the error of a violated constraint and may throw another', async () => {
       await store.write(() => all(put('present')))
-      const inWords = (statement: Sql) =>
+      const translating = (statement: Sql) =>
         store.write(function* () {
           try {
             yield statement
           } catch (error) {
-            throw new Error(error instanceof StoreError ? `in words: ${error.kind}` : 'unforeseen')
+            throw new Error(error instanceof StoreError ? `translated: ${error.kind}` : 'unexpected')
           }
         })
       const orphan = sql`insert into owned (key, owner) values ('x', 'nobody')`
-      await assert.rejects(inWords(put('present')), { message: 'in words: unique' })
-      await assert.rejects(inWords(orphan), { message: 'in words: foreign-key' })
+      await assert.rejects(translating(put('present')), { message: 'translated: unique' })
+      await assert.rejects(translating(orphan), { message: 'translated: foreign-key' })
     })
 
-    test('what others rely on cannot be removed', async () => {
+    test('cannot delete a row that others refer to', async () => {
       await store.write(function* () {
         yield put('owner')
         yield sql`insert into owned (key, owner) values ('its', 'owner')`
@@ -221,47 +221,47 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       await assert.rejects(removing, isStoreError('foreign-key'))
     })
 
-    test('a work that goes on after a broken constraint is refused, and leaves nothing', async () => {
-      await store.write(() => all(put('stumbling block')))
-      const stubborn = store.write(function* () {
-        yield put('before the fall')
+    test('fail and leave nothing if they continue after a violated constraint', async () => {
+      await store.write(() => all(put('existing')))
+      const continuing = store.write(function* () {
+        yield put('before the error')
         try {
-          yield put('stumbling block')
+          yield put('existing')
         } catch {
-          yield put('after the fall')
+          yield put('after the error')
         }
       })
-      await assert.rejects(stubborn, /continued after/)
-      assert.equal((await has('before the fall')) || (await has('after the fall')), false)
+      await assert.rejects(continuing, /continued after/)
+      assert.equal((await has('before the error')) || (await has('after the error')), false)
     })
 
-    test('those who look first and then make what is missing agree, however many start together', async () => {
-      const stores = Array.from({ length: 8 }, () => place().open())
+    test('that insert a row only if it is missing insert it once, however many start together', async () => {
+      const stores = Array.from({ length: 8 }, () => testStore().open())
       const made = await Promise.all(
         stores.map((other, at) =>
           other.write(function* () {
-            const known = yield* first(sql`select a from kept where key = 'one of us'`)
-            if (!known) yield put('one of us', `${at}`)
-            return known ? 0 : 1
+            const existing = yield* first(sql`select a from kept where key = 'inserted once'`)
+            if (!existing) yield put('inserted once', `${at}`)
+            return existing ? 0 : 1
           }),
         ),
       )
       assert.equal(made.filter(Boolean).length, 1)
     })
 
-    test('nothing is begun after its deadline', async () => {
-      let isBegun = false
+    test('do not start after their deadline', async () => {
+      let hasStarted = false
       const late = store.write(function* () {
-        isBegun = true
+        hasStarted = true
         yield put('late')
       }, Date.now() - 1)
       await assert.rejects(late, isStoreError('deadline'))
-      assert.equal(isBegun, false)
+      assert.equal(hasStarted, false)
     })
 
-    test('many writes from several openings all arrive', async () => {
+    test('from several stores on the same data all succeed', async () => {
       await store.write(() => all(sql`insert into kept (key, n) values ('sum', 0)`))
-      const stores = [store, place().open(), place().open()]
+      const stores = [store, testStore().open(), testStore().open()]
       await Promise.all(
         Array.from({ length: 150 }, (_, at) =>
           (stores[at % 3] as Store).write(() => all(sql`update kept set n = n + 1 where key = 'sum'`)),
@@ -275,13 +275,13 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
     const one: Migration = { name: '0001-one', script: 'create table one (key text primary key);' }
     const two: Migration = { name: '0002-two', script: 'create table two (key text primary key);' }
 
-    test('are applied once, however many openings start together', async () => {
-      const stores = Array.from({ length: 8 }, () => place().open())
+    test('are applied once, however many stores start together', async () => {
+      const stores = Array.from({ length: 8 }, () => testStore().open())
       const applied = await Promise.all(stores.map((other) => other.migrate([one])))
       assert.deepEqual(applied.flat(), [one.name])
     })
 
-    test('that fail leave the store as it was', async () => {
+    test('that fail leave the store unchanged', async () => {
       const broken = { name: '0003-broken', script: 'create table three (key text); create tabel four;' }
       await assert.rejects(store.migrate([one, two, broken]))
       assert.deepEqual(await store.query(sql`select name from migrations`), [[one.name]])
@@ -289,15 +289,15 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (place) => {
       assert.deepEqual(await store.migrate([one, two]), [])
     })
 
-    test('of a newer version keep an older one out', async () => {
+    test('of a newer version stop an older program', async () => {
       await assert.rejects(store.migrate([one]), {
         message: /newer version of Stemma: it has 0002-two; start that version instead/,
       })
     })
   })
 
-  test('a store that is closed has finished what it was given', async () => {
-    const closing = place().open()
+  test('close completes the writes that were accepted', async () => {
+    const closing = testStore().open()
     const writes = Array.from({ length: 30 }, (_, at) => closing.write(() => all(put(`closing-${at}`))))
     const settled = Promise.allSettled(writes)
     await closing.close()

@@ -1,4 +1,4 @@
-// The stores that the tests of this room run on: each test says on which kinds, and is given empty ones.
+// The stores that the tests of this room run on. Each test names the kinds and gets an empty store of each.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,44 +22,44 @@ export const kinds = ['SQLite', 'PostgreSQL', 'PostgreSQL in English order'] as 
 export type Kind = (typeof kinds)[number]
 
 export type TestStore = {
-  /** The file, or the URL. */
+  /** The path of the file, or the URL of the database. */
   address: string
-  /** The store, opened once more as another process would. */
+  /** Opens the store once more, as another process would. */
   open(): Store
-  /** Runs a statement on a connection of its own, to its end, from the middle of a work. */
+  /** Runs a statement in another transaction, to its end, from inside of a work. */
   elsewhere(statement: Sql): Work<Row[]>
   remove(): Promise<void>
 }
 
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
 
-/** The same tests on each kind of store; says so where PostgreSQL is not there. */
-export function onEach(some: readonly Kind[], name: string, tests: (place: () => TestStore) => void): void {
-  for (const kind of some) {
+/** Runs the tests on each kind of store. Tests of PostgreSQL are reported as skipped if it is not running. */
+export function onEach(on: readonly Kind[], name: string, tests: (testStore: () => TestStore) => void): void {
+  for (const kind of on) {
     const isMissing = kind !== 'SQLite' && clusterUrl === ''
     const skip = isMissing && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
     describe(`${name} (${kind})`, { skip }, () => {
-      let place: TestStore
+      let testStore: TestStore
       before(async () => {
-        place = await makePlace(kind)
+        testStore = await makeTestStore(kind)
       })
-      after(() => place.remove())
-      tests(() => place)
+      after(() => testStore.remove())
+      tests(() => testStore)
     })
   }
 }
 
-/** An opening with all tables. */
-export async function openMigrated(place: TestStore): Promise<Store> {
-  const store = place.open()
+/** Opens the store and creates all tables. */
+export async function openMigrated(testStore: TestStore): Promise<Store> {
+  const store = testStore.open()
   await store.migrate(await loadMigrations())
   return store
 }
 
-async function makePlace(kind: Kind): Promise<TestStore> {
+async function makeTestStore(kind: Kind): Promise<TestStore> {
   if (kind === 'SQLite') return makeFile()
   const database = kind === 'PostgreSQL' ? await createDatabase(clusterUrl) : await createEnglishDatabase()
-  const { opened, open } = openings(() => openPostgres({ url: database.url }))
+  const { opened, open } = trackOpened(() => openPostgres({ url: database.url }))
   const other = open()
   return {
     address: database.url,
@@ -92,11 +92,11 @@ async function makePlace(kind: Kind): Promise<TestStore> {
 async function makeFile(): Promise<TestStore> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-store-'))
   const address = join(folder, 'stemma.db')
-  const { opened, open } = openings(() => openSqlite(address))
+  const { opened, open } = trackOpened(() => openSqlite(address))
   return {
     address,
     open,
-    // biome-ignore lint/correctness/useYield: this engine runs it at once
+    // biome-ignore lint/correctness/useYield: SQLite runs it synchronously
     *elsewhere(sql) {
       const { template, values } = contentOf(sql)
       const other = new DatabaseSync(address)
@@ -113,7 +113,7 @@ async function makeFile(): Promise<TestStore> {
   }
 }
 
-function openings(make: () => Store) {
+function trackOpened(make: () => Store) {
   const opened: Store[] = []
   return {
     opened,
@@ -125,7 +125,7 @@ function openings(make: () => Store) {
   }
 }
 
-/** Where text sorts as people sort it, unless a column says otherwise. */
+/** A database in which text sorts by an English locale, unless a column has a collation. */
 async function createEnglishDatabase() {
   const name = `stemma_english_${randomBytes(8).toString('hex')}`
   const locale = `locale_provider icu icu_locale 'en-US' encoding 'UTF8'`

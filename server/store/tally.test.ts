@@ -1,4 +1,4 @@
-// Tallies after any history: what they say is what a recount finds, whatever failed and whoever wrote at once.
+// The tally equals a recount after any sequence of writes, including failed and concurrent ones.
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -47,17 +47,17 @@ let made = 0
 const newRoot = () => (++made).toString(16).padStart(40, '0')
 const newChild = (parent: string) => `${parent}/${(++made).toString(16).padStart(16, '0')}`
 
-async function assertRight(store: Store): Promise<void> {
+async function assertCorrect(store: Store): Promise<void> {
   assert.deepEqual(await checkTally(store, kinds, false), [])
 }
 
-onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
+onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
   let store: Store
   before(async () => {
-    store = await openMigrated(place())
+    store = await openMigrated(testStore())
   })
 
-  test('count what lies directly in a place and what lies below it', async () => {
+  test('counts resources directly in a group and below it', async () => {
     const root = newRoot()
     const [team, other] = [newChild(root), newChild(root)]
     const leaf = newChild(team)
@@ -83,7 +83,7 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
     assert.deepEqual(inside, [{ kind: 'identities', count: 2 }])
   })
 
-  test('go with the place that is deleted', async () => {
+  test('is deleted with its group', async () => {
     const root = newRoot()
     const team = newChild(root)
     await store.write(function* () {
@@ -95,7 +95,7 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
     assert.deepEqual(await store.query(sql`select 1 from tally where place in (${root}, ${team})`), [])
   })
 
-  test('are right after any history, failures included', async () => {
+  test('is correct after any sequence of writes, including failed ones', async () => {
     const step = fc.record({
       does: fc.constantFrom('insert', 'delete', 'throw', 'orphan', 'again'),
       isGroup: fc.boolean(),
@@ -107,8 +107,8 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
         async (works) => {
           const history = startHistory()
           await store.write(() => insert(groups, history.root))
-          for (const steps of works) await store.write(() => history.run(steps)).catch(history.forgive)
-          await assertRight(store)
+          for (const steps of works) await store.write(() => history.run(steps)).catch(history.ignoreExpected)
+          await assertCorrect(store)
           assert.deepEqual(await countsOf(store, history.root), history.counts())
         },
       ),
@@ -116,13 +116,13 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
     )
   })
 
-  test('are right after many writers at once in one organization', async () => {
-    await race(place(), store)
-    await assertRight(store)
+  test('is correct after concurrent writes in one organization', async () => {
+    await race(testStore(), store)
+    await assertCorrect(store)
   })
 
-  describe('against a recount', () => {
-    test('those that are wrong are found, told and mended', async () => {
+  describe('check', () => {
+    test('finds and repairs wrong counts', async () => {
       const root = newRoot()
       const team = newChild(root)
       await store.write(function* () {
@@ -135,7 +135,7 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
         yield sql`insert into tally (kind, place, stripe, children, subtree)
           values ('groups', ${root}, 99, 0, 3), ('groups', ${gone}, 99, 1, 1)`
       })
-      const said = {
+      const tallied = {
         [root]: { children: 1, subtree: 5 },
         [team]: nothing,
         [gone]: { children: 1, subtree: 1 },
@@ -147,46 +147,52 @@ onEach(['SQLite', 'PostgreSQL'], 'tallies', (place) => {
       }
       for (const isRepair of [false, true]) {
         const found = await checkTally(store, kinds, isRepair)
-        assert.deepEqual(Object.fromEntries(found.map((one) => [one.place, one.said])), said)
-        assert.deepEqual(Object.fromEntries(found.map((one) => [one.place, one.counted])), counted)
+        assert.deepEqual(
+          Object.fromEntries(found.map((difference) => [difference.group, difference.tallied])),
+          tallied,
+        )
+        assert.deepEqual(
+          Object.fromEntries(found.map((difference) => [difference.group, difference.counted])),
+          counted,
+        )
       }
-      await assertRight(store)
+      await assertCorrect(store)
     })
 
-    test('nothing is found wrong while others write', async () => {
+    test('finds no differences while others write', async () => {
       let isOver = false
-      const racing = race(place(), store).finally(() => {
+      const racing = race(testStore(), store).finally(() => {
         isOver = true
       })
-      const checker = place().open()
+      const checker = testStore().open()
       while (!isOver) {
-        await assertRight(checker)
+        await assertCorrect(checker)
         await turn()
       }
       await racing
     })
 
-    test('damage is mended while others write', async () => {
+    test('repairs wrong counts while others write', async () => {
       let isOver = false
-      const racing = race(place(), store).finally(() => {
+      const racing = race(testStore(), store).finally(() => {
         isOver = true
       })
-      const checker = place().open()
-      let mended = 0
+      const checker = testStore().open()
+      let repaired = 0
       while (!isOver) {
         const damage = ++made
-        // The newest organization is the one that others write to.
+        // The others write to the newest organization.
         await checker.write(function* () {
           yield sql`insert into tally (kind, place, stripe, children, subtree)
             select 'groups', max(place), ${damage}, 1, -2 from tally where place not like '%/%'`
         })
-        mended += (await checkTally(checker, kinds, true)).length
-        await assertRight(checker)
+        repaired += (await checkTally(checker, kinds, true)).length
+        await assertCorrect(checker)
         await turn()
       }
       await racing
-      assert.ok(mended > 0)
-      await assertRight(store)
+      assert.ok(repaired > 0)
+      await assertCorrect(store)
     })
   })
 })
@@ -195,7 +201,7 @@ const nothing = { children: 0, subtree: 0 }
 
 type Step = { does: string; isGroup: boolean; at: number }
 
-/** What an organization should hold, kept in the plainest way. */
+/** A naive model of the content of an organization. */
 function startHistory() {
   const root = newRoot()
   let rows: { table: Table; uid: string }[] = [{ table: groups, uid: root }]
@@ -207,7 +213,7 @@ function startHistory() {
       const places = next.filter((row) => row.table === groups)
       const place = (places[at % places.length] ?? { uid: root }).uid
       const some = next[at % next.length]
-      if (does === 'throw') throw new Error('of the work')
+      if (does === 'throw') throw new Error('thrown by the work')
       if (does === 'orphan') yield* insert(table, newChild(newChild(place)))
       if (does === 'again' && some) yield* insert(some.table, some.uid)
       if (does === 'delete' && some && some.uid !== root) {
@@ -226,9 +232,9 @@ function startHistory() {
   return {
     root,
     run,
-    forgive(error: unknown) {
-      const isForeseen = isStoreError('foreign-key')(error) || isStoreError('unique')(error)
-      if (!isForeseen && (error as Error).message !== 'of the work') throw error
+    ignoreExpected(error: unknown) {
+      const isExpected = isStoreError('foreign-key')(error) || isStoreError('unique')(error)
+      if (!isExpected && (error as Error).message !== 'thrown by the work') throw error
     },
     counts: () =>
       kinds.map((kind) => rows.filter(({ table, uid }) => table.name === kind && uid !== root).length),
@@ -243,14 +249,14 @@ async function countsOf(store: Store, root: string): Promise<number[]> {
   })
 }
 
-/** Writers on several openings that make and delete in one organization, some of them failing halfway. */
-async function race(place: TestStore, store: Store): Promise<void> {
+/** Several stores on the same data create and delete in one organization; some of the writes fail halfway. */
+async function race(testStore: TestStore, store: Store): Promise<void> {
   const root = newRoot()
   const teams = Array.from({ length: 3 }, () => newChild(root))
   await store.write(function* () {
     for (const uid of [root, ...teams]) yield* insert(groups, uid)
   })
-  const stores = [store, place.open(), place.open()]
+  const stores = [store, testStore.open(), testStore.open()]
   await Promise.all(
     Array.from({ length: 24 }, async (_, writer) => {
       const mine = stores[writer % stores.length] as Store
@@ -260,9 +266,9 @@ async function race(place: TestStore, store: Store): Promise<void> {
         const writing = mine.write(function* () {
           yield* insert(groups, uid)
           yield* insert(identities, newChild(uid))
-          if (!isKept) throw new Error('of the work')
+          if (!isKept) throw new Error('thrown by the work')
         })
-        await (isKept ? writing : assert.rejects(writing, /of the work/))
+        await (isKept ? writing : assert.rejects(writing, /thrown by the work/))
         const leaf = newChild(uid)
         if (isKept) await mine.write(() => insert(groups, leaf))
         if (isKept && round % 2 === 0) await mine.write(() => remove(groups, leaf))

@@ -1,4 +1,4 @@
-// What is particular to PostgreSQL: conflicts, connections that break, and statements that take too long.
+// The behaviour that only PostgreSQL has: conflicts, lost connections, timeouts.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
@@ -38,7 +38,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     store = open()
   })
   after(async () => {
-    await Promise.all(opened.map((some) => some.close()))
+    await Promise.all(opened.map((other) => other.close()))
     await admin.end()
     await database.drop()
   })
@@ -47,23 +47,23 @@ describe('a store on PostgreSQL', { skip }, () => {
   const numberOf = async (key: string) =>
     (await store.query(sql`select n from kept where key = ${key}`))[0]?.[0]
 
-  /** A point that two works reach before either goes on. */
-  function meeting() {
-    const here = new Set<string>()
+  /** A barrier: two works reach it before either continues. */
+  function openBarrier() {
+    const arrived = new Set<string>()
     return function* (name: string): Work<void> {
-      here.add(name)
-      while (here.size < 2) yield sql`select 1`
+      arrived.add(name)
+      while (arrived.size < 2) yield sql`select 1`
     }
   }
 
-  test('two writes that lock each other out both succeed', async () => {
-    const meet = meeting()
+  test('two writes that deadlock both succeed', async () => {
+    const barrier = openBarrier()
     let attempts = 0
     const crossing = (first: string, second: string) =>
       store.write(function* () {
         attempts++
         yield add(first)
-        yield* meet(first)
+        yield* barrier(first)
         yield add(second)
       })
     await Promise.all([crossing('a', 'b'), crossing('b', 'a')])
@@ -71,15 +71,15 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.ok(attempts > 2, 'a deadlock was provoked')
   })
 
-  test('a write whose moment was overtaken runs again', async () => {
-    const meet = meeting()
+  test('a write runs again after a serialization failure', async () => {
+    const barrier = openBarrier()
     let attempts = 0
     const counting = (name: string) =>
       store.write(function* () {
         attempts++
         yield raw('set transaction isolation level serializable')
         const [row] = yield sql`select sum(n) from kept where key in ('a', 'b', 'c')`
-        yield* meet(name)
+        yield* barrier(name)
         yield sql`insert into kept values (${name}, ${row?.[0] as number})`
         yield sql`update kept set n = n + 1 where key = 'c'`
       })
@@ -89,7 +89,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.equal(Math.abs(first - second), 1)
   })
 
-  test('connections that break while idle are replaced', async () => {
+  test('connections that are lost while idle are replaced', async () => {
     const errors: unknown[] = []
     const some = open({ onIdleError: (error) => errors.push(error) })
     await Promise.all(Array.from({ length: 5 }, () => some.query(sql`select pg_sleep(0.01)`)))
@@ -99,7 +99,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.ok(errors.length > 0)
   })
 
-  test('a write whose connection breaks before its commit runs again, once', async () => {
+  test('a write runs again if its connection is lost before the commit', async () => {
     const before = (await numberOf('a')) as number
     let attempts = 0
     await store.write(function* () {
@@ -110,7 +110,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.equal(await numberOf('a'), before + 1)
   })
 
-  test('a write whose connection breaks in its commit is not run again: it may have happened', async () => {
+  test('a write does not run again if its connection is lost during the commit', async () => {
     await admin.query(`create table fatal (key text);
       create function end_connection() returns trigger language plpgsql
         as 'begin perform pg_terminate_backend(pg_backend_pid()); return null; end';
@@ -126,7 +126,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     await store.write(() => all(add('c')))
   })
 
-  test('a read whose connection breaks runs again', async () => {
+  test('a read runs again if its connection is lost', async () => {
     let attempts = 0
     const found = await store.read(function* () {
       if (++attempts === 1) yield sql`select pg_terminate_backend(pg_backend_pid())`
@@ -135,7 +135,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.deepEqual([attempts, found], [2, [[1]]])
   })
 
-  test('a write waits for a lock no longer than its deadline, and leaves nothing', async () => {
+  test('a write that waits for a lock fails at its deadline and leaves nothing', async () => {
     const before = (await numberOf('b')) as number
     await admin.query(`begin; update kept set n = n where key = 'a'`)
     const waiting = store.write(function* () {
@@ -147,7 +147,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.equal(await numberOf('b'), before)
   })
 
-  test('a write past its deadline runs no further statement', async () => {
+  test('a write runs no further statement after its deadline', async () => {
     const deadline = Date.now() + 50
     let steps = 0
     const slow = store.write(function* () {
@@ -157,13 +157,13 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.ok(steps < 1_000_000)
   })
 
-  test('a statement ends when it takes too long', async () => {
-    const hasty = open({ statementTimeoutMs: 50 })
-    await assert.rejects(async () => hasty.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
-    assert.deepEqual(await hasty.query(sql`select 1`), [[1]])
+  test('a statement fails after the statement timeout', async () => {
+    const limited = open({ statementTimeoutMs: 50 })
+    await assert.rejects(async () => limited.query(sql`select pg_sleep(60)`), isStoreError('deadline'))
+    assert.deepEqual(await limited.query(sql`select 1`), [[1]])
   })
 
-  test('who gets no connection in time is told so', async () => {
+  test('a call fails if it gets no connection in time', async () => {
     const narrow = open({ connections: 1, connectionTimeoutMs: 50 })
     let isBlocked = true
     const blocking = narrow.read(function* () {
@@ -175,21 +175,21 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.deepEqual(await narrow.query(sql`select 1`), [[1]])
   })
 
-  test('a server that is not there is told as such', async () => {
+  test('a server that cannot be reached is unavailable', async () => {
     const nowhere = open({ url: 'postgres://stemma@127.0.0.1:1/stemma' })
     await assert.rejects(async () => nowhere.query(sql`select 1`), isStoreError('unavailable'))
     await assert.rejects(nowhere.migrate([]), { code: 'ECONNREFUSED' })
   })
 
-  test('what failed leaves no transaction open', async () => {
+  test('a failed write leaves no open transaction', async () => {
     const single = open({ connections: 1 })
     await assert.rejects(single.write(() => all(raw('select nonsense'))))
     await assert.rejects(
       single.write(function* () {
         yield add('c')
-        throw new Error('of the work')
+        throw new Error('thrown by the work')
       }),
-      /of the work/,
+      /thrown by the work/,
     )
     await single.write(() => all(add('c')))
     const { rows } = await admin.query(`select pid from pg_stat_activity
@@ -197,10 +197,10 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.deepEqual(rows, [])
   })
 
-  test('copies that start together wait for the one that migrates, however long it takes', async () => {
+  test('processes that start together wait for the one that migrates, longer than the statement timeout', async () => {
     const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
-    const hasty = Array.from({ length: 8 }, () => open({ statementTimeoutMs: 100 }))
-    const applied = await Promise.all(hasty.map((some) => some.migrate([slow])))
+    const stores = Array.from({ length: 8 }, () => open({ statementTimeoutMs: 100 }))
+    const applied = await Promise.all(stores.map((other) => other.migrate([slow])))
     assert.deepEqual(applied.flat(), [slow.name])
   })
 })

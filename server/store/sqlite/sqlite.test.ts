@@ -1,4 +1,4 @@
-// What is particular to the embedded engine: the lock that processes share, the queue, and a disk that is full.
+// The behaviour that only SQLite has: the lock between processes, the write queue, a full disk.
 
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../clock.ts'
 import { isStoreError } from '../conformance.ts'
 import type { Store } from '../db.ts'
 import { loadMigrations } from '../migrate.ts'
@@ -39,8 +40,8 @@ function startProcess(script: string): ChildProcess {
   return spawn(process.execPath, flags, { stdio: ['pipe', 'pipe', 'inherit'] })
 }
 
-/** A process that holds the lock until it is told to let go, or the test ends. */
-async function holdLock(context: TestContext): Promise<() => Promise<void>> {
+/** Starts a process that has the lock until the returned function is called or the test ends. */
+async function lockInProcess(context: TestContext): Promise<() => Promise<void>> {
   const child = startProcess(`
     import { DatabaseSync } from 'node:sqlite'
     const db = new DatabaseSync(${JSON.stringify(file)}, { timeout: 10000 })
@@ -54,47 +55,47 @@ async function holdLock(context: TestContext): Promise<() => Promise<void>> {
   context.after(() => child.kill('SIGKILL'))
   await once(child.stdout as NodeJS.ReadableStream, 'data')
   return async () => {
-    child.stdin?.write('let go')
+    child.stdin?.write('unlock')
     await exited
   }
 }
 
-test('a write waits for the lock of another process, and others read meanwhile', async (context) => {
-  const letGo = await holdLock(context)
+test('a write waits for the lock of another process, and reads continue meanwhile', async (context) => {
+  const unlock = await lockInProcess(context)
   let isWritten = false
-  const writing = store.write(put('patient')).then(() => {
+  const writing = store.write(put('waiting')).then(() => {
     isWritten = true
   })
   for (let reads = 0; reads < 10; reads++) {
     await new Promise((resolve) => setTimeout(resolve, 5))
-    assert.equal(await has('patient'), false)
+    assert.equal(await has('waiting'), false)
   }
   assert.equal(isWritten, false)
-  await letGo()
+  await unlock()
   await writing
-  assert.ok(await has('patient'))
+  assert.ok(await has('waiting'))
 })
 
-test('a write that waits longer than it should for the lock fails, and the next one does not', async (context) => {
-  const impatient = openSqlite(file, { lockTimeoutMs: 50 })
-  const letGo = await holdLock(context)
-  await assert.rejects(impatient.write(put('impatient')), isStoreError('unavailable'))
-  await letGo()
-  await impatient.write(put('later'))
-  assert.deepEqual([await has('impatient'), await has('later')], [false, true])
-  await impatient.close()
+test('a write fails after the lock timeout, and the next one succeeds', async (context) => {
+  const other = openSqlite(file, { lockTimeoutMs: 50 })
+  const unlock = await lockInProcess(context)
+  await assert.rejects(other.write(put('timed out')), isStoreError('unavailable'))
+  await unlock()
+  await other.write(put('later'))
+  assert.deepEqual([await has('timed out'), await has('later')], [false, true])
+  await other.close()
 })
 
-test('a write is told that its deadline has passed while the lock is still held', async (context) => {
-  const letGo = await holdLock(context)
+test('a write fails at its deadline, also while another process has the lock', async (context) => {
+  const unlock = await lockInProcess(context)
   const waiting = store.write(put('not late'))
   await assert.rejects(store.write(put('too late'), Date.now() + 30), isStoreError('deadline'))
-  await letGo()
+  await unlock()
   await waiting
   assert.deepEqual([await has('not late'), await has('too late')], [true, false])
 })
 
-test('processes that start together on a new store all open it, and one of them migrates it', async () => {
+test('processes that start together on a new file all open it, and one of them migrates it', async () => {
   const fresh = join(folder, 'fresh.db')
   const from = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const script = `
@@ -117,7 +118,7 @@ test('processes that start together on a new store all open it, and one of them 
   assert.deepEqual(outputs.sort(), [0, 0, 0, (await loadMigrations()).length])
 })
 
-test('a disk that is full fails the writes of one commit, and none of them is there', async () => {
+test('a full disk fails all writes of a commit and leaves none of them', async () => {
   const limit = async (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
   const [used] = await store.query(raw('pragma page_count'))
   await limit((used?.[0] as number) + 4)
@@ -132,11 +133,11 @@ test('a disk that is full fails the writes of one commit, and none of them is th
   assert.ok(first?.status === 'rejected' && isStoreError('unavailable')(first.reason))
   assert.ok(second?.status === 'rejected' && isStoreError('unavailable')(second.reason))
   await limit(1_000_000)
-  await store.write(put('room again'))
-  assert.ok(await has('room again'))
+  await store.write(put('after the full disk'))
+  assert.ok(await has('after the full disk'))
 })
 
-test('more writes than can wait are turned away at once', async () => {
+test('writes beyond the limit of the queue fail immediately', async () => {
   const writes = Array.from({ length: 10_001 }, () =>
     store.write(function* () {
       yield sql`select 1`
@@ -148,7 +149,7 @@ test('more writes than can wait are turned away at once', async () => {
   assert.equal(outcomes.at(-1), refused[0])
 })
 
-test('reads are not kept waiting by a long queue of writes', async () => {
+test('a long queue of writes does not delay reads', async () => {
   let written = 0
   const writes = Array.from({ length: 2_000 }, (_, at) =>
     store.write(put(`queued-${at}`)).then(() => {
@@ -162,9 +163,44 @@ test('reads are not kept waiting by a long queue of writes', async () => {
   await Promise.all(writes)
 })
 
-test('a closed store takes no more writes', async () => {
+test('a closed store rejects writes', async () => {
   const closed = openSqlite(join(folder, 'closed.db'))
   await closed.close()
   await closed.close()
   await assert.rejects(closed.write(put('x')), isStoreError('unavailable'))
+})
+
+test('a commit accepts no further writes after 20 ms, by the clock of the store', async () => {
+  let time = 0
+  const clocked = openSqlite(join(folder, 'clocked.db'), { clock: { ...systemClock, now: () => time } })
+  await clocked.write(() => all(raw('create table kept (key text primary key)')))
+  const turns: number[] = []
+  let turn = 0
+  const writes = Array.from({ length: 10 }, (_, at) =>
+    clocked.write(function* () {
+      time += 7
+      turns[at] = turn
+      yield sql`insert into kept (key) values (${String(at)})`
+    }),
+  )
+  const count = () => {
+    turn++
+    if (turn < 50) setImmediate(count)
+  }
+  setImmediate(count)
+  await Promise.all(writes)
+  const sizes = Map.groupBy(turns, (of) => of)
+  assert.deepEqual(
+    [...sizes.values()].map(({ length }) => length),
+    [3, 3, 3, 1],
+  )
+  await clocked.close()
+})
+
+test('a write past its deadline by the clock of the store does not run', async () => {
+  const clocked = openSqlite(join(folder, 'late.db'), { clock: { ...systemClock, now: () => 1000 } })
+  const write = (deadline: number) => clocked.write(() => all(sql`select 1`), deadline)
+  await assert.rejects(write(999), isStoreError('deadline'))
+  assert.deepEqual(await write(1000), [[1]])
+  await clocked.close()
 })

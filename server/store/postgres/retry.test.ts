@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { isStoreError } from '../conformance.ts'
+import { StoreError } from '../store-error.ts'
+import { retry } from './retry.ts'
+
+/** A clock that only advances while it sleeps, and records for how long. */
+function fakeClock() {
+  let time = 0
+  const sleeps: number[] = []
+  const clock = {
+    now: () => time,
+    random: () => 0.5,
+    block: () => assert.fail('blocked the thread'),
+    async sleep(milliseconds: number) {
+      sleeps.push(milliseconds)
+      time += milliseconds
+    },
+  }
+  return { clock, sleeps }
+}
+
+const conflict = Object.assign(new Error('conflict'), { code: '40001' })
+const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+const never = Number.POSITIVE_INFINITY
+
+describe('retry', () => {
+  test('waits twice as long after every attempt and stops after five', async () => {
+    const { clock, sleeps } = fakeClock()
+    const failing = retry(clock, never, () => Promise.reject(conflict))
+    await assert.rejects(failing, isStoreError('unavailable'))
+    assert.deepEqual(sleeps, [10, 20, 40, 80])
+  })
+
+  test('starts no attempt after the deadline', async () => {
+    const { clock, sleeps } = fakeClock()
+    const failing = retry(clock, 25, () => Promise.reject(conflict))
+    await assert.rejects(failing, isStoreError('deadline'))
+    assert.deepEqual(sleeps, [10, 20])
+  })
+
+  test('does not repeat a commit whose connection was lost', async () => {
+    const { clock, sleeps } = fakeClock()
+    const committing = retry(clock, never, (state) => {
+      state.isCommitting = true
+      return Promise.reject(lost)
+    })
+    await assert.rejects(committing, isStoreError('unavailable'))
+    assert.deepEqual(sleeps, [])
+  })
+
+  test('repeats a unique violation once, and no other error of the store', async () => {
+    for (const [kind, sleepCount] of [['unique', 1] as const, ['foreign-key', 0] as const]) {
+      const { clock, sleeps } = fakeClock()
+      const failing = retry(clock, never, () => Promise.reject(new StoreError(kind)))
+      await assert.rejects(failing, isStoreError(kind))
+      assert.equal(sleeps.length, sleepCount)
+    }
+  })
+})
