@@ -19,7 +19,7 @@ import { openRequestIds } from '../http/request-id.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
-import type { Corridor, Envelope } from '../wire/envelope.ts'
+import type { Corridor, Envelope, StreamCorridor } from '../wire/envelope.ts'
 import { writeJson } from '../wire/json-writer.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -27,6 +27,8 @@ import { asJson } from '../wire/reply.ts'
 import { testTls } from './tls.ts'
 
 const { exportAdvisoriesOsv } = AdvisoriesService.method
+const methods = [...describeMethods(GroupsService), describeMethod(exportAdvisoriesOsv)]
+const endpoints = methods.map((method): Endpoint => ({ method }))
 
 export type TestDoorOptions = {
   isTls?: boolean
@@ -70,25 +72,9 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   } = options
   const rejected: TestDoor['rejected'] = []
   const onRejected = (requestId: string, error: StatusError) => void rejected.push({ requestId, error })
-  const methods = [...describeMethods(GroupsService), describeMethod(exportAdvisoriesOsv)]
-  const endpoints = methods.map((method): Endpoint => ({ method }))
   let isDraining = false
-
-  const corridor: Corridor<Endpoint> = ({ method }, envelope, readRequest) =>
-    andThen(readRequest(), (request) =>
-      andThen(act?.({ method: method.desc.name, envelope, request }), () => replyOf(method.desc.name)),
-    )
-
-  async function* streamCorridor(
-    { method }: Endpoint,
-    envelope: Envelope,
-    readRequest: () => Message | Promise<Message>,
-  ): AsyncGenerator<Reply, void, void> {
-    const request = await readRequest()
-    yield* documents({ method: method.desc.name, envelope, request })
-  }
-
-  const streams = openStreams(streamCorridor, Date.now)
+  const corridor = stubCorridor(act)
+  const streams = openStreams(stubStreamCorridor(documents), Date.now)
   const addressOf = clientAddress([])
   const requestIds = openRequestIds(randomUUID)
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected }
@@ -104,10 +90,6 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, lingerMs },
     isDraining: () => isDraining,
   })
-  const plainPaths = {
-    '/healthz': () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
-    '/broken': () => Promise.reject(new Error('broken')),
-  }
   const listener = await listen({
     ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, requestIds, onRejected, limits },
     onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds }),
@@ -126,6 +108,24 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       void listener.drain()
     },
   }
+}
+
+const stubCorridor =
+  (act: TestDoorOptions['act']): Corridor<Endpoint> =>
+  ({ method }, envelope, readRequest) =>
+    andThen(readRequest(), (request) =>
+      andThen(act?.({ method: method.desc.name, envelope, request }), () => replyOf(method.desc.name)),
+    )
+
+const stubStreamCorridor = (documents: Required<TestDoorOptions>['documents']): StreamCorridor<Endpoint> =>
+  async function* ({ method }, envelope, readRequest) {
+    const request = await readRequest()
+    yield* documents({ method: method.desc.name, envelope, request })
+  }
+
+const plainPaths = {
+  '/healthz': () => ({ status: 200, type: 'text/plain', body: 'ok\n' }),
+  '/broken': () => Promise.reject(new Error('broken')),
 }
 
 const noMount = { isFor: () => false, handle: async () => {} }
