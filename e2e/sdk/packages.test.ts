@@ -337,5 +337,6 @@ export async function use(signal: AbortSignal): Promise<GroupJson[]> {
 const assumedByReadme = `
 declare const process: { env: Record<string, string | undefined> }
 declare function readIdToken(): Promise<string>
+declare function readAccessToken(): Promise<string>
 declare function store(refreshToken: string): void
 `
