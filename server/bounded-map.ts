@@ -1,5 +1,5 @@
 /**
- * A map that forgets its oldest entry when it is full. Each cache is created by the component that owns it, so its
+ * A map that evicts its oldest entry when it is full. Each cache is created by the component that owns it, so its
  * lifetime and size are visible there.
  */
 export class BoundedMap<K, V> {
@@ -42,7 +42,7 @@ export class BoundedMap<K, V> {
     this.#entries.clear()
   }
 
-  /** The value of a key, made and kept if it is not there. */
+  /** The value of a key. If there is none, it is made and stored. */
   getOrMake(key: K, make: () => V): V {
     let value = this.#entries.get(key)
     if (value === undefined) {

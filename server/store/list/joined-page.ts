@@ -44,7 +44,7 @@ function joinedStatement(table: Table, { form, order, size }: Listing, where: Sq
       from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
 }
 
-/** Stands for a row whose JSON has another shape. No JSON contains this character. */
+/** Replaces the JSON of a row with another shape. No JSON contains this character. */
 const staleMark = '\u0001'
 
 /** The page, or undefined if some of its JSON is stale. */

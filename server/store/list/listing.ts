@@ -1,4 +1,4 @@
-// What a list is asked for, and the page that is the answer.
+// The input of a list, and the page that it returns.
 import type { Sql, Value } from '../sql.ts'
 import type { Form, Rendered } from '../table.ts'
 

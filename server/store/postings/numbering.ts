@@ -16,7 +16,7 @@ const packsPerBlock = packsPerSegment * segmentsPerBlock
 /** The segment of totals. It sorts before all others. */
 export const totalSegment = -1
 
-/** The first segment of a block, which stands for the block. */
+/** The first segment of a block, which identifies the block. */
 export const blockOf = (segment: number) => segment - (segment % packsPerBlock)
 
 /** The first segment of a new block, above those of single documents, whose segment is their own number. */

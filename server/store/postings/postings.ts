@@ -2,7 +2,7 @@
 //
 // - term: something a document is found by, such as a field with its value, or three consecutive characters of a text
 //   (a trigram). The index knows only the 52-bit hash of a term and its scope, here an organization. Hashes may
-//   collide, so whoever finds a document must test the document itself.
+//   collide, so a search must also test the documents that it finds.
 // - document: a row of another table, known here by a number (numbering.ts).
 // - posting: the number of a document that has a term.
 // - pack: a row of the index with up to 120 postings of one term, eight bytes each.

@@ -78,7 +78,7 @@ function insertRows(
   return []
 }
 
-/** Retries, because processes that start together, or after a crash, may find the file locked for a moment. */
+/** Retries, because processes that start together, or after a crash, may find the file locked briefly. */
 function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): DatabaseSync {
   const deadline = clock.now() + openTimeoutMs
   for (;;) {

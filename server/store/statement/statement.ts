@@ -10,15 +10,14 @@ declare const opaque: unique symbol
 /** SQL text with values for its placeholders, complete or part of a larger statement. */
 export type Sql = { readonly [opaque]: 'sql' }
 
-/** Stands for a value that is passed later, see `prepared` in sql.ts. */
+/** The position of a value that is passed later, see `prepared` in prepared.ts. */
 export type Placeholder = { readonly [opaque]: 'placeholder' }
 
 export type Statement = {
   readonly template: Template
   readonly values: readonly Value[]
   /**
-   * Of a bulk insert: the rows to insert. The template's only placeholder stands for `(?, …)` as often as the engine
-   * inserts rows with one statement.
+   * The rows of a bulk insert. The engine replaces the template's only placeholder by one or more tuples `(?, …)`.
    */
   readonly rows?: readonly (readonly Value[])[]
 }

@@ -6,10 +6,10 @@
 import type { Template } from './template.ts'
 import { compose } from './template.ts'
 
-/** A statement with parameters: value `order[n]` belongs into placeholder n; without an order, value n. */
+/** A statement with parameters. Placeholder n gets value `order[n]`, or value n if there is no order. */
 export type Compiled = { template: Template; order: readonly number[] | undefined }
 
-/** What a sequence of keys leads to, and where further keys lead. Keys are compared by identity. */
+/** A node of a trie: the entry for the keys on the path to it, and the nodes for further keys, compared by identity. */
 export type CacheNode = {
   template?: Template
   compiled?: Compiled
