@@ -8,7 +8,7 @@ import { UsageError } from '../command.ts'
 /** `time` is used for records that contain no times. */
 export type Task = { group: string; path: string; time: number }
 
-/** The result for some of the records. */
+/** The rows of some records. */
 export type Chunk = {
   /** The number of records in all chunks, if it is known in advance. */
   total: number | undefined
@@ -22,7 +22,7 @@ export type Chunk = {
 /** From the thread: a chunk, or a mistake of the operator. */
 export type Message = Chunk | { usageError: string }
 
-/** The thread sends this many chunks ahead, which is about one batch. After each further chunk it waits for `'next'`. */
+/** How many chunks the thread may send before the main thread asks for more with `'next'`: about one batch. */
 export const chunksAhead = 15
 
 /** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */

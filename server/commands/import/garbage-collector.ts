@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Makes V8's collector callable. Only the import does this, because it needs a new context. */
+/** Returns V8's collector. Creates a V8 context, so only the import calls it. */
 export function exposeGarbageCollector(): () => void {
   setFlagsFromString('--expose-gc')
   return runInNewContext('gc') as () => void

@@ -16,7 +16,7 @@ export type Summary = Record<Outcome, number> & {
   records: number
   /** Records without a package. */
   empty: number
-  /** Records that cannot be read, or packages in them. */
+  /** Records that cannot be imported, and packages of otherwise valid records that cannot. */
   broken: number
 }
 

@@ -23,7 +23,7 @@ export async function renameErrorFields<T>(renames: readonly FieldRename[], repl
     return await reply
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
-    // The text names the field of the existing item in a batch.
+    // In a batch, the message names the field of the item that already exists.
     if (error.code === Code.ALREADY_EXISTS) throw alreadyExists(rename(renames, textOf(error)))
     throw renameViolations(renames, error)
   }

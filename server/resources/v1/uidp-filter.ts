@@ -33,7 +33,7 @@ const childrenOfNone = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 
-/** Renames errors in the parts of the filter that came from the v1 fields of these names; '' for a field not used. */
+/** Renames for errors about the v1 fields of these names, which v2 reports in `uidp`. '' if the field is not set. */
 export const uidpFieldNames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
   ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),

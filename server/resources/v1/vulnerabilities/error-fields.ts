@@ -4,7 +4,7 @@ import type { Work } from '../../../store/work.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameViolations } from '../error-fields.ts'
 
-/** A request with one event does not show at which index of the advisory it is stored. */
+/** A request with one event does not contain the event's index in the advisory. */
 const anyEvent = /^events\[\d+\]\./
 
 /** Where the fields of an advisory start in the request of each call. */

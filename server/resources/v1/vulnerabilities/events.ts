@@ -1,4 +1,4 @@
-// The events of an advisory. They are stored in the advisory, so every write revises it.
+// The calls for events of an advisory. Events are stored in the advisory, so every write revises it.
 import { create } from '@bufbuild/protobuf'
 import type {
   AdvisoryEventFilter,

@@ -1,4 +1,4 @@
-// Unlike other v1 lists, that of advisories is paged.
+// The v1 list of advisories. Unlike other v1 lists it has pages.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import type { AdvisoryFilter } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'

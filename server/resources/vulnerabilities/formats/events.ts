@@ -8,10 +8,10 @@ import {
   ReviewState,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** The oneof of an event: what it says about the advisory. */
+/** The type of an event with its details, as in the message's oneof. */
 export type EventType = NonNullable<MessageInitShape<typeof AdvisoryEventSchema>['type']>
 
-/** An event of an imported record. It is approved, because its publisher has reviewed it. */
+/** An event of an imported record. Published records need no review here. */
 export const approvedEvent = (author: string, time: number, type: EventType): AdvisoryEvent =>
   create(AdvisoryEventSchema, {
     author,

@@ -1,6 +1,6 @@
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** What a reader returns for each affected package of a record. */
+/** An advisory as read from a record of another database, one for each affected package. */
 export type ImportedAdvisory = {
   /** Names the format, the record and the package, e.g. `osv:GHSA-xxxx:npm/left-pad`. The same in every import. */
   source: string

@@ -1,7 +1,7 @@
 // Reads fields of parsed JSON whose types are not known, and throws a RecordError with the path if a type is wrong.
 //
 // `path` is that of the object with its separator, such as `affected[2].`, and '' for the record itself. It is joined to
-// the key only in the error message, because imports read millions of fields.
+// the key only in the error message, because imports read many fields and few errors occur.
 import { RecordError } from './record-error.ts'
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -21,5 +21,5 @@ export const maxLength = {
 
 /** An advisory with more events than this keeps the latest. */
 export const maxEvents = rulesOf(AdvisorySchema.field.events).maxItems
-/** The contract has no limit for severities. Real records have fewer than ten. */
+/** The contract has no limit for severities, so this one protects the store from excessive records. */
 export const maxSeverities = 100

@@ -17,7 +17,7 @@ export const providerToV1 = (provider: IdentityProvider): V1Provider => {
   return create(V1ProviderSchema, { id: uid, name, description, defaultRole, ...configurationOf(provider) })
 }
 
-/** The fields are the same in both versions. v2 never returns the client secret, so it is empty on the way back. */
+/** The fields are the same in both versions. v2 never returns the client secret, so it is empty in v1 replies. */
 function configurationOf({ configuration }: { configuration: Configuration }) {
   if (configuration.case === undefined) return {}
   const { issuer, clientId, clientSecret, additionalScopes } = configuration.value
