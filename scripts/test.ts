@@ -13,9 +13,9 @@ const every = globSync('{api,server,cli,e2e,scripts,bench}/**/*.test.ts', {
   exclude: ['**/node_modules'],
 })
 const chosen = paths.length === 0 ? every : every.filter((file) => paths.some((path) => isWithin(file, path)))
-const untested = paths.filter((path) => !every.some((file) => isWithin(file, path)))
-if (untested.length > 0) {
-  console.error(`no test file in ${untested.join(', ')}`)
+const unmatched = paths.filter((path) => !every.some((file) => isWithin(file, path)))
+if (unmatched.length > 0) {
+  console.error(`no test file in ${unmatched.join(', ')}`)
   process.exit(1)
 }
 

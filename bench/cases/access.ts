@@ -21,7 +21,7 @@ import { openStore, prepareStore } from '../../server/storage.ts'
 import type { Store } from '../../server/store/db.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
-import { temporarySettings } from '../stores/world.ts'
+import { temporarySettings } from '../stores/bench-server.ts'
 
 const depth = 8
 const bindings = 50
@@ -53,22 +53,22 @@ async function linesOf(store: Store, demand: Demand, above: number): Promise<Lin
     return open(await store.query(statement))
   }
   const alone = async () => store.read(() => admitToRead(demand))
-  const what = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
-  return [await lineOf(`${what}, with the row`, toRow), await lineOf(what, alone)]
+  const label = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
+  return [await lineOf(`${label}, with the row`, toRow), await lineOf(label, alone)]
 }
 
-async function lineOf(what: string, decide: () => Promise<unknown>): Promise<Line> {
+async function lineOf(label: string, decide: () => Promise<unknown>): Promise<Line> {
   for (let at = 0; at < 4 * decisions; at++) await decide()
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) costs.push(await costOf(decide))
   const cost = median(costs)
   return {
-    what,
+    label,
     measured: `${cost.toFixed(1)} µs of CPU`,
     bound: `${goalMicroseconds} µs`,
     ratio: (goalMicroseconds / cost).toFixed(2),
-    toReach: '1.00',
-    isReached: cost <= goalMicroseconds,
+    goal: '1.00',
+    isMet: cost <= goalMicroseconds,
   }
 }
 

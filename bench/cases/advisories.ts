@@ -17,7 +17,7 @@ import { startProcess } from '../load/processes.ts'
 import { alternate, ratioOf } from '../load/rounds.ts'
 import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import { startWorld } from '../stores/world.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const [few, many] = [2000, 200_000]
@@ -37,7 +37,9 @@ const filters = {
 }
 
 export async function benchAdvisories(): Promise<Line[]> {
-  const worlds = await Promise.all([few, many].map((count) => startWorld(1, [], importAdvisories(count))))
+  const benchServers = await Promise.all(
+    [few, many].map((count) => startBenchServer(1, [], importAdvisories(count))),
+  )
   const load = startProcess('load', 'bench/load/http-load.ts')
   try {
     const lines: Line[] = []
@@ -45,28 +47,28 @@ export async function benchAdvisories(): Promise<Line[]> {
     return lines
   } finally {
     await load.stop()
-    for (const world of worlds) await world.end()
+    for (const bench of benchServers) await bench.end()
   }
 
   async function compare(name: string, filter: string): Promise<Line> {
     const path = `/vulnerabilities/v2beta1/advisories?${filter}`
-    const [amongFew, amongMany] = worlds.map(({ server, authorization }) => {
+    const [amongFew, amongMany] = benchServers.map(({ server, authorization }) => {
       const task = { inFlight: 8, seconds, request: requestOf(path, authorization) }
       return { task, run: () => measure(load, server, task), server }
     })
-    if (!amongFew || !amongMany) throw new Error('there are two worlds')
+    if (!amongFew || !amongMany) throw new Error('there must be two servers')
     for (const { server, task } of [amongFew, amongMany])
       await measure(load, server, { ...task, seconds: warmSeconds })
     const samples = await alternate(rounds, amongMany.run, amongFew.run)
     const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
     const costRatio = 1 / ratioOf(perCpu(samples.ours), perCpu(samples.bound))
     return {
-      what: `List of advisories, ${name}, 200k against 2k`,
+      label: `List of advisories, ${name}, 200k against 2k`,
       measured: rates(samples.ours),
       bound: rates(samples.bound),
       ratio: costRatio.toFixed(2),
-      toReach: `${maxRatio} at most`,
-      isReached: costRatio <= maxRatio,
+      goal: `${maxRatio} at most`,
+      isMet: costRatio <= maxRatio,
     }
   }
 }

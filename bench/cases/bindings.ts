@@ -16,37 +16,37 @@ import { startProcess } from '../load/processes.ts'
 import { alternate, ratioOf } from '../load/rounds.ts'
 import { rates, seconds, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import { startWorld } from '../stores/world.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const rounds = 21
 const count = 500
 
 export async function benchBindings(): Promise<Line[]> {
-  const world = await startWorld(1000, [], createBindings)
+  const bench = await startBenchServer(1000, [], createBindings)
   const load = startProcess('load', 'bench/load/http-load.ts')
   const sides = ['roleBindings', 'groups'].map((kind) => ({
-    ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, world.authorization) },
+    ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, bench.authorization) },
   }))
   try {
-    const [bindings, groups] = sides.map((task) => () => measure(load, world.server, task))
+    const [bindings, groups] = sides.map((task) => () => measure(load, bench.server, task))
     if (!bindings || !groups) return []
-    for (const task of sides) await measure(load, world.server, { ...task, seconds: warmSeconds })
+    for (const task of sides) await measure(load, bench.server, { ...task, seconds: warmSeconds })
     const samples = await alternate(rounds, bindings, groups)
     const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
     return [
       {
-        what: 'List of 50 bindings, hydrated, against 50 groups',
+        label: 'List of 50 bindings, hydrated, against 50 groups',
         measured: rates(samples.ours),
         bound: rates(samples.bound),
         ratio: ratioOf(perCpu(samples.ours), perCpu(samples.bound)).toFixed(2),
-        toReach: '',
-        isReached: undefined,
+        goal: '',
+        isMet: undefined,
       },
     ]
   } finally {
     await load.stop()
-    await world.end()
+    await bench.end()
   }
 }
 

@@ -16,26 +16,26 @@ import { startProcess } from '../load/processes.ts'
 import { alternate, median, ratioOf } from '../load/rounds.ts'
 import { short, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import type { World } from '../stores/world.ts'
-import { startWorld, temporarySettings } from '../stores/world.ts'
+import type { BenchServer } from '../stores/bench-server.ts'
+import { startBenchServer, temporarySettings } from '../stores/bench-server.ts'
 
 const inFlight = 64
 const rounds = 5
 const seconds = 1
-const toReach = 3
+const minRatio = 3
 
 export async function benchCreates(): Promise<Line[]> {
-  const world = await startWorld(200)
+  const bench = await startBenchServer(200)
   try {
-    const { together, alone } = await createRates(world)
+    const { together, alone } = await createRates(bench)
     return [line('Creates, REST, 64 in flight and 1', together, alone), await benchStore()]
   } finally {
-    await world.end()
+    await bench.end()
   }
 }
 
 /** Creates per second, with many in flight and with one. */
-export async function createRates({ server, group, authorization }: World) {
+export async function createRates({ server, group, authorization }: BenchServer) {
   const body = JSON.stringify({ name: 'made-by-the-bench', description: 'One of many.' })
   const head = `POST /iam/v2beta1/groups/${group} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${authorization}`
   const request = `${head}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
@@ -97,10 +97,10 @@ function makeGroup(store: Store, organization: string) {
   )
 }
 
-function line(what: string, together: number[], alone: number[]): Line {
+function line(label: string, together: number[], alone: number[]): Line {
   const ratio = ratioOf(together, alone)
   return {
-    ...{ what, measured: `${short(median(together))}/s`, bound: `${short(median(alone))}/s` },
-    ...{ ratio: ratio.toFixed(1), toReach: `${toReach}`, isReached: ratio >= toReach },
+    ...{ label, measured: `${short(median(together))}/s`, bound: `${short(median(alone))}/s` },
+    ...{ ratio: ratio.toFixed(1), goal: `${minRatio}`, isMet: ratio >= minRatio },
   }
 }

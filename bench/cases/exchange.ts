@@ -19,7 +19,7 @@ import { identities } from '../../server/resources/iam/identities/table.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
 import { alternate, median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
-import { temporarySettings } from '../stores/world.ts'
+import { temporarySettings } from '../stores/bench-server.ts'
 
 const issuer = 'https://issuer.test'
 const rounds = 21
@@ -94,10 +94,10 @@ export async function benchExchange(): Promise<Line[]> {
     const ratio = ratioOf(samples.ours, samples.bound)
     return [
       {
-        what: 'Exchanges against their two signatures',
+        label: 'Exchanges against their two signatures',
         measured: `${median(samples.ours).toFixed(0)}/cpu s`,
         bound: `${median(samples.bound).toFixed(0)}/cpu s`,
-        ...{ ratio: ratio.toFixed(2), toReach: goal.toFixed(2), isReached: ratio >= goal },
+        ...{ ratio: ratio.toFixed(2), goal: goal.toFixed(2), isMet: ratio >= goal },
       },
     ]
   } finally {

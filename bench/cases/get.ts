@@ -1,12 +1,16 @@
 import type { Line } from '../report/report.ts'
-import { startWorld } from '../stores/world.ts'
-import { compareWithBare } from './rest-ratio.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
+import { compareWithBareHttp } from './rest-ratio.ts'
+
+const minRatio = 0.5
 
 export async function benchGet(): Promise<Line[]> {
-  const world = await startWorld(200)
+  const bench = await startBenchServer(200)
   try {
-    return [await compareWithBare('Get group, REST', world, `/iam/v2beta1/groups/${world.group}`, 0.5)]
+    return [
+      await compareWithBareHttp('Get group, REST', bench, `/iam/v2beta1/groups/${bench.group}`, minRatio),
+    ]
   } finally {
-    await world.end()
+    await bench.end()
   }
 }

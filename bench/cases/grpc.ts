@@ -1,4 +1,4 @@
-// A gRPC call against an empty grpc-js handler that sends the same bytes.
+// Compares a gRPC call with a plain grpc-js server that sends the same bytes.
 import { promisify } from 'node:util'
 import { create, toBinary } from '@bufbuild/protobuf'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
@@ -9,13 +9,13 @@ import type { GrpcLoad } from '../load/load.ts'
 import { startBound, startProcess } from '../load/processes.ts'
 import { ratioLine, seconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import { startWorld } from '../stores/world.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
 
-const toReach = 0.6
+const minRatio = 0.6
 
 export async function benchGrpc(): Promise<Line[]> {
-  const world = await startWorld(200)
-  const { server, authorization, group } = world
+  const bench = await startBenchServer(200)
+  const { server, authorization, group } = bench
   const path = describeMethod(GroupsService.method.getGroup).grpcPath
   const request = toBinary(GetGroupRequestSchema, create(GetGroupRequestSchema, { uid: group }))
   const task = {
@@ -26,10 +26,10 @@ export async function benchGrpc(): Promise<Line[]> {
   const bare = await startBound('bench/load/bare-grpc.ts', { path, bytes: bytes.toString('base64') })
   const load = startProcess('load', 'bench/load/grpc-load.ts')
   try {
-    return [await ratioLine(`Get group, gRPC, ${bytes.length} B`, { load, server, bare, task }, toReach)]
+    return [await ratioLine(`Get group, gRPC, ${bytes.length} B`, { load, server, bare, task }, minRatio)]
   } finally {
     await Promise.all([bare.stop(), load.stop()])
-    await world.end()
+    await bench.end()
   }
 }
 

@@ -1,15 +1,22 @@
 import type { Line } from '../report/report.ts'
-import { startWorld } from '../stores/world.ts'
-import { compareWithBare } from './rest-ratio.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
+import { compareWithBareHttp } from './rest-ratio.ts'
+
+const minRatio = 0.25
 
 export async function benchList(): Promise<Line[]> {
-  const world = await startWorld(1000)
+  const bench = await startBenchServer(1000)
   try {
     return [
-      await compareWithBare('List of 50 by uid, REST', world, '/iam/v2beta1/groups', 0.25),
-      await compareWithBare('List of 50 by name, REST', world, '/iam/v2beta1/groups?order_by=name', 0.25),
+      await compareWithBareHttp('List of 50 by uid, REST', bench, '/iam/v2beta1/groups', minRatio),
+      await compareWithBareHttp(
+        'List of 50 by name, REST',
+        bench,
+        '/iam/v2beta1/groups?order_by=name',
+        minRatio,
+      ),
     ]
   } finally {
-    await world.end()
+    await bench.end()
   }
 }

@@ -9,16 +9,16 @@ import type { Process, Server } from '../load/processes.ts'
 import { findFreePort, startProcess, startStemmad } from '../load/processes.ts'
 import { median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
-import type { Huge } from '../stores/huge.ts'
+import type { HugeStore } from '../stores/huge.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const rounds = 5
 const seconds = 0.3
 const warmSeconds = 2
 
-type ServedStore = Huge & { server: Server; authorization: string }
+type ServedStore = HugeStore & { server: Server; authorization: string }
 
-export async function pagesOverHttp(stores: readonly Huge[]): Promise<Line[]> {
+export async function pagesOverHttp(stores: readonly HugeStore[]): Promise<Line[]> {
   const load = startProcess('load', 'bench/load/http-load.ts')
   const served: ServedStore[] = []
   try {
@@ -34,7 +34,7 @@ export async function pagesOverHttp(stores: readonly Huge[]): Promise<Line[]> {
   }
 }
 
-async function serve(huge: Huge): Promise<ServedStore> {
+async function serve(huge: HugeStore): Promise<ServedStore> {
   const { config } = readConfig({}, huge.settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
@@ -47,7 +47,7 @@ async function serve(huge: Huge): Promise<ServedStore> {
 }
 
 async function compare(
-  what: string,
+  label: string,
   load: Process,
   stores: readonly ServedStore[],
   query: (served: ServedStore) => string,
@@ -64,10 +64,10 @@ async function compare(
   }
   const [smallest = [], ...others] = costs
   return {
-    what,
+    label,
     measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
     bound: `${median(smallest).toFixed(0)} µs`,
     ratio: Math.max(...others.map((larger) => ratioOf(larger, smallest))).toFixed(2),
-    ...{ toReach: '', isReached: undefined },
+    ...{ goal: '', isMet: undefined },
   }
 }

@@ -3,7 +3,7 @@
 
 import { median, ratioOf } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
-import type { Huge } from '../stores/huge.ts'
+import type { HugeStore } from '../stores/huge.ts'
 import { hugeStore } from '../stores/huge.ts'
 import type { Lister, ListRequest } from '../stores/lister.ts'
 import { openLister } from '../stores/lister.ts'
@@ -15,9 +15,9 @@ const rounds = 15
 const calls = 20
 const spread = 50
 
-type ListedStore = Huge & Lister & { count: number }
+type ListedStore = HugeStore & Lister & { count: number }
 /** `requests` returns the same requests for every store, but for uids and page tokens. */
-type Case = { what: string; toReach?: number; requests(store: ListedStore): Promise<ListRequest[]> }
+type Case = { label: string; goal?: number; requests(store: ListedStore): Promise<ListRequest[]> }
 
 export async function benchPages(): Promise<Line[]> {
   const stores: ListedStore[] = []
@@ -35,25 +35,25 @@ function* cases(): Generator<Case> {
   for (const orderBy of orders) {
     const whole = (): ListRequest => ({ orderBy })
     const team = ({ team }: ListedStore): ListRequest => ({ orderBy, uidp: { descendantsOf: team } })
-    const teamReach = orderBy === 'name' ? 5 : 1.5
-    yield { what: `First page, by ${orderBy}`, toReach: 1.5, requests: async () => [whole()] }
+    const teamGoal = orderBy === 'name' ? 5 : 1.5
+    yield { label: `First page, by ${orderBy}`, goal: 1.5, requests: async () => [whole()] }
     yield {
-      what: `Page in the middle, by ${orderBy}`,
-      toReach: 1.5,
+      label: `Page in the middle, by ${orderBy}`,
+      goal: 1.5,
       requests: async (store) => [await after(store, whole(), store.count / 2)],
     }
     yield {
-      what: `First page in a small group, by ${orderBy}`,
-      toReach: teamReach,
+      label: `First page in a small group, by ${orderBy}`,
+      goal: teamGoal,
       requests: async (store) => [team(store)],
     }
     yield {
-      what: `Second page in a small group, by ${orderBy}`,
-      toReach: teamReach,
+      label: `Second page in a small group, by ${orderBy}`,
+      goal: teamGoal,
       requests: async (store) => [await after(store, team(store), 0)],
     }
     yield {
-      what: `${spread} pages all over, in turn, by ${orderBy}`,
+      label: `${spread} pages all over, in turn, by ${orderBy}`,
       requests: (store) => Promise.all(positions(store).map((skip) => after(store, whole(), skip))),
     }
   }
@@ -69,7 +69,7 @@ async function after({ list }: ListedStore, request: ListRequest, skip: number):
   return { ...request, pageToken: nextPageToken }
 }
 
-async function measureCase({ what, toReach, requests }: Case, stores: readonly ListedStore[]): Promise<Line> {
+async function measureCase({ label, goal, requests }: Case, stores: readonly ListedStore[]): Promise<Line> {
   const runs = await Promise.all(
     stores.map(async (store) => ({ list: store.list, requests: await requests(store) })),
   )
@@ -83,12 +83,12 @@ async function measureCase({ what, toReach, requests }: Case, stores: readonly L
   const [smallest = [], ...others] = times
   const ratio = Math.max(...others.map((larger) => ratioOf(larger, smallest)))
   return {
-    what,
+    label,
     measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
     bound: `${median(smallest).toFixed(0)} µs`,
     ratio: ratio.toFixed(2),
-    toReach: toReach === undefined ? '' : `${toReach}`,
-    isReached: toReach === undefined ? undefined : ratio <= toReach,
+    goal: goal === undefined ? '' : `${goal}`,
+    isMet: goal === undefined ? undefined : ratio <= goal,
   }
 }
 

@@ -7,8 +7,8 @@ import { median } from '../load/rounds.ts'
 import { rates, short, warmSeconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
 import { plainLine } from '../report/report.ts'
-import type { World } from '../stores/world.ts'
-import { startWorld } from '../stores/world.ts'
+import type { BenchServer } from '../stores/bench-server.ts'
+import { startBenchServer } from '../stores/bench-server.ts'
 import { createRates } from './creates.ts'
 import { requestOf } from './rest-ratio.ts'
 
@@ -21,45 +21,45 @@ export async function benchPostgres(): Promise<Line[]> {
     return [plainLine('PostgreSQL cannot be started here', cluster.message.slice(0, 60))]
   try {
     const { url } = await createDatabase(cluster.url)
-    const world = await startWorld(1000, [
+    const bench = await startBenchServer(1000, [
       '--database-url',
       url,
       '--secret-key',
       'only for benchmarks on this machine',
     ])
     try {
-      return [...(await reads(world)), ...(await creates(world))]
+      return [...(await reads(bench)), ...(await creates(bench))]
     } finally {
-      await world.end()
+      await bench.end()
     }
   } finally {
     await cluster.stop()
   }
 }
 
-async function reads(world: World): Promise<Line[]> {
+async function reads(bench: BenchServer): Promise<Line[]> {
   return [
-    await read('Get group, PostgreSQL', world, `/iam/v2beta1/groups/${world.group}`),
-    await read('List of 50 by uid, PostgreSQL', world, '/iam/v2beta1/groups'),
-    await read('List of 50 by name, PostgreSQL', world, '/iam/v2beta1/groups?order_by=name'),
+    await read('Get group, PostgreSQL', bench, `/iam/v2beta1/groups/${bench.group}`),
+    await read('List of 50 by uid, PostgreSQL', bench, '/iam/v2beta1/groups'),
+    await read('List of 50 by name, PostgreSQL', bench, '/iam/v2beta1/groups?order_by=name'),
   ]
 }
 
-async function read(what: string, { server, authorization }: World, path: string): Promise<Line> {
+async function read(label: string, { server, authorization }: BenchServer, path: string): Promise<Line> {
   const load = startProcess('load', 'bench/load/http-load.ts')
   try {
     const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
     await measure(load, server, { ...task, seconds: warmSeconds })
     const samples: Sample[] = []
     for (let round = 0; round < rounds; round++) samples.push(await measure(load, server, task))
-    return plainLine(what, rates(samples))
+    return plainLine(label, rates(samples))
   } finally {
     await load.stop()
   }
 }
 
-async function creates(world: World): Promise<Line[]> {
-  const { together, alone } = await createRates(world)
+async function creates(bench: BenchServer): Promise<Line[]> {
+  const { together, alone } = await createRates(bench)
   return [
     plainLine('Creates, 64 in flight, PostgreSQL', `${short(median(together))}/s`),
     plainLine('Creates, 1 in flight, PostgreSQL', `${short(median(alone))}/s`),

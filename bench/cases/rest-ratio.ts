@@ -1,26 +1,26 @@
-// A REST call against a plain node:http server that sends the same bytes.
+// Compares a REST call with a plain node:http server that sends the same bytes.
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Canned } from '../load/bare-http.ts'
+import type { FixedResponse } from '../load/bare-http.ts'
 import { startBound, startProcess } from '../load/processes.ts'
 import { ratioLine, seconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
-import type { World } from '../stores/world.ts'
+import type { BenchServer } from '../stores/bench-server.ts'
 
-export async function compareWithBare(
-  what: string,
-  { server, authorization }: World,
+export async function compareWithBareHttp(
+  label: string,
+  { server, authorization }: BenchServer,
   path: string,
-  least: number,
+  minRatio: number,
 ): Promise<Line> {
-  const canned = await responseOf(server.port, path, authorization)
-  const bare = await startBound('bench/load/bare-http.ts', canned)
+  const response = await responseOf(server.port, path, authorization)
+  const bare = await startBound('bench/load/bare-http.ts', response)
   const load = startProcess('load', 'bench/load/http-load.ts')
   const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
   try {
-    return await ratioLine(`${what}, ${canned.body.length} B`, { load, server, bare, task }, least)
+    return await ratioLine(`${label}, ${response.body.length} B`, { load, server, bare, task }, minRatio)
   } finally {
     await Promise.all([bare.stop(), load.stop()])
   }
@@ -31,7 +31,7 @@ export const requestOf = (path: string, authorization: string) =>
 
 const setByNode = new Set(['date', 'connection', 'keep-alive'])
 
-async function responseOf(port: number, path: string, authorization: string): Promise<Canned> {
+async function responseOf(port: number, path: string, authorization: string): Promise<FixedResponse> {
   const request = get({ port, path, host: '127.0.0.1', agent: false, headers: { authorization } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   const body = await text(response)

@@ -6,7 +6,7 @@ import { measure } from '../load/load.ts'
 import { startProcess, untilReady, usageOf } from '../load/processes.ts'
 import { median } from '../load/rounds.ts'
 import type { Line } from '../report/report.ts'
-import { startWorld, temporarySettings } from '../stores/world.ts'
+import { startBenchServer, temporarySettings } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const starts = 5
@@ -45,34 +45,34 @@ async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings
 }
 
 async function benchMemory(): Promise<Line[]> {
-  const world = await startWorld(1000)
+  const bench = await startBenchServer(1000)
   const load = startProcess('load', 'bench/load/http-load.ts')
   try {
-    const before = await usageOf(world.server)
-    for (const path of [`/iam/v2beta1/groups/${world.group}`, '/iam/v2beta1/groups?order_by=name']) {
-      await measure(load, world.server, {
-        request: requestOf(path, world.authorization),
+    const before = await usageOf(bench.server)
+    for (const path of [`/iam/v2beta1/groups/${bench.group}`, '/iam/v2beta1/groups?order_by=name']) {
+      await measure(load, bench.server, {
+        request: requestOf(path, bench.authorization),
         inFlight: 64,
         seconds: 4,
       })
     }
-    const after = await usageOf(world.server)
+    const after = await usageOf(bench.server)
     return [
       memoryLine('Memory when ready', before.memory),
       memoryLine('Memory after a load of Get and List', after.memory),
     ]
   } finally {
     await load.stop()
-    await world.end()
+    await bench.end()
   }
 }
 
-const timeLine = (what: string, milliseconds: number): Line => ({
-  ...{ what, measured: `${milliseconds.toFixed(0)} ms`, bound: '', ratio: '' },
-  ...{ toReach: `${maxMilliseconds} ms`, isReached: milliseconds < maxMilliseconds },
+const timeLine = (label: string, milliseconds: number): Line => ({
+  ...{ label, measured: `${milliseconds.toFixed(0)} ms`, bound: '', ratio: '' },
+  ...{ goal: `${maxMilliseconds} ms`, isMet: milliseconds < maxMilliseconds },
 })
 
-const memoryLine = (what: string, bytes: number): Line => ({
-  ...{ what, measured: `${(bytes / 1e6).toFixed(0)} MB`, bound: '', ratio: '' },
-  ...{ toReach: `${maxBytes / 1e6} MB`, isReached: bytes < maxBytes },
+const memoryLine = (label: string, bytes: number): Line => ({
+  ...{ label, measured: `${(bytes / 1e6).toFixed(0)} MB`, bound: '', ratio: '' },
+  ...{ goal: `${maxBytes / 1e6} MB`, isMet: bytes < maxBytes },
 })

@@ -1,14 +1,14 @@
-// The bound of gRPC: a grpc-js handler that answers every call with the same bytes.
+// The upper bound for gRPC: a grpc-js server that answers every call with the same bytes.
 import { promisify } from 'node:util'
 import type { sendUnaryData } from '@grpc/grpc-js'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { onCommand } from './bench-process.ts'
 import { grpcDefinition } from './grpc-definition.ts'
-import { onCommand } from './meter.ts'
 
 /** `bytes` are in base64. */
-export type CannedBytes = { path: string; bytes: string }
+export type FixedGrpcResponse = { path: string; bytes: string }
 
-onCommand(({ path, bytes }: CannedBytes) => {
+onCommand(({ path, bytes }: FixedGrpcResponse) => {
   const reply = Buffer.from(bytes, 'base64')
   const server = new Server()
   server.addService(grpcDefinition(path), {

@@ -2,7 +2,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js'
 
 export const asIs = (bytes: Buffer) => bytes
 
-/** One unary method, named `call`, whose messages pass as bytes. */
+/** One unary method, named `call`, whose messages are raw bytes. */
 export function grpcDefinition(path: string): ServiceDefinition {
   return {
     call: {

@@ -1,8 +1,8 @@
 // Generates load over gRPC: repeats one request with grpc-js over a few connections.
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
+import { onCommand } from './bench-process.ts'
 import { asIs } from './grpc-definition.ts'
 import type { GrpcLoad, Loaded } from './load.ts'
-import { onCommand } from './meter.ts'
 
 const channels = 4
 

@@ -3,8 +3,8 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import { onCommand } from './bench-process.ts'
 import type { Load, Loaded } from './load.ts'
-import { onCommand } from './meter.ts'
 
 onCommand(async (load: Load): Promise<Loaded> => {
   const length = await probe(load)

@@ -6,12 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { nodeFlagsOf } from '../../server/bin/node-flags.mjs'
+import type { Usage } from './bench-process.ts'
 import type { Role } from './cores.ts'
 import { pin } from './cores.ts'
-import type { Usage } from './meter.ts'
 
 const root = join(import.meta.dirname, '../..')
-const meter = join(import.meta.dirname, 'meter.ts')
+const benchProcess = join(import.meta.dirname, 'bench-process.ts')
 const peak = join(import.meta.dirname, 'peak.ts')
 
 export type Process = {
@@ -32,7 +32,7 @@ export function startProcess(
   args: string[] = [],
   nodeFlags: string[] = [],
 ): Process {
-  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', meter]
+  const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
   const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
   // Standard output is discarded: a service writes to a file or a pipe, not to a terminal.
   const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
@@ -101,7 +101,7 @@ export async function untilReady(port: number): Promise<void> {
 export async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo // a string only for pipes
+  const { port } = probe.address() as AddressInfo // address() returns a string only for pipes
   probe.close()
   await once(probe, 'close')
   return port

@@ -16,7 +16,7 @@ describe('rounds', () => {
     assert.equal(median([4, 1, 2, 9]), 3)
   })
 
-  test('are compared one by one, so that a slow round slows both sides', () => {
+  test('are compared in pairs, so that a slow round does not change the ratio', () => {
     assert.equal(ratioOf([10, 5, 1], [20, 10, 2]), 0.5)
   })
 })

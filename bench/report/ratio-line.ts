@@ -13,7 +13,7 @@ export const warmSeconds = 10
 
 export type Comparison = { load: Process; server: Server; bare: Server; task: Omit<Load, 'port'> }
 
-export async function ratioLine(what: string, comparison: Comparison, least: number): Promise<Line> {
+export async function ratioLine(label: string, comparison: Comparison, minRatio: number): Promise<Line> {
   const { load, server, bare, task } = comparison
   for (const side of [server, bare]) await measure(load, side, { ...task, seconds: warmSeconds })
   const samples = await alternate(
@@ -23,8 +23,8 @@ export async function ratioLine(what: string, comparison: Comparison, least: num
   )
   const ratio = ratioOf(samples.ours.map(perCpu), samples.bound.map(perCpu))
   return {
-    ...{ what, measured: rates(samples.ours), bound: rates(samples.bound) },
-    ...{ ratio: ratio.toFixed(2), toReach: least.toFixed(2), isReached: ratio >= least },
+    ...{ label, measured: rates(samples.ours), bound: rates(samples.bound) },
+    ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },
   }
 }
 

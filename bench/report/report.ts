@@ -1,30 +1,30 @@
 // The lines that a benchmark reports, and their table.
 
 export type Line = {
-  what: string
+  label: string
   measured: string
   /** What it is compared with, measured in the same run. */
   bound: string
   ratio: string
-  toReach: string
+  goal: string
   /** Undefined for a figure without a goal. */
-  isReached: boolean | undefined
+  isMet: boolean | undefined
 }
 
 export type Bench = () => Promise<Line[]>
 
 /** A line without a bound or a goal. */
-export const plainLine = (what: string, measured: string): Line => ({
-  ...{ what, measured, bound: '', ratio: '', toReach: '' },
-  isReached: undefined,
+export const plainLine = (label: string, measured: string): Line => ({
+  ...{ label, measured, bound: '', ratio: '', goal: '' },
+  isMet: undefined,
 })
 
-const heads = ['what', 'measured', 'bound', 'ratio', 'to reach', '']
+const heads = ['benchmark', 'measured', 'bound', 'ratio', 'goal', '']
 
 export function formatTable(lines: readonly Line[]): string {
-  const rows = lines.map(({ what, measured, bound, ratio, toReach, isReached }) => [
-    ...[what, measured, bound, ratio, toReach],
-    isReached === undefined ? '' : isReached ? 'ok' : 'short',
+  const rows = lines.map(({ label, measured, bound, ratio, goal, isMet }) => [
+    ...[label, measured, bound, ratio, goal],
+    isMet === undefined ? '' : isMet ? 'ok' : 'missed',
   ])
   const widths = heads.map((_, column) =>
     Math.max(...[heads, ...rows].map((row) => row[column]?.length ?? 0)),

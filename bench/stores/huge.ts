@@ -23,7 +23,7 @@ import { insertUncounted } from '../../server/store/table.ts'
 import type { Count } from '../../server/store/tally.ts'
 import { treeBelow } from './tree.ts'
 
-export type Huge = {
+export type HugeStore = {
   settings: string[]
   organization: string
   identity: string
@@ -34,25 +34,25 @@ export type Huge = {
 const prefix = 'stemma-bench-huge-'
 
 /** The store of an organization with `count` groups below it. */
-export async function hugeStore(count: number): Promise<Huge> {
-  const kept = `${prefix}${fingerprint()}`
-  const folder = join(tmpdir(), kept, String(count))
+export async function hugeStore(count: number): Promise<HugeStore> {
+  const folderName = `${prefix}${fingerprint()}`
+  const folder = join(tmpdir(), folderName, String(count))
   const settings = ['--data-dir', folder, '--base-url', 'http://stemma.test']
   const facts = join(folder, 'facts.json')
   if (!existsSync(facts)) {
-    removeAllBut(kept)
-    await make(folder, count)
+    removeAllBut(folderName)
+    await makeStore(folder, count)
   }
   return { settings, ...JSON.parse(readFileSync(facts, 'utf8')) }
 }
 
 /** Removes the stores of other versions, which take gigabytes. */
-function removeAllBut(kept: string): void {
-  const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== kept)
+function removeAllBut(folderName: string): void {
+  const others = globSync(`${prefix}*`, { cwd: tmpdir() }).filter((name) => name !== folderName)
   for (const name of others) rmSync(join(tmpdir(), name), { recursive: true, force: true })
 }
 
-/** A hash of the files that decide the content of a row. */
+/** A hash of the files that determine the content of a row. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(groups.shape)
   const root = join(import.meta.dirname, '../..')
@@ -65,7 +65,7 @@ function fingerprint(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-async function make(folder: string, count: number): Promise<void> {
+async function makeStore(folder: string, count: number): Promise<void> {
   const draft = `${folder}.${process.pid}`
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(draft, { recursive: true, mode: 0o700 })

@@ -13,7 +13,7 @@ import { openCorridor } from '../../server/rpc/corridor.ts'
 import { openDeadlines } from '../../server/rpc/deadline.ts'
 import { settingsOf } from '../../server/settings.ts'
 import { openStore, prepareStore } from '../../server/storage.ts'
-import type { Huge } from './huge.ts'
+import type { HugeStore } from './huge.ts'
 
 export type ListRequest = MessageInitShape<typeof ListGroupsRequestSchema>
 
@@ -23,7 +23,7 @@ export type Lister = {
   close(): Promise<void>
 }
 
-export async function openLister({ settings, identity }: Huge): Promise<Lister> {
+export async function openLister({ settings, identity }: HugeStore): Promise<Lister> {
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys, secret } = await prepareStore(config, store)

@@ -42,7 +42,7 @@ export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
     else response.writeHead(404).end()
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
 
   return {
     issuer,

@@ -26,7 +26,7 @@ export async function startProvider(
   const { createServer } = await import('node:http')
   const server: Server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
   const provider = new Provider(issuer, {
     clients: [
       {

@@ -73,7 +73,7 @@ export async function startSilentProvider(sub: string): Promise<SilentProvider> 
       })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a string only for pipes
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
   return {
     ...{ issuer, redeemed },
     divert(where) {

@@ -85,7 +85,7 @@ function waitUntilReady(starting: ChildProcess): Promise<string | undefined> {
 async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo // a string only for pipes
+  const { port } = probe.address() as AddressInfo // address() returns a string only for pipes
   probe.close()
   await once(probe, 'close')
   return port

@@ -15,7 +15,7 @@ import type { Server } from '../load/processes.ts'
 import { findFreePort, startStemmad } from '../load/processes.ts'
 import { treeBelow } from './tree.ts'
 
-export type World = {
+export type BenchServer = {
   server: Server
   organization: string
   /** The group created last, two levels below the organization. */
@@ -28,7 +28,11 @@ export type World = {
 export type Fill = (store: Store, organization: string) => Promise<unknown>
 
 /** `more` are further settings, such as those of PostgreSQL. */
-export async function startWorld(count: number, more: string[] = [], fill?: Fill): Promise<World> {
+export async function startBenchServer(
+  count: number,
+  more: string[] = [],
+  fill?: Fill,
+): Promise<BenchServer> {
   const { settings, port, remove } = await temporarySettings(more)
   const { config } = readConfig({}, settings)
   const store = openStore(config)
