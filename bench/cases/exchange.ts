@@ -82,7 +82,7 @@ export async function benchExchange(): Promise<Line[]> {
       callAws,
     })
 
-    const ours = () => rateOf(() => exchange(token, { identity, audiences: [], narrowing: {} }))
+    const ours = () => rateOf(() => exchange(token, { identity, audiences: [], limits: {} }))
     const signer = { keys, authUrl, now: Date.now, random }
     const bound = () =>
       rateOf(async () => {

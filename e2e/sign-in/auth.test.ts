@@ -46,7 +46,7 @@ examples('the caller', {
     assert.deepEqual(held[0]?.role?.capabilities, ['groups.list', 'apk.list', 'apk.blobs.get'])
   },
 
-  async 'with a narrowed token learns what the token allows'({ succeed, owner }) {
+  async 'with a limited token receives the capabilities that the token allows'({ succeed, owner }) {
     const { token } = await succeed(exchange, {
       identity: owner.identity,
       cap: ['groups.list', 'roles.list'],

@@ -227,7 +227,7 @@ onEachStore('the token exchange', (engine) => {
     })
   })
 
-  test('a token can be narrowed to groups and to capabilities, and never widened', async () => {
+  test('a token can be limited to groups and capabilities, and its limits cannot be removed', async () => {
     const [door] = doors as [Door]
     const { organization } = platform.owner
     const team = (await asOwner(createGroup, { parent: organization, group: { name: 'team' } })).uid as string
@@ -248,7 +248,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(createGroup, create, reading)).error?.code, 7)
     assert.ok((await door.call(createGroup, create, inTeam)).body)
     assert.equal((await door.call(createGroup, { group: { name: 'org' } }, inTeam)).error?.code, 7)
-    // Exchanging a narrowed token can only narrow it further.
+    // An exchange of a limited token can only add limits.
     const again = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, reading)
     assert.equal(await list(again.body?.token as string), '0')
     const same = await door.call(exchange, { identity: owner }, inTeam)

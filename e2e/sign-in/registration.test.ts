@@ -152,7 +152,7 @@ onEachStore('registration', (engine) => {
     await stranger.close()
   })
 
-  test('accepts an invite for an existing person with an unnarrowed token of ours', async () => {
+  test('accepts an invite for an existing person with a token of this server that has no limits', async () => {
     const ada = await platform.addUser('ada@example.com')
     for (const door of doors) {
       const { body } = await door.call(register, { code: await invite() }, ada.token)
@@ -160,10 +160,10 @@ onEachStore('registration', (engine) => {
       const workload = await door.call(register, { code: await invite() }, acme.token)
       assert.equal(workload.error?.code, 7)
     }
-    const narrowed = await fetch(`${platform.url}/sts/exchange?scopes=${acme.organization}`, {
+    const limited = await fetch(`${platform.url}/sts/exchange?scopes=${acme.organization}`, {
       headers: { authorization: `Bearer ${ada.token}` },
     })
-    const { token } = (await narrowed.json()) as { token: string }
+    const { token } = (await limited.json()) as { token: string }
     const [door] = doors as [Door]
     assert.equal((await door.call(register, { code: await invite() }, token)).error?.code, 7)
   })

@@ -70,7 +70,7 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal(decodeJwt(answer.access_token).sub, identity)
   })
 
-  test('narrows by groups, capabilities and audience', async () => {
+  test('limits the token to groups, capabilities and an audience', async () => {
     const { organization } = platform.owner
     const { host } = new URL(platform.config.baseUrl)
     const { json } = await ask({

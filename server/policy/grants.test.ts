@@ -30,14 +30,14 @@ describe('grants', () => {
   })
   const anyGrants = fc
     .array(binding, { maxLength: 6 })
-    .map((held): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, held }))
+    .map((granted): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, list: granted }))
   const demanded = fc.subarray([list, create], { minLength: 1 })
 
   /** Each capability may be granted by another binding, at the uid or above it. */
   function isHeld(grants: Grants, capabilities: number[], uid: string): boolean {
     return capabilities.every((capability) => {
       const [bit = -1] = decodeBits(encodeBits([capability]))
-      return grants.held.some(({ group, bits }) => isAtOrBelow(uid, group) && bits.has(bit))
+      return grants.list.some(({ group, bits }) => isAtOrBelow(uid, group) && bits.has(bit))
     })
   }
 
@@ -68,7 +68,7 @@ describe('grants', () => {
       fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
         const bits = decodeBits(encodeBits([list, create]))
         const missing = [...bits].filter(
-          (bit) => !grants.held.some((held) => held.bits.has(bit) && isAtOrBelow(uid, held.group)),
+          (bit) => !grants.list.some((grant) => grant.bits.has(bit) && isAtOrBelow(uid, grant.group)),
         )
         assert.equal(missingAt(grants, bits, uid), missing[0])
       }),
@@ -76,8 +76,10 @@ describe('grants', () => {
   })
 
   test('never include a number that is not a capability', () => {
-    const held = [{ group: smallTree[0] ?? '', bits: new Set(Array.from({ length: 256 }, (_, bit) => bit)) }]
-    const grants = { caller: { identity: 'x', issuedAt: 0 }, held }
+    const granted = [
+      { group: smallTree[0] ?? '', bits: new Set(Array.from({ length: 256 }, (_, bit) => bit)) },
+    ]
+    const grants = { caller: { identity: 'x', issuedAt: 0 }, list: granted }
     for (const number of [0, 1601, 99999]) {
       assert.equal(holds(grants, [number], smallTree[0] ?? ''), false)
       assert.deepEqual(grantedRegions(grants, [list, number]), [])
@@ -131,7 +133,7 @@ onEachStore('reading grants', (engine) => {
   test('returns the group and the capabilities of each binding', async () => {
     const grants = await read(callerOf(viewer.identity))
     assert.deepEqual(
-      grants.held.map(({ group }) => group),
+      grants.list.map(({ group }) => group),
       [platform.owner.organization],
     )
     assert.equal(holds(grants, [list], below), true)
@@ -167,17 +169,17 @@ onEachStore('reading grants', (engine) => {
 
   test('returns no grants that do not apply to the scope', async () => {
     const other = await platform.addOrganization('other')
-    assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).held, [])
+    assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).list, [])
     const { grants, row } = await readRow(callerOf(viewer.identity), other.organization)
-    assert.deepEqual(grants.held, [])
+    assert.deepEqual(grants.list, [])
     assert.notEqual(row, undefined)
   })
 
   test('does not return a grant after it was revoked', async () => {
     const { identity } = await platform.addIdentity(platform.owner.organization, 'editor')
-    assert.equal((await read(callerOf(identity))).held.length, 1)
+    assert.equal((await read(callerOf(identity))).list.length, 1)
     await platform.unbind(identity)
-    assert.deepEqual((await read(callerOf(identity))).held, [])
+    assert.deepEqual((await read(callerOf(identity))).list, [])
   })
 
   test('rejects an identity that does not exist or was deleted', async () => {
@@ -194,7 +196,7 @@ onEachStore('reading grants', (engine) => {
       sql`select create_time from identities where uid = ${viewer.identity}`,
     )
     const second = Math.floor((row?.[0] as number) / 1000)
-    assert.equal((await read(callerOf(viewer.identity, second))).held.length, 1)
+    assert.equal((await read(callerOf(viewer.identity, second))).list.length, 1)
     await assert.rejects(read(callerOf(viewer.identity, second - 1)), isUnauthenticated)
     await assert.rejects(
       readRow(callerOf(viewer.identity, second - 1), platform.owner.organization),

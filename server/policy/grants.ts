@@ -3,21 +3,21 @@ import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow } from '../aip/uid.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import type { Caller, Narrowing } from '../wire/caller.ts'
+import type { Caller, TokenLimits } from '../wire/caller.ts'
 import type { Bits } from './bits.ts'
 import { decodeBits } from './bits.ts'
 import { capabilityNamed, capabilityOf } from './capabilities.ts'
 
 export type Grants = {
   caller: Caller
-  held: readonly Held[]
+  list: readonly Grant[]
 }
 
 /** The capabilities of one role binding. They apply in its group and everywhere below. */
-export type Held = { group: string; bits: Bits }
+export type Grant = { group: string; bits: Bits }
 
 /** Parses the grants of an identity as read-grants.ts selects them: `GROUP BITS,GROUP BITS`. */
-export type ParseGrants = (text: string) => readonly Held[]
+export type ParseGrants = (text: string) => readonly Grant[]
 
 export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)
 
@@ -26,20 +26,20 @@ const maxBits = 1000
 
 /** A parser with a cache: most callers have the same grants in every call, and decoding bits takes microseconds. */
 export function openGrantParser(): ParseGrants {
-  const parsed = new BoundedMap<string, readonly Held[]>(maxTexts)
+  const parsed = new BoundedMap<string, readonly Grant[]>(maxTexts)
   const decoded = new BoundedMap<string, Bits>(maxBits)
   const decode = (bits: string) => decoded.getOrMake(bits, () => decodeBits(bits))
   return (text) => {
-    let held = parsed.get(text)
-    if (!held) {
-      held = parseWith(text, decode)
-      parsed.set(text, held)
+    let list = parsed.get(text)
+    if (!list) {
+      list = parseWith(text, decode)
+      parsed.set(text, list)
     }
-    return held
+    return list
   }
 }
 
-function parseWith(text: string, decode: (bits: string) => Bits): Held[] {
+function parseWith(text: string, decode: (bits: string) => Bits): Grant[] {
   return text.split(',').map((grant) => {
     const [group = '', bits = ''] = grant.split(' ')
     return { group, bits: decode(bits) }
@@ -47,9 +47,9 @@ function parseWith(text: string, decode: (bits: string) => Bits): Held[] {
 }
 
 /** The grants that remain for a token that is restricted to some groups or capabilities. */
-export function narrow(held: readonly Held[], { scopes, capabilities }: Narrowing): Held[] {
+export function withinLimits(list: readonly Grant[], { scopes, capabilities }: TokenLimits): Grant[] {
   const allowed = capabilities && new Set(capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? []))
-  const remaining = held.map(({ group, bits }) => ({
+  const remaining = list.map(({ group, bits }) => ({
     group,
     bits: allowed ? bits.intersection(allowed) : bits,
   }))
@@ -68,15 +68,15 @@ export function holds(grants: Grants, capabilities: readonly number[], uid: stri
   return capabilities.every((capability) => {
     const bit = capabilityOf(capability)?.bit
     return (
-      bit !== undefined && grants.held.some(({ group, bits }) => bits.has(bit) && isAtOrBelow(uid, group))
+      bit !== undefined && grants.list.some(({ group, bits }) => bits.has(bit) && isAtOrBelow(uid, group))
     )
   })
 }
 
 /** The first of these bits that is not held at a uid. */
 export function missingAt(grants: Grants, bits: Bits, uid: string): number | undefined {
-  const applicable = grants.held.filter(({ group }) => isAtOrBelow(uid, group))
-  return [...bits].find((bit) => !applicable.some((held) => held.bits.has(bit)))
+  const applicable = grants.list.filter(({ group }) => isAtOrBelow(uid, group))
+  return [...bits].find((bit) => !applicable.some((grant) => grant.bits.has(bit)))
 }
 
 /** The regions in which all of the capabilities are held. */
@@ -87,6 +87,6 @@ export function grantedRegions(grants: Grants, capabilities: readonly number[]):
 
 function regionsOf(grants: Grants, capability: number): Region[] {
   const bit = capabilityOf(capability)?.bit
-  const held = grants.held.filter(({ bits }) => bit !== undefined && bits.has(bit))
-  return disjoint(held.map(({ group }): Region => ({ kind: 'tree', uid: group })))
+  const applicable = grants.list.filter(({ bits }) => bit !== undefined && bits.has(bit))
+  return disjoint(applicable.map(({ group }): Region => ({ kind: 'tree', uid: group })))
 }

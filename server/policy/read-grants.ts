@@ -6,8 +6,8 @@ import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { Caller } from '../wire/caller.ts'
-import type { Grants, Held, ParseGrants } from './grants.ts'
-import { narrow, parseGrants } from './grants.ts'
+import type { Grant, Grants, ParseGrants } from './grants.ts'
+import { parseGrants, withinLimits } from './grants.ts'
 
 /**
  * All grants of a caller, or with a `scope` those that apply to it. A write locks them, so that none is revoked before
@@ -52,7 +52,7 @@ const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
 
 /** The group of a binding, or its index among the groups that were asked for; and the bits of its role. */
 const grantText = (groups: readonly unknown[] | undefined) =>
-  raw(`${groups ? 'g.depth' : 'b.parent'} || ' ' || r.bits`)
+  raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits`)
 
 /**
  * The groups are rows of a derived table and cross joins fix the join order, so that each group is one index lookup:
@@ -66,9 +66,9 @@ const bindingsIn = (groups: readonly (string | Placeholder)[] | undefined) =>
 
 const groupRows = (groups: readonly (string | Placeholder)[]) =>
   join(
-    groups.map((group, depth) => {
-      const index = raw(String(depth))
-      return sql`select ${index} as depth, /*pg cast( */ ${group} /*pg as text) collate "C" */ as uid`
+    groups.map((group, position) => {
+      const index = raw(String(position))
+      return sql`select ${index} as position, /*pg cast( */ ${group} /*pg as text) collate "C" */ as uid`
     }),
     ' union all ',
   )
@@ -118,12 +118,12 @@ function grantsOf(
   if (createTime === undefined || Math.floor(createTime / 1000) > caller.issuedAt) {
     throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
   }
-  const held = text ? heldOf(text, groups, parse) : []
-  return { caller, held: caller.narrowing ? narrow(held, caller.narrowing) : held }
+  const list = text ? listOf(text, groups, parse) : []
+  return { caller, list: caller.limits ? withinLimits(list, caller.limits) : list }
 }
 
-function heldOf(text: string, groups: readonly string[] | undefined, parse: ParseGrants): readonly Held[] {
-  const held = parse(text)
-  // Here the text has indexes in place of groups.
-  return groups ? held.map(({ group, bits }) => ({ group: groups[Number(group)] ?? '', bits })) : held
+/** With `groups`, the text contains indexes into `groups` instead of uids. */
+function listOf(text: string, groups: readonly string[] | undefined, parse: ParseGrants): readonly Grant[] {
+  const list = parse(text)
+  return groups ? list.map(({ group, bits }) => ({ group: groups[Number(group)] ?? '', bits })) : list
 }

@@ -3,11 +3,12 @@ export type Caller = {
   identity: string
   /** When the token was issued, in seconds. */
   issuedAt: number
-  /** Limits the token to a part of what the identity holds. */
-  narrowing?: Narrowing
+  /** Undefined if the token has no limits. */
+  limits?: TokenLimits
 }
 
-export type Narrowing = {
+/** Limits a token to a part of what is granted to its identity. */
+export type TokenLimits = {
   /** The groups in which, and below which, it applies. */
   scopes?: readonly string[]
   /** Names of the capabilities that it may use. */

@@ -23,7 +23,7 @@ export async function assumeByAws(
   if (!isAwsIdentity(patterns, relationship.value, caller))
     throw refused(`${caller.arn} does not match ${uid}`)
   return {
-    ...{ identity: uid, email: undefined, narrowing: {} },
+    ...{ identity: uid, email: undefined, limits: {} },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
     expires: Math.floor(now() / 1000) + tokenLifetime,
   }

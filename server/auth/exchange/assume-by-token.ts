@@ -9,7 +9,7 @@ import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
 import { tokenLifetime } from '../tokens/mint.ts'
-import { narrowingOf } from '../tokens/narrowing.ts'
+import { limitsOf } from '../tokens/token-limits.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
 
@@ -24,7 +24,7 @@ export async function assumeByToken(
   const isOwn = unverified.iss === authUrl
   const ownUid = isOwn ? unverified.sub : userUid(unverified.iss, unverified.sub)
   const identity = await loadIdentity(store, requested || ownUid)
-  // Every identity may exchange its own token for one with a narrower scope.
+  // Every identity may exchange its own token for one with narrower limits.
   const isSelf = isOwn && unverified.sub === identity.uid
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
   if (!isSelf && !acceptsIssuer(patterns, identity, unverified.iss))
@@ -36,7 +36,7 @@ export async function assumeByToken(
     identity: identity.uid,
     email: identity.email,
     act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
-    narrowing: isOwn ? narrowingOf(claims) : {},
+    limits: isOwn ? limitsOf(claims) : {},
     // Exchanging our own tokens again and again must not extend them.
     expires: isOwn ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }

@@ -10,7 +10,7 @@ import type { BoundedMap } from '../../bounded-map.ts'
 import type { Patterns } from '../../claims/pattern.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
-import type { Narrowing } from '../../wire/caller.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { CallAws } from './aws-request.ts'
@@ -35,8 +35,8 @@ export type AssumedIdentity = {
   email: string | undefined
   /** The token that was presented (RFC 8693, 4.1). */
   act: { iss: string; sub: string; aud: string }
-  /** The narrowing of the token that was presented. */
-  narrowing: Narrowing
+  /** The limits of the token that was presented. */
+  limits: TokenLimits
   /** When the new token expires, in seconds since 1970. */
   expires: number
 }

@@ -2,10 +2,10 @@
 import { invalidField } from '../../aip/errors.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import { openPatterns } from '../../claims/pattern.ts'
-import type { Narrowing } from '../../wire/caller.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken } from '../tokens/mint.ts'
-import { intersect } from '../tokens/narrowing.ts'
+import { intersect } from '../tokens/token-limits.ts'
 import { assumeByAws } from './assume-by-aws.ts'
 import { assumeByToken } from './assume-by-token.ts'
 import type { AssumeDependencies } from './assumed-identity.ts'
@@ -21,7 +21,7 @@ export type ExchangeRequest = {
   /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
   identity: string
   audiences: readonly string[]
-  narrowing: Narrowing
+  limits: TokenLimits
 }
 /** `expiry` is in milliseconds since 1970. */
 export type IssuedToken = { token: string; expiry: number }
@@ -38,15 +38,15 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     patterns: openPatterns(),
     staticKeys: new BoundedMap(staticKeysLimit),
   }
-  return async (bearer, { identity: requested, audiences, narrowing: wanted }) => {
+  return async (bearer, { identity: requested, audiences, limits: wanted }) => {
     if (!audiences.every((audience) => issuable.includes(audience)))
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
     // Every JSON Web Token contains dots; base64url does not.
     const assume = bearer.includes('.') ? assumeByToken : assumeByAws
-    const { identity, email, act, narrowing, expires } = await assume(assumeDeps, bearer, requested)
+    const { identity, email, act, limits, expires } = await assume(assumeDeps, bearer, requested)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {
-      ...{ identity, act, expires, narrowing: intersect(narrowing, wanted) },
+      ...{ identity, act, expires, limits: intersect(limits, wanted) },
       audience: others.length > 0 ? [audience, ...others] : audience,
       ...(email && { email }),
     })

@@ -10,7 +10,7 @@ import { messageReply } from '../../wire/reply.ts'
 import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
 import type { Throttle } from '../throttle.ts'
 import { throttled } from '../throttle.ts'
-import { requestedNarrowing } from '../tokens/narrowing.ts'
+import { requestedLimits } from '../tokens/token-limits.ts'
 import type { Exchange, IssuedToken } from './exchange.ts'
 
 /** The part of a call that an open call needs. */
@@ -28,8 +28,8 @@ export function securityTokenService({ exchange, refreshTokens, isCapability, th
     async exchange({ request, authorization, address }: OpenCall<ExchangeRequest>): Promise<Reply> {
       const { identity, aud: audiences } = request
       const bearer = bearerOf(authorization)
-      const narrowing = requestedNarrowing(request, isCapability)
-      const run = () => exchange(bearer, { identity, audiences, narrowing })
+      const limits = requestedLimits(request, isCapability)
+      const run = () => exchange(bearer, { identity, audiences, limits })
       const issued = await throttled(throttle, address, run)
       return messageReply(RawTokenSchema, create(RawTokenSchema, rawToken(issued)))
     },
@@ -39,9 +39,9 @@ export function securityTokenService({ exchange, refreshTokens, isCapability, th
       authorization,
       address,
     }: OpenCall<ExchangeRefreshTokenRequest>): Promise<Reply> {
-      const narrowing = requestedNarrowing(request, isCapability)
+      const limits = requestedLimits(request, isCapability)
       const bearer = bearerOf(authorization)
-      const run = () => refreshTokens.use(bearer, request.aud, narrowing)
+      const run = () => refreshTokens.use(bearer, request.aud, limits)
       const { access, refresh } = await throttled(throttle, address, run)
       const pair = { token: rawToken(access), refreshToken: rawToken(refresh) }
       return messageReply(TokenPairSchema, create(TokenPairSchema, pair))

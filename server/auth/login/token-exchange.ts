@@ -4,7 +4,7 @@ import { malformed, StatusError } from '../../aip/errors.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import type { Throttle } from '../throttle.ts'
 import { throttled } from '../throttle.ts'
-import { requestedNarrowing } from '../tokens/narrowing.ts'
+import { requestedLimits } from '../tokens/token-limits.ts'
 import { plainMessage, retryHeader } from './error-response.ts'
 import type { PageResponse } from './page-request.ts'
 
@@ -55,7 +55,7 @@ function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchP
   return {
     identity: form.get('identity') ?? '',
     audiences: [...form.getAll('audience'), ...form.getAll('resource')],
-    narrowing: requestedNarrowing({ scopes: form.getAll('scopes'), cap }, isCapability),
+    limits: requestedLimits({ scopes: form.getAll('scopes'), cap }, isCapability),
   }
 }
 

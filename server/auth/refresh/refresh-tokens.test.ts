@@ -126,7 +126,7 @@ onEachStore('refresh tokens', (engine) => {
     )
   })
 
-  test('yield narrowed tokens and tokens for another audience of the server', async () => {
+  test('yield tokens with limits and tokens for another audience of the server', async () => {
     const [door] = doors as [Door]
     const { pair } = await use(door, await issue(), { cap: ['groups.list'] })
     assert.deepEqual(decodeJwt(pair?.token.token ?? '').cap, ['groups.list'])

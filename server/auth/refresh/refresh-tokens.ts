@@ -3,7 +3,7 @@
 import { invalidField, unauthenticated } from '../../aip/errors.ts'
 import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
-import type { Narrowing } from '../../wire/caller.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
 import { signInSecond } from '../sign-outs.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
@@ -18,7 +18,7 @@ export type RefreshTokens = {
   use(
     token: string,
     audiences: readonly string[],
-    narrowing: Narrowing,
+    limits: TokenLimits,
   ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
   /** Ends the family of a token; no error if it does not exist. */
   revoke(token: string): Promise<void>
@@ -35,7 +35,7 @@ const refused = (cause: string) =>
 export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
     issue: (identity, audience) => deps.store.write(() => startFamily(deps, identity, audience)),
-    use: (token, audiences, narrowing) => use(deps, token, audiences, narrowing),
+    use: (token, audiences, limits) => use(deps, token, audiences, limits),
     async revoke(token) {
       const content = requireContent(token)
       await deps.store.write(function* () {
@@ -70,14 +70,14 @@ async function use(
   deps: RefreshDependencies,
   token: string,
   audiences: readonly string[],
-  narrowing: Narrowing,
+  limits: TokenLimits,
 ) {
   const content = requireContent(token)
   const successor = await deps.store.write(() => replace(deps, content, audiences))
   if (typeof successor === 'string') throw refused(successor)
   const { identity, audience, refresh } = successor
   const expires = secondsOf(deps.now()) + tokenLifetime
-  const access = await mintToken(deps, { identity, audience, narrowing, expires })
+  const access = await mintToken(deps, { identity, audience, limits, expires })
   return { access: { token: access, expiry: expires * 1000 }, refresh }
 }
 

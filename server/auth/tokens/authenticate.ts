@@ -11,7 +11,7 @@ import { openKeyFinder } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
 import { invalidToken } from './invalid-token.ts'
 import { tokenType } from './mint.ts'
-import { narrowingOf } from './narrowing.ts'
+import { limitsOf } from './token-limits.ts'
 
 const maxTokenLength = 16 * 1024
 const verifiedLimit = 10_000
@@ -86,8 +86,8 @@ function callerOf(payload: JWTPayload): Caller {
   const { sub = '', iat = 0 } = payload
   if (typeof sub !== 'string' || !isUid(sub))
     throw invalidToken('the subject of the token is not the uid of an identity')
-  const narrowing = narrowingOf(payload)
-  return { identity: sub, issuedAt: iat, ...(Object.keys(narrowing).length > 0 && { narrowing }) }
+  const limits = limitsOf(payload)
+  return { identity: sub, issuedAt: iat, ...(Object.keys(limits).length > 0 && { limits }) }
 }
 
 function explain(error: unknown, { audience }: TokenParties) {

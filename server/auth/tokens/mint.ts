@@ -1,7 +1,7 @@
 // Makes access tokens (RFC 9068). They say who calls, never what the caller may do.
 import { SignJWT } from 'jose'
 import type { RandomBytes } from '../../crypto/random.ts'
-import type { Narrowing } from '../../wire/caller.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
 
@@ -23,18 +23,18 @@ export type NewToken = {
   /** The token that it was exchanged for (RFC 8693, 4.1). */
   act?: { iss: string; sub: string; aud: string }
   email?: string
-  narrowing?: Narrowing
+  limits?: TokenLimits
   /** When it expires, in seconds since 1970; by default an hour from now. */
   expires?: number
 }
 
 export async function mintToken(
   { keys, authUrl, now, random }: MintDependencies,
-  { identity, audience, act, email, narrowing = {}, expires }: NewToken,
+  { identity, audience, act, email, limits = {}, expires }: NewToken,
 ): Promise<string> {
   const { kid, privateKey } = keys.signing()
   const issued = Math.floor(now() / 1000)
-  const { scopes, capabilities } = narrowing
+  const { scopes, capabilities } = limits
   const claims = {
     client_id: 'stemmad',
     ...(act && { act }),

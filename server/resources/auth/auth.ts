@@ -1,4 +1,4 @@
-// The identity of the caller, and the deletion of a person's own account.
+// The auth service: returns the identity and roles of the caller, and deletes the caller's own account.
 import type { DescMessage } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -34,13 +34,13 @@ export function authMethods({ store }: Dependencies) {
     validate: (call: Call) =>
       store.read(function* () {
         const grants = yield* admitToRead(call.demand)
-        const { identity, narrowing } = grants.caller
+        const { identity, limits } = grants.caller
         const { email, name = '' } = (yield* readResource(identities, identity)) ?? {}
         const { iss, aud, exp, iat } = claimsOf(call.authorization)
         const whoAmI = create(WhoAmISchema, {
           ...{ issuer: iss, subject: identity, audience: [aud].flat() },
           ...{ expiry: timestampFromMs(exp * 1000), issuedAt: timestampFromMs(iat * 1000) },
-          capabilities: narrowing ? yield* narrowedCapabilities(grants) : yield* grantedRoles(identity),
+          capabilities: limits ? yield* limitedCapabilities(grants) : yield* boundRoles(identity),
           ...(email !== undefined && { email, profile: { name } }),
         })
         return messageReply(WhoAmISchema, whoAmI)
@@ -50,31 +50,32 @@ export function authMethods({ store }: Dependencies) {
       store.write(function* () {
         const access = yield* admitToWrite(call.demand)
         const { caller } = access
+        // Only people, only their own account, and not with a limited token.
         const isSelf = caller.identity === call.request.id && parentOf(call.request.id) === ''
-        if (!isSelf || caller.narrowing) throw permissionDenied('identity.delete', call.request.id)
-        yield* removeAll(access, roleBindings, caller.identity)
-        yield* removeAll(access, groupAccessRequests, caller.identity)
+        if (!isSelf || caller.limits) throw permissionDenied('identity.delete', call.request.id)
+        yield* removeAllOf(access, roleBindings, caller.identity)
+        yield* removeAllOf(access, groupAccessRequests, caller.identity)
         yield* removeEntry(access, identities, caller.identity)
         return emptyReply
       }, call.deadline),
   }
 }
 
-/** Deletes the resources of a kind that name the identity, in every group. */
-function* removeAll(access: WriteAccess, kind: Kind<DescMessage>, identity: string): Work<void> {
+/** Deletes all resources of a kind that refer to the identity, in every group. */
+function* removeAllOf(access: WriteAccess, kind: Kind<DescMessage>, identity: string): Work<void> {
   const rows = yield* all(sql`select uid from ${raw(kind.table.name)} where identity = ${identity}`)
   for (const [uid] of rows) yield* removeEntry(access, kind, uid as string)
 }
 
 type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }
 
-/** The claims of a token that the corridor has verified. */
+/** The claims of a token. The corridor has verified it before. */
 function claimsOf(authorization = ''): Claims {
   const payload = authorization.split('.')[1] ?? ''
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
 }
 
-function* grantedRoles(identity: string): Work<WhoAmI_Capability[]> {
+function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
     where b.identity = ${identity} order by b.parent, b.role limit ${maxCapabilities}`)
@@ -87,10 +88,10 @@ function* grantedRoles(identity: string): Work<WhoAmI_Capability[]> {
   })
 }
 
-/** The capabilities of a narrowed token, by group. */
-function* narrowedCapabilities({ held }: Grants): Work<WhoAmI_Capability[]> {
+/** The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. */
+function* limitedCapabilities({ list }: Grants): Work<WhoAmI_Capability[]> {
   const byGroup = new Map<string, Set<string>>()
-  for (const { group, bits } of held.slice(0, maxCapabilities)) {
+  for (const { group, bits } of list.slice(0, maxCapabilities)) {
     const names = byGroup.get(group) ?? new Set()
     for (const bit of bits) names.add(nameOfBit(bit))
     byGroup.set(group, names)

@@ -3,7 +3,7 @@ import { isUid } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import { mintToken } from '../../tokens/mint.ts'
-import { requestedNarrowing } from '../../tokens/narrowing.ts'
+import { requestedLimits } from '../../tokens/token-limits.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 
@@ -15,10 +15,10 @@ export async function issueTokens(
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
-  const narrowing = requestedNarrowing({ scopes: groups, cap: [] }, () => true)
+  const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   const ownToken = await mintToken(deps, { identity, audience: authUrl })
-  const { token } = await exchange(ownToken, { identity: wanted, audiences, narrowing })
-  // A refresh token is never narrowed, and only for the person's own identity.
+  const { token } = await exchange(ownToken, { identity: wanted, audiences, limits })
+  // A refresh token has no limits, and is issued only for the person's own identity.
   const isOwn = wanted === '' || wanted === identity
   if (!isRefreshed || !isOwn || groups.length > 0) return { token, refreshToken: undefined }
   const refresh = await refreshTokens.issue(identity, audiences[0] ?? baseUrl)

@@ -44,8 +44,9 @@ export async function findRegistrant(
 }
 
 async function findOwnPerson(store: Store, { sub, scopes, cap }: Claims): Promise<Identity> {
-  // A narrowed token must not accept invites, which would give its holder more than it was narrowed to.
-  if (parentOf(sub) !== '' || scopes || cap) throw refused('it is narrowed, or not the token of a person')
+  // A limited token must not accept invites, which could grant more than its limits allow.
+  if (parentOf(sub) !== '' || scopes || cap)
+    throw refused('its access is limited, or it is not the token of a person')
   const [row] = await store.query(sql`select proto from identities where uid = ${sub}`)
   if (!row) throw refused('the identity was deleted')
   return fromBinary(IdentitySchema, row[0] as Uint8Array)

@@ -44,9 +44,9 @@ export function accessMethods(deps: Dependencies) {
     requestGroupAccess: ({ demand, request, deadline }: Call<RequestGroupAccessRequest>) =>
       store.write(function* () {
         const access = yield* admitToWrite(demand)
-        const { identity, narrowing } = demand.caller
+        const { identity, limits } = demand.caller
         const organization = yield* requireOrganization(identity)
-        if (organization !== request.groupUid || narrowing) throw noOrganization()
+        if (organization !== request.groupUid || limits) throw noOrganization()
         yield* createAccessRequest({ ...deps, access }, organization, identity)
         return messageReply(RequestGroupAccessResponseSchema, create(RequestGroupAccessResponseSchema))
       }, deadline),

@@ -1,14 +1,14 @@
-// Narrowing: a token can be limited to groups (`scopes`) and capabilities (`cap`) of its identity.
+// The limits of a token: it can be restricted to groups (`scopes`) and capabilities (`cap`) of its identity.
 import type { JWTPayload } from 'jose'
 import { invalidField } from '../../aip/errors.ts'
 import { isAtOrBelow, isUid } from '../../aip/uid.ts'
-import type { Narrowing } from '../../wire/caller.ts'
+import type { TokenLimits } from '../../wire/caller.ts'
 import { invalidToken } from './invalid-token.ts'
 
 const maxScopes = 100
 
-/** The narrowing of a verified token. */
-export const narrowingOf = ({ scopes, cap }: JWTPayload): Narrowing => ({
+/** The limits of a verified token. */
+export const limitsOf = ({ scopes, cap }: JWTPayload): TokenLimits => ({
   ...(scopes !== undefined && { scopes: stringsOf('scopes', scopes) }),
   ...(cap !== undefined && { capabilities: stringsOf('cap', cap) }),
 })
@@ -18,11 +18,11 @@ function stringsOf(name: string, claim: unknown): string[] {
   throw invalidToken(`the claim ${name} of the token must be a list of strings`)
 }
 
-/** The narrowing that a request asks for: uids of groups (`scope` is an older form) and names of capabilities. */
-export function requestedNarrowing(
+/** The limits that a request asks for: uids of groups (`scope` is an older form) and names of capabilities. */
+export function requestedLimits(
   { scope = '', scopes, cap }: { scope?: string; scopes: readonly string[]; cap: readonly string[] },
   isCapability: (name: string) => boolean,
-): Narrowing {
+): TokenLimits {
   const groups = [...new Set([scope, ...scopes].filter(Boolean))]
   if (!groups.every(isUid)) throw invalidField('scopes', 'must be uids of groups')
   const unknown = cap.find((name) => !isCapability(name))
@@ -37,8 +37,8 @@ export function requestedNarrowing(
   }
 }
 
-/** The narrowing that allows only what both allow. */
-export function intersect(a: Narrowing, b: Narrowing): Narrowing {
+/** The limits that allow only what both allow. */
+export function intersect(a: TokenLimits, b: TokenLimits): TokenLimits {
   const capabilities =
     a.capabilities && b.capabilities
       ? a.capabilities.filter((name) => b.capabilities?.includes(name))
