@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { internal, noSuchPath, StatusError } from '../../aip/errors.ts'
 import { openThrottle } from '../throttle.ts'
 import { errorResponse } from './error-response.ts'
+import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
+import { forwardToOidcProvider, isFormPath, isOidcProviderPath } from './forward-to-oidc-provider.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
 import { openPasswords } from './passwords.ts'
@@ -11,14 +13,12 @@ import { openProvider } from './provider/provider.ts'
 import type { RouteDependencies } from './routes.ts'
 import { findHandler } from './routes.ts'
 import type { SignInThrottles } from './sign-in/dependencies.ts'
-import type { ToProviderDependencies } from './to-provider.ts'
-import { isFormPath, isProviderPath, sendToProvider } from './to-provider.ts'
 import { oauthError } from './token-exchange.ts'
 import type { UpstreamDependencies } from './upstream/upstream.ts'
 import { openUpstream } from './upstream/upstream.ts'
 
 /** Everything that pages and endpoints need. */
-type PageDependencies = RouteDependencies & ToProviderDependencies
+type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
   | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'wrongCodes')
@@ -79,8 +79,8 @@ const openThrottles = (now: () => number): SignInThrottles => ({
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
   const handler = findHandler(page)
   if (handler) return sendResponse(page, await handler(deps, page))
-  if (!isProviderPath(page.path)) throw noSuchPath()
-  return sendToProvider(deps, page)
+  if (!isOidcProviderPath(page.path)) throw noSuchPath()
+  return forwardToOidcProvider(deps, page)
 }
 
 function answerError(page: PageRequest, error: StatusError): void {

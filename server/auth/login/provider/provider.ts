@@ -19,9 +19,9 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
 
 function makeProvider(deps: ProviderDependencies): Provider {
   const provider = new Provider(deps.authUrl, configurationOf(deps))
-  // Trusts the X-Forwarded headers, which are ours and not the client's (to-provider.ts).
+  // Trusts the X-Forwarded headers, which are ours and not the client's (forward-to-oidc-provider.ts).
   provider.proxy = true
-  // The exchange is handled before oidc-provider (to-provider.ts); here it is added to the discovery document.
+  // The exchange is handled before oidc-provider (forward-to-oidc-provider.ts); here it is added to the discovery document.
   provider.use(async (ctx, next) => {
     await next()
     const { body } = ctx as { body?: { grant_types_supported?: string[] } }

@@ -14,10 +14,10 @@ import { paths, prefixOf } from './paths.ts'
 import type { TokenExchangeDependencies } from './token-exchange.ts'
 import { exchangeAtTokenEndpoint, tokenExchange } from './token-exchange.ts'
 
-export type ToProviderDependencies = TokenExchangeDependencies &
+export type ForwardDependencies = TokenExchangeDependencies &
   DeviceCodeDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
 
-/** Endpoints that receive forms of programs, and answer errors with JSON. */
+/** Endpoints to which programs post forms. Their errors are JSON. */
 const formPaths: readonly string[] = [paths.token, paths.revocation]
 
 export const isFormPath = (path: string) => formPaths.includes(path)
@@ -27,13 +27,14 @@ const providerPaths: readonly string[] = [
   ...[paths.deviceAuthorization, paths.logout, paths.device],
 ]
 
-export const isProviderPath = (path: string) =>
-  providerPaths.some((own) => path === own || path.startsWith(`${own}/`))
+export const isOidcProviderPath = (path: string) =>
+  providerPaths.some((base) => path === base || path.startsWith(`${base}/`))
 
-export async function sendToProvider(deps: ToProviderDependencies, page: PageRequest): Promise<void> {
+export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
   let forwarded = request
-  // A code in a link only fills in the form, under a name that oidc-provider does not read: the person must send it.
+  // A code in a link is renamed to a parameter that oidc-provider ignores. So it only prefills the form, and the person
+  // must submit it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
   if (request.method === 'POST' && isFormPath(path)) {
     const form = await readForm(request)
@@ -51,7 +52,7 @@ export async function sendToProvider(deps: ToProviderDependencies, page: PageReq
 
 /** Undefined if oidc-provider answers. */
 async function answerForm(
-  deps: ToProviderDependencies,
+  deps: ForwardDependencies,
   form: URLSearchParams,
   { path, address }: PageRequest,
 ): Promise<PageResponse | undefined> {
@@ -81,7 +82,7 @@ function renameParameter(query: URLSearchParams, from: string, to: string): void
   if (value !== null) query.set(to, value)
 }
 
-/** A copy of a request whose body was read already. It has what Koa needs, which is not all of an IncomingMessage. */
+/** A copy of a request whose body was read already. It has only the parts of an IncomingMessage that Koa needs. */
 function withBody(request: IncomingMessage, form: URLSearchParams): IncomingMessage {
   const { method, socket, httpVersion } = request
   const body = Buffer.from(form.toString())
