@@ -3,7 +3,7 @@
 export type IssuerRule = {
   /** Whether http issuers on this machine are allowed: only while the server's own base URL is loopback. */
   isLoopbackAllowed: boolean
-  /** Issuers that the operator trusts although they are not public https. */
+  /** Issuers that the operator trusts although they have no public https URL. */
   trusted: readonly string[]
 }
 

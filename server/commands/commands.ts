@@ -83,9 +83,9 @@ const commandHelp = ({ usage, summary, details }: Command) =>
   `Usage: stemmad ${usage}\n\n${summary}\n${details ? `${details}\n` : ''}\n${settingsHelp()}`
 
 function settingsHelp(): string {
-  const rows = Object.values(settings).map(({ variable, flag, about, fallback }) => {
+  const rows = Object.values(settings).map(({ variable, flag, about, defaultText }) => {
     const name = `${variable}, --${flag}`
-    return `  ${name.padEnd(settingWidth)} ${about}${fallback === '' ? '' : ` (${fallback})`}`
+    return `  ${name.padEnd(settingWidth)} ${about}${defaultText === '' ? '' : ` (${defaultText})`}`
   })
   return `Settings, as environment variables or flags (defaults in parentheses):\n${rows.join('\n')}`
 }

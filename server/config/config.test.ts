@@ -311,7 +311,7 @@ describe('the values of settings', () => {
       assertRejected('STEMMA_TRUSTED_PROXIES', `10.0.0.0/8,${network}`, /must be addresses or networks/)
   })
 
-  test('STEMMA_VENDOR_PREFIXES are at most ten packages that end in a dot', () => {
+  test('STEMMA_VENDOR_PREFIXES are at most ten package prefixes that end in a dot', () => {
     for (const prefix of [
       'chainguard',
       '.',
@@ -325,9 +325,9 @@ describe('the values of settings', () => {
       'é.',
       'a.'.repeat(6),
     ])
-      assertRejected('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be packages that end in a dot/)
+      assertRejected('STEMMA_VENDOR_PREFIXES', `ok.,${prefix}`, /must be package prefixes that end in a dot/)
     const many = Array.from({ length: 11 }, (_, at) => `p${at}.`).join()
-    assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10, not 11/)
+    assertRejected('STEMMA_VENDOR_PREFIXES', many, /must be at most 10 prefixes, not 11/)
   })
 
   test('STEMMA_CORS_ORIGINS are origins as browsers send them', () => {

@@ -31,7 +31,7 @@ export type Config = {
   errorDomain: string
   secretKey: string | undefined
   organizationCreation: 'people' | 'nobody'
-  /** Issuers that are trusted although they are not public https. */
+  /** Issuers that are trusted although they have no public https URL. */
   trustedIssuers: string[]
   corsOrigins: string[]
   /** Addresses and networks whose X-Forwarded-For is trusted. */

@@ -18,9 +18,9 @@ export type RawSettings = {
 /** Flags win over the environment, which wins over the default. */
 export function readSettings(env: NodeJS.ProcessEnv, args: string[], ownFlags: FlagTypes): RawSettings {
   const { flags, positionals, faults } = parseFlags(args, ownFlags)
-  const texts = Object.entries(settings).map(([key, { variable, flag, fallback, mayBeEmpty }]) => {
+  const texts = Object.entries(settings).map(([key, { variable, flag, defaultText, mayBeEmpty }]) => {
     const fromEnv = mayBeEmpty ? env[variable] : env[variable] || undefined
-    return [key, String(flags[flag] ?? fromEnv ?? fallback)]
+    return [key, String(flags[flag] ?? fromEnv ?? defaultText)]
   })
   // The keys are those of `settings`.
   return { texts: Object.fromEntries(texts) as Record<SettingKey, string>, flags, positionals, faults }

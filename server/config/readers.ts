@@ -1,5 +1,5 @@
-// Each reader turns the text of a setting into its value. It throws an error that says what would be right, to be
-// read after the name of the setting.
+// Each reader turns the text of a setting into its value. If the text is not valid, it throws an error whose message
+// follows the name of the setting, such as "must be …".
 import { isIP } from 'node:net'
 
 export type Reader<T> = (text: string) => T
@@ -68,7 +68,7 @@ const listOf = (text: string) =>
     .map((item) => item.trim())
     .filter(Boolean)
 
-/** Compared with the `iss` of tokens as it is, so a final slash matters. */
+/** Issuers are compared exactly with the `iss` of tokens, so a final slash matters. */
 export function issuers(text: string): string[] {
   const list = listOf(text)
   for (const issuer of list) {
@@ -106,8 +106,9 @@ export function packagePrefixes(text: string): string[] {
   const list = [...new Set(listOf(text))]
   for (const prefix of list) {
     if (!/^(?:[a-z][a-z0-9_]{0,62}\.){1,5}$/.test(prefix))
-      throw new Error(`must be packages that end in a dot, such as example., not ${quote(prefix)}`)
+      throw new Error(`must be package prefixes that end in a dot, such as "example.", not ${quote(prefix)}`)
   }
-  if (list.length > maxPrefixes) throw new Error(`must be at most ${maxPrefixes}, not ${list.length}`)
+  if (list.length > maxPrefixes)
+    throw new Error(`must be at most ${maxPrefixes} prefixes, not ${list.length}`)
   return list
 }

@@ -5,28 +5,36 @@ export type Setting = {
   variable: string
   flag: string
   about: string
-  /** The text that applies if the setting is not set. */
-  fallback: string
-  /** An empty variable is a value of its own instead of "not set". */
+  /** The default, as text. */
+  defaultText: string
+  /** If true, an empty variable means an empty value; otherwise it means that the setting is not set. */
   mayBeEmpty: boolean
 }
 
-const setting = (variable: string, fallback: string, about: string, mayBeEmpty = false): Setting => ({
+const setting = (variable: string, defaultText: string, about: string, mayBeEmpty = false): Setting => ({
   variable,
   flag: variable
     .replace(/^STEMMA_/, '')
     .toLowerCase()
     .replaceAll('_', '-'),
   about,
-  fallback,
+  defaultText,
   mayBeEmpty,
 })
 
 export const settings = {
   port: setting('PORT', '8080', 'the port that serves everything'),
   host: setting('HOST', 'localhost', 'the address to listen on; localhost means 127.0.0.1 and ::1'),
-  baseUrl: setting('STEMMA_BASE_URL', '', 'how clients reach the API; the audience of access tokens'),
-  authUrl: setting('STEMMA_AUTH_URL', '', 'how clients reach the token issuer; the base URL unless set'),
+  baseUrl: setting(
+    'STEMMA_BASE_URL',
+    '',
+    'the URL at which clients reach the API; also the audience of access tokens',
+  ),
+  authUrl: setting(
+    'STEMMA_AUTH_URL',
+    '',
+    'the URL at which clients reach the token issuer; default: the base URL',
+  ),
   dataDir: setting('STEMMA_DATA_DIR', './data', 'the folder of the embedded store'),
   databaseUrl: setting('DATABASE_URL', '', 'postgres://… to use PostgreSQL in place of the embedded store'),
   databaseConnections: setting(
@@ -44,9 +52,13 @@ export const settings = {
   trustedIssuers: setting(
     'STEMMA_TRUSTED_ISSUERS',
     '',
-    'token issuers to trust although they are not public https, separated by commas',
+    'token issuers to trust that have no public https URL, separated by commas',
   ),
-  corsOrigins: setting('STEMMA_CORS_ORIGINS', '', 'web origins that may call, separated by commas'),
+  corsOrigins: setting(
+    'STEMMA_CORS_ORIGINS',
+    '',
+    'web origins that may call the API from a browser, separated by commas',
+  ),
   trustedProxies: setting(
     'STEMMA_TRUSTED_PROXIES',
     '',
@@ -60,8 +72,16 @@ export const settings = {
   ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),
-  logLevel: setting('STEMMA_LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent'),
-  drainDelay: setting('STEMMA_DRAIN_DELAY', '5', 'seconds that a stopping server still accepts calls'),
+  logLevel: setting(
+    'STEMMA_LOG_LEVEL',
+    'info',
+    'the log level: trace, debug, info, warn, error, fatal or silent',
+  ),
+  drainDelay: setting(
+    'STEMMA_DRAIN_DELAY',
+    '5',
+    'for how many seconds a stopping server still accepts calls',
+  ),
 } as const
 
 export type SettingKey = keyof typeof settings
