@@ -97,7 +97,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     ...doorOptionsOf(config, log),
     ...{ endpoints, corridor, streams, plainPaths, mount: login, isDraining },
   })
-  const onKeyError = (err: unknown) => log.warn({ err }, 'the keys could not be maintained')
+  const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
   const stopTasks = [
     maintainKeys({ store, secret, now, random }, keys, onKeyError),
     sweepExpiredStates(store, now, log),

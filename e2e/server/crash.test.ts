@@ -90,7 +90,7 @@ onEachStore('a server that is killed', (engine) => {
       await Promise.all([exited, broken])
       if (engine === 'sqlite') assertIntact()
     }
-    assert.deepEqual(await run('check'), { output: 'All tallies are correct.\n', code: 0 })
+    assert.deepEqual(await run('check'), { output: 'All totals are correct.\n', code: 0 })
     await settle(ledgers)
   })
 

@@ -119,7 +119,7 @@ describe('a server and its administration commands', timeout, () => {
     const migrated = await runStemmad(folder, ['migrate'])
     assert.deepEqual([migrated.code, migrated.stdout], [0, 'The store is up to date.\n'])
     const checked = await runStemmad(folder, ['check'])
-    assert.deepEqual([checked.code, checked.stdout], [0, 'All tallies are correct.\n'])
+    assert.deepEqual([checked.code, checked.stdout], [0, 'All totals are correct.\n'])
   })
 
   test('a second server on the same port fails with a clear message', async () => {

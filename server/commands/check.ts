@@ -8,7 +8,7 @@ import { withStore } from './with-store.ts'
 
 export const check: Command = {
   usage: 'check [--repair]',
-  summary: 'Recounts the totals of lists (tallies) and reports wrong ones.',
+  summary: 'Recounts the totals of lists and reports wrong ones.',
   details: 'With --repair, it also corrects them. Servers can use the store meanwhile.',
   async run(args, { env }) {
     const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
@@ -24,11 +24,11 @@ export const check: Command = {
 }
 
 function describe({ kind, group, tallied, counted }: Difference): string {
-  return `${kind} in ${group}: the tally is ${tallied.children} directly and ${tallied.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
+  return `${kind} in ${group}: the total is ${tallied.children} directly and ${tallied.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
 }
 
 function summarize(count: number, isRepair: boolean): string {
-  if (count === 0) return 'All tallies are correct.\n'
-  const tallies = count === 1 ? '1 tally was wrong' : `${count} tallies were wrong`
-  return isRepair ? `${tallies} and corrected.\n` : `${tallies}; stemmad check --repair corrects them.\n`
+  if (count === 0) return 'All totals are correct.\n'
+  const wrong = count === 1 ? '1 total was wrong' : `${count} totals were wrong`
+  return isRepair ? `${wrong} and corrected.\n` : `${wrong}; stemmad check --repair corrects them.\n`
 }
