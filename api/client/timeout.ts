@@ -49,12 +49,12 @@ export type Timeout = {
   signal: AbortSignal
   /** Starts the full time again. */
   restart(): void
-  /** Stops the time until `restart`. */
+  /** Stops the timer until `restart`. */
   pause(): void
   clear(): void
 }
 
-/** The longest delay of setTimeout, about 25 days. A longer timeout never ends. */
+/** The longest delay of setTimeout, about 25 days. A longer timeout never expires. */
 const maxDelayMs = 2 ** 31 - 1
 
 /**

@@ -19,7 +19,7 @@ export function exampleOf(desc: DescMessage, purpose: Purpose, fields = fieldsOf
   const hasExamples = fields.some(hasExample)
   const shown = fields.filter((field) => isShown(field, purpose, hasExamples))
   const entries = shown.map((field): [string, JsonValue] => [field.jsonName, fieldExample(field, purpose)])
-  return Object.fromEntries(purpose === 'update' ? entries.filter(isShownInUpdate(entries)) : entries)
+  return Object.fromEntries(purpose === 'update' ? entries.filter(updateFilter(entries)) : entries)
 }
 
 const hasExample = (field: DescField) => rulesOf(field).example !== ''
@@ -38,7 +38,7 @@ function isShown(field: DescField, purpose: Purpose, hasExamples: boolean): bool
 }
 
 /** One field is enough to show an update, preferably the description. */
-function isShownInUpdate(entries: [string, JsonValue][]) {
+function updateFilter(entries: [string, JsonValue][]) {
   const names = entries.map(([name]) => name)
   const preferred = ['description', 'content', 'deprecated', 'singleUse', 'roleUid'].find((name) =>
     names.includes(name),
@@ -55,7 +55,7 @@ function fieldExample(field: DescField, purpose: Purpose): JsonValue {
   return elementExample(field, purpose)
 }
 
-/** Whether the example of a field is its text. The examples of other fields are JSON. */
+/** Whether the example of a field is used as a string. Other examples are parsed as JSON. */
 function hasTextExample(field: DescField): boolean {
   if (field.fieldKind === 'scalar')
     return field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES

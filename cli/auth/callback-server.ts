@@ -22,7 +22,7 @@ export async function startCallbackServer<T>(
   const server = createServer(async (request, response) => {
     const url = callbackUrl(request, response, redirectUri, state)
     if (!url) return
-    // A browser may send the request twice, but a code can be redeemed once.
+    // A browser may send the request twice, but a code can be redeemed only once.
     redeemed ??= redeem(url)
     await sendOutcome(response, redeemed)
     redeemed.then(resolve, reject)

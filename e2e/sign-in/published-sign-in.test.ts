@@ -243,7 +243,7 @@ onEachStore('sign-in of published clients', (engine) => {
       await signIn({ exit: 'redirect', redirect }, visitor)
       const page = await visitor.open(address({ headless_code: code }))
       assert.equal(page.title, 'Continue?')
-      assert.match(page.text, /Go on only if you started it/)
+      assert.match(page.text, /Continue only if you started it/)
       const [door] = doors as [Door]
       assert.equal((await door.call(Auth.method.getHeadlessSession, { code })).error?.code, 5)
     })

@@ -19,13 +19,13 @@ examples('account associations of v1', {
   async 'an association created by v1 is visible in v2'({ succeed, fail, owner }) {
     const group = owner.organization
     const chainguard = { serviceBindings: { agent: owner.identity } }
-    const told = await succeed(v1.create, { group, ...accounts, chainguard })
-    assert.deepEqual(told, { group, ...accounts, chainguard })
-    const { uid, createTime, updateTime, ...kept } = await succeed(v2.getAccountAssociation, { uid: group })
+    const created = await succeed(v1.create, { group, ...accounts, chainguard })
+    assert.deepEqual(created, { group, ...accounts, chainguard })
+    const { uid, createTime, updateTime, ...stored } = await succeed(v2.getAccountAssociation, { uid: group })
     assert.ok(createTime && updateTime)
-    assert.deepEqual([uid, kept], [group, { ...accounts, chainguard }])
-    assert.deepEqual(await succeed(v1.list, { group }), { items: [told] })
-    assert.deepEqual(await succeed(v1.list, { name: 'accounts' }), { items: [told] })
+    assert.deepEqual([uid, stored], [group, { ...accounts, chainguard }])
+    assert.deepEqual(await succeed(v1.list, { group }), { items: [created] })
+    assert.deepEqual(await succeed(v1.list, { name: 'accounts' }), { items: [created] })
     assert.deepEqual(await succeed(v1.list, { name: 'others' }), { items: [] })
     assert.equal((await fail(v1.create, { group, ...accounts })).code, 6)
   },
@@ -36,8 +36,8 @@ examples('account associations of v1', {
     const changed = await succeed(v1.update, { group, name: 'less', amazon: { account: '210987654321' } })
     const { amazon, google = null, github = null, description } = changed
     assert.deepEqual([amazon, google, github, description], [{ account: '210987654321' }, null, null, ''])
-    const kept = await succeed(v2.getAccountAssociation, { uid: group })
-    assert.deepEqual([kept.name, kept.google ?? null], ['less', null])
+    const stored = await succeed(v2.getAccountAssociation, { uid: group })
+    assert.deepEqual([stored.name, stored.google ?? null], ['less', null])
     const wrong = { group, name: 'less', amazon: { account: '1' } }
     assert.deepEqual(violations(await fail(v1.update, wrong)), ['amazon.account'])
     assert.deepEqual(violations(await fail(v1.list, { group: 'acme' })), ['group'])

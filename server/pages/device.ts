@@ -29,7 +29,7 @@ export const confirmDevicePage = (
   code: string,
 ): Page => ({
   title: 'Is this your device?',
-  body: html`<p>${device} asks to be signed in as you. Go on only if you started it, and it
+  body: html`<p>${device} asks to be signed in as you. Continue only if you started it and it
 shows this code:</p>
 <p class="code">${code}</p>
 <form method="post" action="${action}">

@@ -1,4 +1,4 @@
-// Reads and replaces stored resources.
+// Reads stored resources, locks them for an update, and replaces them.
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf'
 import { raw, sql } from '../store/sql.ts'
 import { readForUpdate, updateEntry } from '../store/table.ts'

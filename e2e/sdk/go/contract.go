@@ -16,8 +16,8 @@ import (
 
 const label = "chainguard."
 
-// What the SDK knows and the server does not: it is passed over when it comes, and never sent.
-var notHere = map[protoreflect.FullName]bool{
+// Fields and enum values of the SDK that the server does not have. It ignores them in requests and never returns them.
+var knownGaps = map[protoreflect.FullName]bool{
 	"chainguard.platform.iam.v2beta1.IdentityProvider.scim":                               true,
 	"chainguard.platform.registry.Repo.custom_overlay":                                    true,
 	"chainguard.platform.registry.Repo.sync_config":                                       true,
@@ -125,7 +125,7 @@ func sameMessage(ours, theirs protoreflect.MessageDescriptor, seen map[protorefl
 		want := theirs.Fields().Get(at)
 		got := ours.Fields().ByNumber(want.Number())
 		switch {
-		case (got == nil) != notHere[want.FullName()]:
+		case (got == nil) != knownGaps[want.FullName()]:
 			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
 		case got != nil:
 			err = errors.Join(err, sameField(got, want, seen))
@@ -155,7 +155,7 @@ func sameEnum(ours, theirs protoreflect.EnumDescriptor) (err error) {
 		want := theirs.Values().Get(at)
 		got := ours.Values().ByNumber(want.Number())
 		switch {
-		case (got == nil) != notHere[want.FullName()]:
+		case (got == nil) != knownGaps[want.FullName()]:
 			err = errors.Join(err, fmt.Errorf("%s is here: %t", want.FullName(), got != nil))
 		case got != nil && got.Name() != want.Name():
 			err = errors.Join(err, fmt.Errorf("%s is %s", want.FullName(), got.Name()))

@@ -1,4 +1,4 @@
-// Handles HTTP/2 streams before grpc-js, which answers some calls itself and limits others not at all: every call gets a
+// Handles HTTP/2 streams before grpc-js, which answers some calls itself and sets no deadlines. Gives every call a
 // deadline and a request id, and every error its details.
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
@@ -14,11 +14,11 @@ import type { RequestDeadlines } from './request-deadlines.ts'
 import { openRequestDeadlines } from './request-deadlines.ts'
 
 export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> & {
-  /** The method of the contract that a path calls; undefined for the standard services of gRPC. */
+  /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
   methodAt(path: string): Method | undefined
   /** Resolves when the standard service of a path is loaded; undefined for other paths. */
   loadStandardService(path: string): Promise<void> | undefined
-  /** How long a client may read nothing of a stream, in milliseconds. */
+  /** How long a stream may be idle before it is closed, in milliseconds. */
   streamIdleMs: number
   /** How long a call may take, in milliseconds. */
   maxDuration(method: Method | undefined): number
@@ -26,7 +26,7 @@ export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> & {
 }
 
 export type Interceptor = {
-  /** Lets calls of the contract finish, and ends streams of the standard services, which never end. */
+  /** Lets our own calls finish, and closes streams of the standard services, which would otherwise stay open. */
   drain(): void
   stop(): void
 }
@@ -53,7 +53,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   const streamOptions = { errorDomain, onRejected, onFinish }
   const http2 = http2ServerOf(server)
   http2.updateSettings(http2Settings)
-  const passOn = replaceStreamListener(http2, (original, headers, flags) => {
+  const grpcListener = replaceStreamListener(http2, (original, headers, flags) => {
     const requestId = requestIds.of(headers)
     headers['x-request-id'] = requestId
     const stream = interceptStream(original, requestId, streamOptions)
@@ -66,10 +66,10 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const loading = method ? undefined : loadStandardService(path)
-    if (!loading) passOn(stream, headers, flags)
+    if (!loading) grpcListener(stream, headers, flags)
     else
       loading.then(
-        () => stream.destroyed || passOn(stream, headers, flags),
+        () => stream.destroyed || grpcListener(stream, headers, flags),
         (error) => stream.destroyed || rejectStream(stream, internal(error), true),
       )
   })

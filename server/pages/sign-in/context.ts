@@ -19,8 +19,8 @@ export function notices({ isDevice, headlessCode, isInvited }: SignInContext): H
     ...(isDevice ? [html`<p>This signs in the device whose code you have entered.</p>`] : []),
     ...(headlessCode !== ''
       ? [
-          html`<p>A program on another machine asks to be signed in as you. Go on only if you started it and it
-shows an address with this in it:</p><p class="code">${headlessCode.slice(0, 8)}</p>`,
+          html`<p>A program on another machine asks to be signed in as you. Continue only if you started it
+and it shows an address that contains this code:</p><p class="code">${headlessCode.slice(0, 8)}</p>`,
         ]
       : []),
     ...(isInvited ? [html`<p>This also accepts an invite.</p>`] : []),
@@ -28,7 +28,7 @@ shows an address with this in it:</p><p class="code">${headlessCode.slice(0, 8)}
 }
 
 /** A button that leads to the sign-in form. */
-export const otherWayForm = ({ path }: SignInContext, label: string) =>
+export const signInFormButton = ({ path }: SignInContext, label: string) =>
   html`<form method="get" action="${path}"><button class="plain" name="other" value="1">${label}</button></form>`
 
 export const cancelForm = ({ path }: SignInContext) =>

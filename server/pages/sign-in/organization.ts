@@ -1,7 +1,7 @@
 import type { Page } from '../frame.ts'
 import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
-import { cancelForm, notices, otherWayForm } from './context.ts'
+import { cancelForm, notices, signInFormButton } from './context.ts'
 
 export type OrganizationChoice = {
   /** As the form names it: the uid of a provider or the domain of an organization. */
@@ -21,6 +21,6 @@ export const organizationPage = (
 <input type="hidden" name="organization" value="${reference}">
 <button autofocus>Continue to its sign-in</button>
 </form>
-${otherWayForm(context, 'Sign in another way')}
+${signInFormButton(context, 'Sign in another way')}
 ${cancelForm(context)}`,
 })

@@ -124,8 +124,8 @@ function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listi
 
 /**
  * In a group, in an order other than by uid, either the organization's index is scanned and rows outside the group are
- * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper, so that the cost grows with
- * the square root of the organization.
+ * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper, so for a given page size the
+ * number of rows read is at most proportional to the square root of the size of the organization.
  */
 function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Counts): Access {
   const fixed = fixedAccess(table, region, listing)

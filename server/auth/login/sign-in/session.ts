@@ -5,7 +5,7 @@ import { finishSignIn } from './finish.ts'
 import { refuseSignIn, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
 
-/** Signs in as the person who is signed in in this browser, after they agreed. */
+/** Signs in with the existing session of this browser, after the person has confirmed it. */
 export async function continueSession(deps: SignInDependencies, request: PageRequest): Promise<PageResponse> {
   const interaction = await requireInteraction(deps, request)
   const identity = interaction.session?.accountId

@@ -90,7 +90,7 @@ function checkClaims(
   if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
     check(
       'claim_patterns',
-      `must not be longer than ${maxPatternSize} characters together, with repeats written out`,
+      `must not expand to more than ${maxPatternSize} characters together, with all repeats written out`,
     )
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isInClaims = Object.hasOwn(claims, name)

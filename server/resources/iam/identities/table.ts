@@ -14,13 +14,13 @@ const inBinding = messageField(RoleBindingSchema, 'identity')
 const bindingIdentity = (identity: Identity) => {
   const { uid, name, description, email } = identity
   return create(RoleBindingIdentitySchema, {
-    ...{ uid, name, description, ...tokenOf(identity) },
+    ...{ uid, name, description, ...issuerAndSubjectOf(identity) },
     ...(email === undefined ? {} : { email }),
   })
 }
 
 /** The issuer and subject of the identity's tokens; empty where a pattern or another claim decides. */
-function tokenOf({ relationship }: Identity): { issuer: string; subject: string } {
+function issuerAndSubjectOf({ relationship }: Identity): { issuer: string; subject: string } {
   switch (relationship.case) {
     case 'claimMatch': {
       const { iss, sub } = relationship.value
@@ -51,7 +51,7 @@ export const identities = kindOf(IdentitySchema, 'identities', {
     binding_bytes: (identity) => fieldAsBytes(inBinding, bindingIdentity(identity)),
     /** A hash of the issuer and subject of its tokens; empty if either is not fixed. */
     known_by(identity) {
-      const { issuer, subject } = tokenOf(identity)
+      const { issuer, subject } = issuerAndSubjectOf(identity)
       return issuer === '' || subject === '' ? '' : userUid(issuer, subject)
     },
   },

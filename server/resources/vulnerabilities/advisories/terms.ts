@@ -1,12 +1,15 @@
-// The terms and texts by which advisories are found. A term is found if it is equal, a text if it contains the query.
+// The terms and texts by which advisories are found. A term matches if it is equal, a text if it contains the query.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PostingIndex } from '../../../store/postings/postings.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 
 export const advisoryIndex: PostingIndex = { table: 'advisory_postings', numbers: 'advisories' }
 
-/** A letter for each field, which starts its terms. They are stored. `q` starts the trigrams of the index. */
-const fieldLetters = {
+/**
+ * The prefix of the terms of each field. Prefixes are stored, so they must not change; `q` is reserved for trigrams
+ * (term-hash.ts).
+ */
+const fieldPrefixes = {
   advisoryId: 'i',
   legacyAdvisoryId: 'l',
   artifactName: 'n',
@@ -24,9 +27,9 @@ const fieldLetters = {
   latestEventType: 'z',
 } as const
 
-export type SearchField = keyof typeof fieldLetters
+export type SearchField = keyof typeof fieldPrefixes
 
-export const termOf = (field: SearchField, value: string | number) => `${fieldLetters[field]}:${value}`
+export const termOf = (field: SearchField, value: string | number) => `${fieldPrefixes[field]}:${value}`
 
 /** Queries ignore case. */
 export const foldCase = (text: string) => text.toLowerCase()

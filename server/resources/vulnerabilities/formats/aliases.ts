@@ -1,3 +1,4 @@
+// Aliases of vulnerabilities in imported records.
 import { AdvisorySchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { rulesOf } from '@stemma/api/method.ts'
 
@@ -6,6 +7,6 @@ const aliasPattern = new RegExp(pattern, 'u')
 
 export const isAlias = (text: string) => aliasPattern.test(text)
 
-/** The names that an advisory can have as aliases: valid ones, without duplicates, up to the limit. */
+/** Removes duplicates and names that are not valid aliases, and keeps at most as many as an advisory can have. */
 export const aliasesOf = (names: readonly string[]): string[] =>
   [...new Set(names)].filter(isAlias).slice(0, maxItems)
