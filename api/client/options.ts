@@ -26,7 +26,7 @@ export type ConnectionOptions = {
   baseUrl: string
   /** Access token, or a source of tokens. Without one, calls are sent without credentials. */
   token?: string | TokenSource | undefined
-  /** Limit for a call with all its attempts, or for each wait in a stream, in milliseconds. Default: 60,000. */
+  /** Limit in milliseconds for a call with all its attempts or, in a stream, for each wait for the next message. Default: 60,000. */
   timeoutMs?: number | undefined
   retry?: Partial<RetryOptions> | undefined
   /** Headers of every request. */

@@ -26,7 +26,7 @@ import { cachedTokenSource } from './token-source.ts'
 export type RefreshOptions = {
   issuer: Issuer
   refreshToken: string
-  /** The OpenID Connect client that signed in. Omit it for a refresh token of the token exchange. */
+  /** The OpenID Connect client that signed in. Omit it for refresh tokens that `/sts/exchange_refresh_token` renews. */
   clientId?: string | undefined
   /** Receives each new refresh token. Store it: the previous one is used up. */
   onRefreshToken?: ((refreshToken: string) => unknown) | undefined

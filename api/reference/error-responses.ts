@@ -86,7 +86,7 @@ export const errorResponses = {
   notFound: {
     status: 404,
     name: 'NotFound',
-    description: 'The resource does not exist, and the caller may know that (code 5).',
+    description: 'The resource does not exist, and the caller has the capability to read it (code 5).',
     examples: {
       'an unknown uid': bodyOf(5, 'NOT_FOUND', `Not found: no Group with uid ${groupUid}`, [
         {
@@ -134,9 +134,9 @@ export const errorResponses = {
     description: 'The body is neither JSON nor, where a form is accepted, a form (code 3).',
     examples: {},
   },
-  tooMany: {
+  tooManyRequests: {
     status: 429,
-    name: 'TooMany',
+    name: 'TooManyRequests',
     description:
       'Too many calls, or too many at the same time (code 8). `Retry-After` says when to try again, if that is known.',
     examples: {},
@@ -155,6 +155,6 @@ export function errorResponsesOf(operation: Operation): ErrorResponse[] {
     ...(body?.type === 'application/json' ? [errorResponses.conflict] : []),
     ...(acceptsIfMatch ? [errorResponses.changed] : []),
     ...(body ? [errorResponses.tooLarge, errorResponses.unsupportedType] : []),
-    ...(method.isStream || access?.open ? [errorResponses.tooMany] : []),
+    ...(method.isStream || access?.open ? [errorResponses.tooManyRequests] : []),
   ]
 }

@@ -15,7 +15,7 @@ export type Body = {
   type: 'application/json' | 'application/x-www-form-urlencoded'
   message: DescMessage
   fields: DescField[]
-  /** Whether the body is the message itself, not the fields of the request that are not in the path. */
+  /** True if the body is one message field of the request, false if it has the fields of the request itself. */
   isMessage: boolean
   /** Whether the body is a list of such messages. */
   isList: boolean
@@ -85,7 +85,7 @@ export function bodyOf(
     }
   }
   const field = input.fields.find(({ name }) => name === body)
-  if (!field?.message) throw new Error(`${input.typeName} has no message ${body} for the body`)
+  if (!field?.message) throw new Error(`${input.typeName} has no message field ${body} to use as the body`)
   return {
     type,
     message: field.message,

@@ -6,7 +6,7 @@ import { GetGroupRequestSchema, GroupsService } from '@stemma/api/gen/platform/i
 import { describeMethod } from '@stemma/api/method.ts'
 import { asIs } from '../load/grpc-definition.ts'
 import type { GrpcLoad } from '../load/load.ts'
-import { startBound, startProcess } from '../load/processes.ts'
+import { startBareServer, startProcess } from '../load/processes.ts'
 import { ratioLine, seconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
 import { startBenchServer } from '../stores/bench-server.ts'
@@ -23,7 +23,7 @@ export async function benchGrpc(): Promise<Line[]> {
     request: Buffer.from(request).toString('base64'),
   }
   const bytes = await answerOf(server.port, task)
-  const bare = await startBound('bench/load/bare-grpc.ts', { path, bytes: bytes.toString('base64') })
+  const bare = await startBareServer('bench/load/bare-grpc.ts', { path, bytes: bytes.toString('base64') })
   const load = startProcess('load', 'bench/load/grpc-load.ts')
   try {
     return [await ratioLine(`Get group, gRPC, ${bytes.length} B`, { load, server, bare, task }, minRatio)]

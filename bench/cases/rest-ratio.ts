@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { get } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { FixedResponse } from '../load/bare-http.ts'
-import { startBound, startProcess } from '../load/processes.ts'
+import { startBareServer, startProcess } from '../load/processes.ts'
 import { ratioLine, seconds } from '../report/ratio-line.ts'
 import type { Line } from '../report/report.ts'
 import type { BenchServer } from '../stores/bench-server.ts'
@@ -16,7 +16,7 @@ export async function compareWithBareHttp(
   minRatio: number,
 ): Promise<Line> {
   const response = await responseOf(server.port, path, authorization)
-  const bare = await startBound('bench/load/bare-http.ts', response)
+  const bare = await startBareServer('bench/load/bare-http.ts', response)
   const load = startProcess('load', 'bench/load/http-load.ts')
   const task = { request: requestOf(path, authorization), inFlight: 32, seconds }
   try {

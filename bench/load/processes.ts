@@ -1,4 +1,4 @@
-// The processes of a benchmark: pinned to a core, commanded over IPC, ended with this process.
+// The processes of a benchmark: pinned to a core, controlled over IPC, and ended when this process ends.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export function startProcess(
 ): Process {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
   const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
-  // Standard output is discarded: a service writes to a file or a pipe, not to a terminal.
+  // Standard output is discarded. It is not a terminal, so the log is buffered as in production.
   const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   return {
@@ -57,7 +57,7 @@ async function ask<T>(child: ChildProcess, exited: Promise<unknown[]>, message: 
 }
 
 /** Starts a bare server that sends `response` to every request. */
-export async function startBound(file: string, response: unknown): Promise<Server> {
+export async function startBareServer(file: string, response: unknown): Promise<Server> {
   const server = startProcess('server', file)
   return { ...server, port: await server.ask<number>(response) }
 }

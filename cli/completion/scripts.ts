@@ -1,5 +1,5 @@
 // The completion scripts of the shells. They call `stemma __complete`, which prints one candidate per line, or `:files`
-// to request file names.
+// if the shell should complete file names.
 
 /** Candidates are quoted, since names may contain spaces. */
 const bash = `# bash completion for stemma

@@ -12,7 +12,7 @@ import {
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory, withdrawAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples } from '../contract/examples.ts'
 
 const { getAdvisory, listAdvisories } = AdvisoriesService.method
@@ -34,7 +34,11 @@ const fixed = (author: string, time: number, reviewState: ReviewState = ReviewSt
 })
 
 /** Writes an advisory directly into the store. */
-function write({ platform, owner }: Stage, draft: Draft, group = owner.organization): Promise<string> {
+function write(
+  { platform, owner }: ExampleContext,
+  draft: Draft,
+  group = owner.organization,
+): Promise<string> {
   const usual = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
   const advisory = create(AdvisorySchema, { ...usual, ...draft } as MessageInitShape<typeof AdvisorySchema>)
   return platform.store.write(() => createAdvisory(context, group, advisory))

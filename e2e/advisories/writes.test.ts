@@ -7,7 +7,7 @@ import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
 
 const { create, update, delete: withdraw } = Advisories.method
@@ -27,21 +27,25 @@ function newId(): string {
 
 const said = { artifactName: 'static', artifactType: 'apk' }
 
-const makeAdvisory = ({ succeed, owner }: Stage, more: JsonObject = {}, parentId = owner.organization) =>
-  succeed(create, { parentId, advisory: { ...said, advisoryId: newId(), ...more } })
+const makeAdvisory = (
+  { succeed, owner }: ExampleContext,
+  more: JsonObject = {},
+  parentId = owner.organization,
+) => succeed(create, { parentId, advisory: { ...said, advisoryId: newId(), ...more } })
 
-const makeUid = async (stage: Stage, more?: JsonObject) => (await makeAdvisory(stage, more)).id as string
+const makeUid = async (stage: ExampleContext, more?: JsonObject) =>
+  (await makeAdvisory(stage, more)).id as string
 
 const eventsOf = (advisory: JsonObject) => advisory.events as JsonObject[]
 
-async function found({ succeed }: Stage, filter: JsonObject): Promise<unknown[]> {
+async function found({ succeed }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
   const { advisories, totalCount } = await succeed(listAdvisories, filter)
   const uids = (advisories as JsonObject[]).map(({ uid }) => uid)
   assert.equal(totalCount, String(uids.length))
   return uids
 }
 
-const nothingIsMiscounted = async ({ platform }: Stage) =>
+const nothingIsMiscounted = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
 /** One event of each type, in the spelling of v1 and of v2. */
@@ -428,7 +432,7 @@ examples('reviewing advisories', {
     ])
     const parentId = await makeUid(stage)
     const fixed = { fixedVersion: '1' }
-    const denied = async (...call: Parameters<Stage['fail']>) => {
+    const denied = async (...call: Parameters<ExampleContext['fail']>) => {
       const error = await fail(...call)
       assert.equal(error.code, 7, error.message)
       assert.match(error.message, /advisories\.approve/)

@@ -11,7 +11,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
-export type Stage = {
+export type ExampleContext = {
   platform: Platform
   door: Door
   owner: TestIdentity
@@ -23,7 +23,7 @@ export type Stage = {
   fail(method: DescMethod, request: JsonObject, token?: string): Promise<ErrorBody>
 }
 
-export type Example = (stage: Stage) => Promise<void>
+export type Example = (stage: ExampleContext) => Promise<void>
 
 export function examples(name: string, all: Record<string, Example>, now: () => number = Date.now): void {
   onEachStore(name, (engine) => {
@@ -52,7 +52,7 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
   })
 }
 
-async function setStage(platform: Platform, door: Door, transcript: CallResult[]): Promise<Stage> {
+async function setStage(platform: Platform, door: Door, transcript: CallResult[]): Promise<ExampleContext> {
   const owner = await platform.addOrganization('acme')
   const call = async (method: DescMethod, request: JsonObject, token = owner.token) => {
     const answer = await door.call(method, request, token)
@@ -79,7 +79,11 @@ export const detail = (error: ErrorBody, type: string) =>
   error.details.find((some) => some['@type'] === `type.googleapis.com/google.rpc.${type}`)
 
 /** Creates a resource and returns its uid. */
-export async function make({ succeed }: Stage, method: DescMethod, request: JsonObject): Promise<string> {
+export async function make(
+  { succeed }: ExampleContext,
+  method: DescMethod,
+  request: JsonObject,
+): Promise<string> {
   return (await succeed(method, request)).uid as string
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import type { Stage } from './examples.ts'
+import type { ExampleContext } from './examples.ts'
 import { examples, violations } from './examples.ts'
 
 const { listGroups, createGroup } = GroupsService.method
@@ -17,7 +17,7 @@ type Listed = {
 let clock = Date.now()
 
 async function plant(
-  { succeed, owner }: Stage,
+  { succeed, owner }: ExampleContext,
   names: string[],
   parent = owner.organization,
 ): Promise<string[]> {
@@ -29,11 +29,11 @@ async function plant(
   return uids
 }
 
-const list = async ({ succeed }: Stage, request: JsonObject) =>
+const list = async ({ succeed }: ExampleContext, request: JsonObject) =>
   (await succeed(listGroups, request)) as unknown as Listed
 const names = ({ groups }: Listed) => groups.map(({ name }) => name)
 
-async function walk(stage: Stage, request: JsonObject): Promise<Listed[]> {
+async function walk(stage: ExampleContext, request: JsonObject): Promise<Listed[]> {
   const pages = [await list(stage, request)]
   for (let last = pages[0]; last?.nextPageToken; last = pages.at(-1)) {
     pages.push(await list(stage, { ...request, pageToken: last.nextPageToken }))

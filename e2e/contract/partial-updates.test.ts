@@ -1,12 +1,12 @@
 // docs/specification.md, Partial updates, tested with groups.
 import assert from 'node:assert/strict'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import type { Stage } from './examples.ts'
+import type { ExampleContext } from './examples.ts'
 import { examples, violations } from './examples.ts'
 
 const { createGroup, getGroup, updateGroup } = GroupsService.method
 
-async function plant({ succeed, owner }: Stage): Promise<string> {
+async function plant({ succeed, owner }: ExampleContext): Promise<string> {
   const group = { name: 'before', description: 'kept' }
   return (await succeed(createGroup, { parent: owner.organization, group })).uid as string
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const { getAccountAssociation, listAccountAssociations, createAccountAssociation } =
@@ -19,9 +19,9 @@ const accounts = {
   github: { appInstallations: { '7': { installations: [{ installationId: '9', name: 'acme' }] } } },
 }
 
-const makeGroup = (stage: Stage, parent = stage.owner.organization) =>
+const makeGroup = (stage: ExampleContext, parent = stage.owner.organization) =>
   make(stage, createGroup, { parent, group: { name: 'team' } })
-const associate = (stage: Stage, parent: string, more: JsonObject = accounts) =>
+const associate = (stage: ExampleContext, parent: string, more: JsonObject = accounts) =>
   stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...more } })
 
 examples('account associations', {

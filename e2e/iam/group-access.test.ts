@@ -6,7 +6,7 @@ import { GroupAccessRequestsService } from '@stemma/api/gen/platform/iam/v2beta1
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { verifyOrganization } from '../../server/commands/verify.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 
 const { lookupGroup, checkEligibility, requestGroupAccess, updateGroup, getGroup } = GroupsService.method
@@ -16,7 +16,7 @@ const { listGroupAccessRequests, approveGroupAccessRequest, deleteGroupAccessReq
 const viewer = builtInRole('viewer').uid
 
 /** A new domain for each run, since two organizations cannot have the same. */
-async function verified({ platform, owner, succeed }: Stage): Promise<string> {
+async function verified({ platform, owner, succeed }: ExampleContext): Promise<string> {
   const domain = `${randomBytes(8).toString('hex')}.example.com`
   await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
   await verifyOrganization(platform.store, owner.organization, { isVerified: true, now: Date.now() })

@@ -11,14 +11,19 @@ import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, make } from '../contract/examples.ts'
 import { plainResources } from './world.ts'
 
 const { createGroup, deleteGroup } = GroupsService.method
 const viewer = builtInRole('viewer').uid
 
-type Content = [kind: string, create: DescMethod, remove: DescMethod, resource: (stage: Stage) => JsonObject]
+type Content = [
+  kind: string,
+  create: DescMethod,
+  remove: DescMethod,
+  resource: (stage: ExampleContext) => JsonObject,
+]
 
 const contents: Content[] = [
   ['groups', createGroup, deleteGroup, () => ({ group: { name: 'inner' } })],

@@ -11,7 +11,7 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { signInAccess } from '../../server/policy/system-access.ts'
 import type { Guest } from '../../server/resources/iam/group-invites/accept.ts'
 import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const { getGroupInvite, listGroupInvites, createGroupInvite, updateGroupInvite, deleteGroupInvite } =
@@ -22,14 +22,19 @@ const { createRole, deleteRole } = RolesService.method
 
 const roleUid = builtInRole('viewer').uid
 
-const invite = (stage: Stage, more: JsonObject = {}) =>
+const invite = (stage: ExampleContext, more: JsonObject = {}) =>
   stage.succeed(createGroupInvite, {
     parent: stage.owner.organization,
     groupInvite: { roleUid, ttl: '3600s', ...more },
   })
 
 /** Accepts an invite as sign-in does. Returns the error message, if any. */
-async function accept({ platform }: Stage, code: string, guest: Guest, now = Date.now()): Promise<string> {
+async function accept(
+  { platform }: ExampleContext,
+  code: string,
+  guest: Guest,
+  now = Date.now(),
+): Promise<string> {
   try {
     await platform.store.write(() =>
       acceptInvite({ access: signInAccess, now: () => now, random: randomBytes }, code, guest),

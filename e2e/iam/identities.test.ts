@@ -4,7 +4,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, make, violations } from '../contract/examples.ts'
 import { jwks, privateJwks } from '../sign-in/key-sets.ts'
 
@@ -14,12 +14,12 @@ const { createRoleBinding, deleteRoleBinding } = RoleBindingsService.method
 
 const claimMatch = { issuer: 'https://token.actions.test', subject: 'repo:acme/app:ref:refs/heads/main' }
 
-const create = (stage: Stage, identity: JsonObject) =>
+const create = (stage: ExampleContext, identity: JsonObject) =>
   stage.succeed(createIdentity, {
     parent: stage.owner.organization,
     identity: { name: 'robot', ...identity },
   })
-const refuse = async (stage: Stage, identity: JsonObject) =>
+const refuse = async (stage: ExampleContext, identity: JsonObject) =>
   violations(
     await stage.fail(createIdentity, {
       parent: stage.owner.organization,

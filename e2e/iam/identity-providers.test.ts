@@ -5,7 +5,7 @@ import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/i
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { sql } from '../../server/store/sql.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const { getIdentityProvider, listIdentityProviders, createIdentityProvider, updateIdentityProvider } =
@@ -24,12 +24,12 @@ const shown = {
   pkceEnabled: false,
 }
 
-const requestOf = ({ owner }: Stage, identityProvider: JsonObject) => ({
+const requestOf = ({ owner }: ExampleContext, identityProvider: JsonObject) => ({
   parent: owner.organization,
   identityProvider: { name: 'sso', defaultRole, ...identityProvider },
 })
 
-const sealedOf = async ({ platform }: Stage, uid: string) => {
+const sealedOf = async ({ platform }: ExampleContext, uid: string) => {
   const [row] = await platform.store.query(
     sql`select client_secret from identity_providers where uid = ${uid}`,
   )

@@ -6,7 +6,7 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const { createGroup, updateGroup } = GroupsService.method
@@ -24,9 +24,9 @@ const {
 const viewer = builtInRole('viewer')
 const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
 
-const makeGroup = (stage: Stage, name = 'team') =>
+const makeGroup = (stage: ExampleContext, name = 'team') =>
   make(stage, createGroup, { parent: stage.owner.organization, group: { name, description: 'a team' } })
-const makeIdentity = (stage: Stage, name = 'robot') =>
+const makeIdentity = (stage: ExampleContext, name = 'robot') =>
   make(stage, createIdentity, {
     parent: stage.owner.organization,
     identity: { name, description: 'a robot', claimMatch },

@@ -6,7 +6,7 @@ import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 import { jwks } from '../sign-in/key-sets.ts'
 
@@ -25,12 +25,12 @@ const claimMatch = {
 const awsIdentity = { awsAccount: '123456789012', arnPattern: 'arn:.*', userIdPattern: 'A.*' }
 const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: jwks }
 
-async function plant(stage: Stage): Promise<string> {
+async function plant(stage: ExampleContext): Promise<string> {
   const identity = { name: 'robot', description: 'kept', claimMatch }
   return make(stage, createIdentity, { parent: stage.owner.organization, identity })
 }
 
-const update = async (stage: Stage, uid: string, change: JsonObject, updateMask?: string) =>
+const update = async (stage: ExampleContext, uid: string, change: JsonObject, updateMask?: string) =>
   stage.succeed(updateIdentity, { identity: { uid, ...change }, ...(updateMask ? { updateMask } : {}) })
 
 const ways = ['claimMatch', 'staticKeys', 'awsIdentity', 'servicePrincipal']

@@ -7,7 +7,7 @@ import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
 
 const { getRepo, listRepos, createRepo, updateRepo, deleteRepo, getRepoReadme, updateRepoReadme } =
@@ -19,14 +19,14 @@ const { createGroup, deleteGroup } = GroupsService.method
 const digest = (character: string) => `sha256:${character.repeat(64)}`
 const names = (list: JsonObject, key: string) => (list[key] as { name: string }[]).map(({ name }) => name)
 
-async function makeRepo({ succeed, owner }: Stage, name = 'static', parent = owner.organization) {
+async function makeRepo({ succeed, owner }: ExampleContext, name = 'static', parent = owner.organization) {
   return (await succeed(createRepo, { parent, repo: { name } })).uid as string
 }
 
-const makeTag = (stage: Stage, parent: string, name: string, image = 'a') =>
+const makeTag = (stage: ExampleContext, parent: string, name: string, image = 'a') =>
   stage.succeed(createTag, { parent, tag: { name, digest: digest(image) } })
 
-const nothingIsMiscounted = async ({ platform }: Stage) =>
+const nothingIsMiscounted = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
 examples('repos', {

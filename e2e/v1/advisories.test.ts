@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 
 const { create, list, delete: withdraw } = Advisories.method
@@ -20,10 +20,10 @@ function newId(): string {
   return `CGA-xxxx-xxxx-${last}`
 }
 
-const makeAdvisory = ({ succeed, owner }: Stage, more: JsonObject = {}) =>
+const makeAdvisory = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
   succeed(create, { parentId: owner.organization, advisory: { ...said, advisoryId: newId(), ...more } })
 
-async function found({ succeed, owner }: Stage, filter: JsonObject): Promise<unknown[]> {
+async function found({ succeed, owner }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
   const { items, totalCount } = await succeed(list, { uidp: { childrenOf: owner.organization }, ...filter })
   const ids = (items as JsonObject[]).map(({ id }) => id)
   assert.equal(totalCount, String(ids.length))

@@ -5,7 +5,7 @@ import { GroupInvites } from '@stemma/api/gen/platform/iam/group_invite_pb.ts'
 import { GroupInvitesService } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { RolesService } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const v1 = GroupInvites.method
@@ -14,7 +14,7 @@ const v2 = GroupInvitesService.method
 const viewer = builtInRole('viewer')
 const terms = { role: viewer.uid, email: 'ada@example.test', singleUse: true }
 
-const invite = ({ succeed, owner }: Stage, more: JsonObject = {}) =>
+const invite = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
   succeed(v1.create, { group: owner.organization, ttl: '3600s', ...terms, ...more })
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 

@@ -7,7 +7,7 @@ import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_b
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { ensurePerson } from '../../server/resources/iam/people.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
 import { jwks } from '../sign-in/key-sets.ts'
 
@@ -17,9 +17,9 @@ const v2 = IdentitiesService.method
 const token = { issuer: 'https://issuer.test', subject: 'robot' }
 const robot = { name: 'robot', description: 'builds', claimMatch: token }
 
-const create = (stage: Stage, identity: JsonObject = robot, parentId = stage.owner.organization) =>
+const create = (stage: ExampleContext, identity: JsonObject = robot, parentId = stage.owner.organization) =>
   stage.succeed(v1.create, { parentId, identity })
-const read = ({ succeed }: Stage, id: unknown) => succeed(v2.getIdentity, { uid: id as string })
+const read = ({ succeed }: ExampleContext, id: unknown) => succeed(v2.getIdentity, { uid: id as string })
 
 examples('identities of v1', {
   async 'an identity created by v1 is visible in v2'(stage) {

@@ -5,7 +5,7 @@ import { IdentityProviders } from '@stemma/api/gen/platform/iam/identity_provide
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { sql } from '../../server/store/sql.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 
 const v1 = IdentityProviders.method
@@ -17,10 +17,10 @@ const provider = { name: 'sso', description: 'ours', defaultRole, oidc }
 const secret = 'hush hush'
 const withSecret = { ...provider, oidc: { ...oidc, clientSecret: secret } }
 
-const create = ({ succeed, owner }: Stage, identityProvider: JsonObject = withSecret) =>
+const create = ({ succeed, owner }: ExampleContext, identityProvider: JsonObject = withSecret) =>
   succeed(v1.create, { parentId: owner.organization, identityProvider })
 
-async function secretOf({ platform }: Stage, id: unknown): Promise<string> {
+async function secretOf({ platform }: ExampleContext, id: unknown): Promise<string> {
   const [row] = await platform.store.query(
     sql`select client_secret from identity_providers where uid = ${id as string}`,
   )
@@ -46,12 +46,12 @@ examples('identity providers of v1', {
   async 'an update replaces all fields, but keeps an omitted secret'(stage) {
     const { succeed, fail } = stage
     const { id } = await create(stage)
-    const { description, oidc: told } = await succeed(v1.update, {
+    const { description, oidc: updated } = await succeed(v1.update, {
       ...{ id: id as string, name: 'sso', defaultRole },
       oidc: { issuer: oidc.issuer, clientId: 'other' },
     })
     assert.equal(description, '')
-    const { clientId, additionalScopes, correlationRule } = told as JsonObject
+    const { clientId, additionalScopes, correlationRule } = updated as JsonObject
     assert.deepEqual([clientId, additionalScopes], ['other', []])
     assert.equal(correlationRule, 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID')
     assert.equal(await secretOf(stage, id), secret)
@@ -64,7 +64,7 @@ examples('identity providers of v1', {
     ])
   },
 
-  async 'providers are listed by name until they are deleted'(stage) {
+  async 'lists can be filtered by name and by group, and omit deleted providers'(stage) {
     const { succeed } = stage
     const { id } = await create(stage)
     await create(stage, { ...withSecret, name: 'second' })

@@ -6,7 +6,7 @@ import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.
 import { TagsService } from '@stemma/api/gen/platform/registry/v2beta1/tag_pb.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const v1 = Registry.method
@@ -34,7 +34,7 @@ const empty = {
   description: '',
 }
 
-const makeRepo = ({ succeed, owner }: Stage, repo: JsonObject = full) =>
+const makeRepo = ({ succeed, owner }: ExampleContext, repo: JsonObject = full) =>
   succeed(v1.createRepo, { parentId: owner.organization, repo })
 
 examples('repos of v1', {

@@ -5,7 +5,7 @@ import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
-import type { Stage } from '../contract/examples.ts'
+import type { ExampleContext } from '../contract/examples.ts'
 import { examples, make, violations } from '../contract/examples.ts'
 
 const v1 = RoleBindings.method
@@ -15,13 +15,13 @@ const viewer = builtInRole('viewer')
 const editor = builtInRole('editor')
 const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
 
-const makeRobot = (stage: Stage) =>
+const makeRobot = (stage: ExampleContext) =>
   make(stage, IdentitiesService.method.createIdentity, {
     parent: stage.owner.organization,
     identity: { name: 'robot', claimMatch },
   })
 
-async function bind(stage: Stage): Promise<{ id: string; identity: string }> {
+async function bind(stage: ExampleContext): Promise<{ id: string; identity: string }> {
   const identity = await makeRobot(stage)
   const request = { parent: stage.owner.organization, roleBinding: { identity, role: viewer.uid } }
   const { id } = await stage.succeed(v1.create, request)

@@ -105,7 +105,7 @@ export function notFound(resourceType: string, resourceName: string): StatusErro
   )
 }
 
-/** The same error whether there is no such organization, it is not verified, or the address is not. */
+/** The same error whether the organization does not exist, is not verified, or the e-mail address is not verified. */
 export const noOrganization = () =>
   new StatusError(Code.NOT_FOUND, 'no verified organization is named after the domain of your e-mail address')
 

@@ -38,7 +38,7 @@ describe('claim patterns', () => {
       assert.equal(patternFault(pattern), undefined, pattern)
   })
 
-  test('of issuers must not match any issuer', () => {
+  test('for issuers must not match every host', () => {
     for (const pattern of ['.+', 'https://.+', 'https?://[^/]+', 'https://[a-z.]+/?', '(', '.*'])
       assert.ok(issuerPatternFault(pattern), pattern)
     const clusters = 'https://oidc\\.eks\\.[a-z0-9-]+\\.amazonaws\\.com/id/.+'

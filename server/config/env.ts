@@ -1,4 +1,4 @@
-// Reads the text of every setting from flags and environment, without judging it; config.ts does that.
+// Reads the text of every setting from flags and environment, without validating it; config.ts does that.
 import { parseArgs } from 'node:util'
 import type { SettingKey } from './settings.ts'
 import { settings } from './settings.ts'
@@ -26,7 +26,7 @@ export function readSettings(env: NodeJS.ProcessEnv, args: string[], ownFlags: F
   return { texts: Object.fromEntries(texts) as Record<SettingKey, string>, flags, positionals, faults }
 }
 
-/** Not strict: a strict parser stops at the first fault, and all of them are reported together. */
+/** Not strict, because a strict parser stops at the first fault and we report all of them together. */
 function parseFlags(args: string[], ownFlags: FlagTypes) {
   const settingFlags = Object.values(settings).map(({ flag }) => [flag, { type: 'string' as const }])
   const options: FlagTypes = { ...Object.fromEntries(settingFlags), ...ownFlags }

@@ -13,7 +13,11 @@ describe('capabilities', () => {
 
   test('have distinct numbers, names and bits', () => {
     for (const key of ['number', 'name', 'bit'] as const) {
-      assert.equal(new Set(allCapabilities.map((fact) => fact[key])).size, allCapabilities.length, key)
+      assert.equal(
+        new Set(allCapabilities.map((capability) => capability[key])).size,
+        allCapabilities.length,
+        key,
+      )
     }
     for (const { name, bit } of allCapabilities) {
       assert.match(name, /^[a-z_]+(\.[a-z_]+)*$/)
@@ -41,10 +45,10 @@ describe('capabilities', () => {
   })
 
   test('are found by number and by name', () => {
-    for (const fact of allCapabilities) {
-      assert.equal(capabilityOf(fact.number), fact)
-      assert.equal(capabilityNamed(fact.name), fact)
-      assert.equal(nameOf(fact.number), fact.name)
+    for (const capability of allCapabilities) {
+      assert.equal(capabilityOf(capability.number), capability)
+      assert.equal(capabilityNamed(capability.name), capability)
+      assert.equal(nameOf(capability.number), capability.name)
     }
   })
 
@@ -56,7 +60,7 @@ describe('capabilities', () => {
     assert.equal(nameOf(99999), 'capability 99999')
   })
 
-  test('say which of them are reserved to the platform', () => {
+  test('have the flag internal_only if they are reserved for the platform', () => {
     assert.equal(capabilityNamed('internal')?.internalOnly, false)
     assert.equal(capabilityNamed('repo.internal.admin')?.internalOnly, true)
     assert.equal(published.filter(({ internalOnly }) => internalOnly).length, 40)

@@ -3,7 +3,7 @@ import { getOption } from '@bufbuild/protobuf'
 import type { BuiltInRole, Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { CapabilitySchema, info } from '@stemma/api/gen/capabilities/capability_pb.ts'
 
-export type CapabilityFact = {
+export type CapabilityInfo = {
   number: Capability
   name: string
   bit: number
@@ -12,19 +12,21 @@ export type CapabilityFact = {
   roles: readonly BuiltInRole[]
 }
 
-const facts: CapabilityFact[] = CapabilitySchema.values
+const capabilities: CapabilityInfo[] = CapabilitySchema.values
   .filter(({ number }) => number !== 0)
   .map((value) => {
     const { name, bit, internalOnly, roles } = getOption(value, info)
     return { number: value.number as Capability, name, bit, internalOnly, roles } // a number of this enum
   })
 
-const byNumber = new Map<number, CapabilityFact>(facts.map((fact) => [fact.number, fact]))
-const byBit = new Map(facts.map((fact) => [fact.bit, fact]))
-const byName = new Map(facts.map((fact) => [fact.name, fact]))
+const byNumber = new Map<number, CapabilityInfo>(
+  capabilities.map((capability) => [capability.number, capability]),
+)
+const byBit = new Map(capabilities.map((capability) => [capability.bit, capability]))
+const byName = new Map(capabilities.map((capability) => [capability.name, capability]))
 
 export const capabilityOf = (number: number) => byNumber.get(number)
 export const capabilityNamed = (name: string) => byName.get(name)
 export const nameOfBit = (bit: number) => byBit.get(bit)?.name ?? `bit ${bit}`
 export const nameOf = (number: number) => byNumber.get(number)?.name ?? `capability ${number}`
-export const allCapabilities: readonly CapabilityFact[] = facts
+export const allCapabilities: readonly CapabilityInfo[] = capabilities

@@ -9,8 +9,8 @@ export type Caller = {
 
 /** Limits a token to a part of what is granted to its identity. */
 export type TokenLimits = {
-  /** The groups in which, and below which, it applies. */
+  /** The token is valid only in these groups and below them. */
   scopes?: readonly string[]
-  /** Names of the capabilities that it may use. */
+  /** The token allows only these capabilities (names). */
   capabilities?: readonly string[]
 }

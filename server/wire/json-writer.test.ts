@@ -85,7 +85,7 @@ const { any } = fc.letrec<{ any: object }>((tie) => ({
 }))
 
 describe('the JSON writer', () => {
-  test('writes any message as the library does with default values', () => {
+  test('writes any message as toJson does with alwaysEmitImplicit', () => {
     fc.assert(
       fc.property(any, (init) => {
         const message = create(sample, init as MessageInitShape<typeof sample>)
@@ -182,12 +182,12 @@ describe('the JSON writer', () => {
     })
   })
 
-  test('keeps keys that are names of Object.prototype', () => {
+  test('keeps map keys that are property names of Object.prototype', () => {
     const message = fromJsonString(sample, '{"byText":{"__proto__":1,"constructor":2,"":3}}')
     assert.match(writeJson(sample, message), /"byText":\{"__proto__":1,"constructor":2,"":3\}/)
   })
 
-  test('escapes text for every JSON parser', () => {
+  test('escapes quotes, control characters and lone surrogates', () => {
     const desc = declareMessages({ M: { text: 'string' } })('M')
     const json = writeJson(desc, create(desc, { text: '"\ud800\u0000\u2028' }))
     assert.equal(json, '{"text":"\\"\\ud800\\u0000\u2028"}')
@@ -200,9 +200,9 @@ describe('the JSON writer', () => {
 
 describe('a timestamp', () => {
   test('always has milliseconds, whatever its nanoseconds', () => {
-    const moment = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+    const anyDate = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
     fc.assert(
-      fc.property(moment, fc.integer({ min: 0, max: 999_999 }), (date, nanos) => {
+      fc.property(anyDate, fc.integer({ min: 0, max: 999_999 }), (date, nanos) => {
         const timestamp = timestampFromMs(date.getTime())
         timestamp.nanos += nanos
         assert.equal(writeJson(TimestampSchema, timestamp), JSON.stringify(date.toISOString()))
@@ -245,7 +245,7 @@ describe('a shape', () => {
     assert.match(shapeOf(GroupSchema), /^[0-9a-f]{12}$/)
   })
 
-  test('changes with a field, its name, its type and its rules', () => {
+  test('changes with a new field, and with the name, type, presence and omit_empty of a field', () => {
     const others = [
       { ...base.M, more: 'string' },
       { title: 'string', inner: 'Inner', color: 'Color' },
@@ -257,7 +257,7 @@ describe('a shape', () => {
     assert.equal(new Set(shapes).size, shapes.length)
   })
 
-  test('changes with a field that is only sent, and with the oneof of a field', () => {
+  test('changes when a field becomes input-only or part of a oneof', () => {
     const others = [
       { ...base.M, name: { type: 'string', behaviour: FieldBehavior.INPUT_ONLY } },
       { ...base.M, name: { type: 'string', oneof: 'choice' } },

@@ -28,8 +28,8 @@ var knownGaps = map[protoreflect.FullName]bool{
 	"chainguard.platform.vulnerabilities.v1.EVENT_TYPE_FILTER_COMPONENT_LOCATION_CHANGED": true,
 }
 
-// Holds what the server says of its services against what the SDK was made from: what both have must be the same on
-// the wire, in every field of every message, whether or not a step came by it.
+// Compares the descriptors of the server (by reflection) with those of the SDK: every message and field that both have
+// must be the same on the wire.
 func walkContract(ctx context.Context, w *walk, c platform.Clients) {
 	services, files := []string{}, new(protoregistry.Files)
 	isRead := w.step("reflection", func() (err error) {

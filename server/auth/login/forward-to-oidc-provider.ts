@@ -12,7 +12,7 @@ import type { PageRequest, PageResponse } from './page-request.ts'
 import { readForm, sendResponse } from './page-request.ts'
 import { paths, prefixOf } from './paths.ts'
 import type { TokenExchangeDependencies } from './token-exchange.ts'
-import { exchangeAtTokenEndpoint, tokenExchange } from './token-exchange.ts'
+import { exchangeAtTokenEndpoint, tokenExchangeGrantType } from './token-exchange.ts'
 
 export type ForwardDependencies = TokenExchangeDependencies &
   DeviceCodeDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
@@ -57,7 +57,7 @@ async function answerForm(
   { path, address }: PageRequest,
 ): Promise<PageResponse | undefined> {
   if (path === paths.token) {
-    const isExchange = form.get('grant_type') === tokenExchange
+    const isExchange = form.get('grant_type') === tokenExchangeGrantType
     return isExchange ? exchangeAtTokenEndpoint(deps, form, address) : undefined
   }
   const token = form.get('token') ?? ''

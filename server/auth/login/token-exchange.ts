@@ -8,7 +8,7 @@ import { requestedLimits } from '../tokens/token-limits.ts'
 import { plainMessage, retryHeader } from './error-response.ts'
 import type { PageResponse } from './page-request.ts'
 
-export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange'
+export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 export type TokenExchangeDependencies = {
   exchange: Exchange
@@ -50,7 +50,7 @@ export async function exchangeAtTokenEndpoint(
 }
 
 function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchParams): ExchangeRequest {
-  // OAuth's `scope` says what a token may do, which are capabilities here; groups are named by `scopes`.
+  // The parameter `scope` of OAuth lists capabilities. Groups are in the parameter `scopes`.
   const cap = [...form.getAll('cap'), ...(form.get('scope') ?? '').split(' ').filter(Boolean)]
   return {
     identity: form.get('identity') ?? '',

@@ -28,7 +28,7 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
   const verified = new BoundedMap<string, Verified>(verifiedLimit)
   const findKey = openKeyFinder(keys, now)
 
-  /** The whole header is compared, and a token is no longer valid once its key was revoked. */
+  /** Compares the whole header, since the cache key is only its end. An entry is invalid once its signing key is revoked. */
   function findVerified(authorization: string): Caller | undefined {
     const entry = verified.get(cacheKeyOf(authorization))
     if (entry?.authorization !== authorization) return undefined

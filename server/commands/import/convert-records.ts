@@ -28,7 +28,7 @@ export const chunksAhead = 15
 /** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */
 const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
-/** The sources are TypeScript, and JavaScript in the published package. */
+/** The extension is `.ts` in the sources and `.js` in the published package. */
 const program = new URL(`./convert-thread${extname(import.meta.filename)}`, import.meta.url)
 
 export async function* convertRecords(task: Task): AsyncGenerator<Chunk> {

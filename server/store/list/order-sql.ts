@@ -15,7 +15,8 @@ export const columnsOf = (order: readonly Term[], prefix = ''): Sql =>
 export function afterCursor(order: readonly Term[], after: readonly Value[] | undefined): Sql[] {
   const [first] = order
   if (!first) return []
-  // No index has three columns of an order. The bound makes the engines choose the index that starts with the first.
+  // No index covers an order of three columns. This bound, which every row meets, makes both engines use the index on
+  // the first column.
   if (!after) return order.length > 2 ? [sql`${raw(first.column)} >= ${lowestValue(first.column)}`] : []
   if (order.some(({ descending }) => descending !== first.descending)) return [afterByColumn(order, after)]
   const columns = raw(order.map(({ column }) => column).join(', '))

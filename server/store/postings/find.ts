@@ -21,7 +21,7 @@ const trigramLimit = 32
 /** Packs that are counted to estimate how rare a trigram is. */
 const estimatedPacks = 8
 /** A trigram with this many postings in its first packs, or fewer, is read without counting all. */
-const rarePostings = 200
+const rareTrigramPostings = 200
 /** Trigrams that are looked up: the rarest ones. Further ones exclude few documents. */
 const usedTrigrams = 3
 /** With so few documents left, no further trigram is looked up. */
@@ -61,7 +61,7 @@ export function* findTrigrams(
   let found: Set<number> | undefined
   for (const { trigram, count } of rarest) {
     if (found && found.size <= fewDocuments) break
-    if (count > rarePostings && (yield* areTooMany(index, [trigram]))) break
+    if (count > rareTrigramPostings && (yield* areTooMany(index, [trigram]))) break
     const numbers = yield* readNumbers(index, [trigram], found ?? candidates)
     if (!numbers) break
     found = numbers

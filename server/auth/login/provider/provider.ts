@@ -2,7 +2,7 @@
 // Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
 import type { EventEmitter } from 'node:events'
 import { Provider } from 'oidc-provider'
-import { tokenExchange } from '../token-exchange.ts'
+import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 
@@ -25,7 +25,7 @@ function makeProvider(deps: ProviderDependencies): Provider {
   provider.use(async (ctx, next) => {
     await next()
     const { body } = ctx as { body?: { grant_types_supported?: string[] } }
-    body?.grant_types_supported?.push(tokenExchange)
+    body?.grant_types_supported?.push(tokenExchangeGrantType)
   })
   provider.on('server_error', (_, error) => deps.onError(error))
   // Koa, on which it is built, writes to standard error unless there is a listener.

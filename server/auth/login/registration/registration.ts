@@ -1,5 +1,5 @@
-// The calls of sign-in that are part of the contract: registering with a token, and fetching the token that waits for
-// a program on another machine.
+// The calls of sign-in that are part of the contract: registering with a token, and fetching the encrypted token of a
+// headless sign-in (see headless-sessions.ts).
 import { create } from '@bufbuild/protobuf'
 import type { GetHeadlessSessionRequest, RegistrationRequest } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { HeadlessSessionSchema, SessionSchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'

@@ -56,7 +56,7 @@ const purlStarts = {
 
 const ecosystems = Object.entries(purlStarts).map(([osv, purl]) => ({ osv, purl, type: typeOf(osv, purl) }))
 
-/** The type in purls. Distributions share one, so they have their own names; Go is `go` and not `golang`. */
+/** The artifact type: the purl type or, for distributions, which share purl types, the OSV name. Go is `go`, not `golang`. */
 function typeOf(osv: string, purl: string): string {
   return purl === '' || purl.includes('/') || osv === 'Go' ? osv.toLowerCase() : purl
 }
@@ -65,7 +65,7 @@ const byName = new Map(ecosystems.map((ecosystem) => [ecosystem.osv, ecosystem])
 const byPurl = new Map(ecosystems.map((ecosystem) => [ecosystem.purl, ecosystem]))
 const byType = new Map(ecosystems.map((ecosystem) => [ecosystem.type, ecosystem]))
 
-/** The part after a colon, as in `Alpine:v3.20`, is ignored. An unknown ecosystem has its own name as type. */
+/** The part after a colon, as in `Alpine:v3.20`, is ignored. The type of an unknown ecosystem is its name in lower case. */
 export function typeOfEcosystem(ecosystem: string): string {
   const colon = ecosystem.indexOf(':')
   const name = colon > 0 ? ecosystem.slice(0, colon) : ecosystem
@@ -75,7 +75,7 @@ export function typeOfEcosystem(ecosystem: string): string {
 /** `start` is the purl up to the package name, e.g. `apk/alpine`. */
 export const typeOfPurl = (start: string) => byPurl.get(start)?.type
 
-/** Types of advisories that are not derived from an ecosystem. OSV lists `apk` packages without a distribution as Chainguard. */
+/** Other spellings of types in advisories. OSV lists `apk` packages without a distribution as Chainguard. */
 const typeAliases = new Map([
   ['apk', 'chainguard'],
   ['golang', 'go'],
