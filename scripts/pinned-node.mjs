@@ -39,9 +39,9 @@ export async function runPinned(args, { cwd, env = process.env } = {}) {
   }
   for (const signal of passedOn) process.on(signal, pass)
   const [code, signal] = await once(child, 'exit').catch((error) => [refuse(error.message), null])
-  for (const signal of passedOn) process.off(signal, pass)
-
+  // The handlers stay until this process exits, so that a late signal cannot change its exit code.
   if (signal === null) return code
+  for (const signal of passedOn) process.off(signal, pass)
   process.kill(process.pid, signal)
   return 128 + constants.signals[signal]
 }
