@@ -21,7 +21,7 @@ export type Method = {
   scope: DescField[]
   /** The request field that holds the resource, where the method takes one. */
   resource: DescField | undefined
-  /** Whether it answers with any number of messages, one after the other. */
+  /** Whether the response is a stream of messages. */
   isStream: boolean
 }
 
@@ -50,7 +50,7 @@ function scopePath(message: DescMessage): DescField[] {
   return field.fieldKind === 'message' ? [field, ...scopePath(field.message)] : [field]
 }
 
-/** The uid at which access is checked, `` where the request names none. */
+/** The uid at which access is checked; empty if the request names none. */
 export function scopeOf(method: Method, request: Message): string {
   if (method.scope.length === 0) return ''
   let value: unknown = request

@@ -1,4 +1,4 @@
-// How a resource is named and shown, and where it is created, from the options of its message.
+// Reads the options of a resource's message: how the resource is named and shown, and what its parent is.
 import type { DescMessage } from '@bufbuild/protobuf'
 import { getOption } from '@bufbuild/protobuf'
 import type { Column } from './gen/platform/common/resource_pb.ts'
@@ -6,7 +6,7 @@ import { resource } from './gen/platform/common/resource_pb.ts'
 
 export type ResourceOptions = {
   columns: Column[]
-  /** The full name of the message that it is created in. */
+  /** The full name of the parent's message. */
   parent: string
   separator: string
   nameField: string

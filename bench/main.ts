@@ -1,4 +1,4 @@
-// Runs the benchmarks and prints ratios against a bound measured in the same run. `npm run bench -- get list` runs
+// Runs the benchmarks and prints ratios against a baseline measured in the same run. `npm run bench -- get list` runs
 // only those two.
 import { loadavg } from 'node:os'
 import { benchAccess } from './cases/access.ts'

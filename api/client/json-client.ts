@@ -23,7 +23,7 @@ export type DeepPartial<T> = T extends readonly (infer E)[]
     : T
 
 /**
- * A method of a client with one response.
+ * A client method that returns one response. `@stemma/api/json` exports it as `UnaryCall`.
  *
  * @example
  * ```ts
@@ -41,7 +41,8 @@ export type JsonUnaryCall<Request, Response> = {
 }
 
 /**
- * A method of a client that streams its responses. Leave the loop to end the stream.
+ * A client method that streams its responses. Leave the loop to end the stream. `@stemma/api/json` exports it as
+ * `StreamCall`.
  *
  * @example
  * ```ts
@@ -100,7 +101,7 @@ export function createClient<R extends Record<keyof R, Route>>(
 ): JsonClient<R> {
   const transport = createTransport(options)
   const calls = Object.entries<Route>(service).map(([name, route]) => [name, createCall(transport, route)])
-  // The object has a method for each route, from which the type is derived.
+  // The cast is safe: the object has one method for each route of the service.
   return Object.fromEntries(calls) as JsonClient<R>
 }
 

@@ -44,7 +44,7 @@ export type Item<Page> = {
   ? Items[keyof Items]
   : never
 
-/** The largest page that the server returns, to need few requests. */
+/** The page size if the request sets none: the largest that the server returns, so that few requests are needed. */
 const maxPageSize = 200
 
 /**

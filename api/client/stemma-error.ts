@@ -86,7 +86,7 @@ export class StemmaError extends Error {
     this.details = properties.details ?? []
   }
 
-  /** A reason for programs, if the server sent one that is more specific; otherwise the name of the code, such as `NOT_FOUND`. */
+  /** The machine-readable reason that the server sent; if it sent none, the name of the code, such as `NOT_FOUND`. */
   get reason(): string {
     const { reason } = findDetail(this.details, 'ErrorInfo')
     return typeof reason === 'string' ? reason : nameOf(this.code)

@@ -138,7 +138,7 @@ async function sendOnce(
 
 const currentToken = async ({ token }: Connection) => (typeof token === 'function' ? token() : token)
 
-/** The next call gets another token from the source. */
+/** Tells the token source which token the server rejected, so that the next call gets another one. */
 function invalidateRejected({ token: source }: Connection, token: string | undefined, error: unknown): void {
   const isRejected = error instanceof StemmaError && error.code === Code.UNAUTHENTICATED
   if (isRejected && token !== undefined && typeof source === 'function') source.invalidate?.(token)

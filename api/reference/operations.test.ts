@@ -20,7 +20,7 @@ describe('an operation', () => {
     assert.equal(new Set(all.map(({ verb, path }) => `${verb} ${path}`)).size, all.length)
   })
 
-  test('has the fields that are not in path or body in its query, with dotted names for inner fields', () => {
+  test('has query parameters for the fields that are in neither path nor body, with dotted names for inner fields', () => {
     const names = operationOf('iam.v2beta1.GroupsService.ListGroups').query.map(({ name }) => name)
     assert.deepEqual(names.slice(0, 3), ['uidp.ancestorsOf', 'uidp.descendantsOf', 'uidp.childrenOf'])
     assert.ok(names.includes('pageSize'))
@@ -34,7 +34,7 @@ describe('an operation', () => {
     assert.deepEqual([atRoot.path, atRoot.variables, atRoot.capabilities], ['/iam/v2beta1/groups', [], []])
   })
 
-  test('exists once for each http binding, and has a form if it has no JSON body', () => {
+  test('exists once for each http binding; a POST without a JSON body has a form as its body', () => {
     const { verb, body } = operationOf('oidc.SecurityTokenService.Exchange')
     assert.deepEqual([verb, body?.type], ['POST', 'application/x-www-form-urlencoded'])
     const other = operationOf('oidc.SecurityTokenService.Exchange.get')

@@ -65,7 +65,7 @@ async function lineOf(label: string, decide: () => Promise<unknown>): Promise<Li
   return {
     label,
     measured: `${cost.toFixed(1)} µs of CPU`,
-    bound: `${goalMicroseconds} µs`,
+    baseline: `${goalMicroseconds} µs`,
     ratio: (goalMicroseconds / cost).toFixed(2),
     goal: '1.00',
     isMet: cost <= goalMicroseconds,

@@ -30,10 +30,11 @@ const batch = 3000
 /** Each filter has the same number of matches in both stores. */
 const filters = {
   'one alias': 'aliases=CVE-2026-100007',
-  'a package with 10': 'artifact_names=package-7',
+  'a package with 10 advisories': 'artifact_names=package-7',
   'part of an alias': 'query=2026-100007',
   '1,000 of one author': 'event_authors=rare',
-  'all of these': 'event_authors=rare&artifact_types=npm&event_types=EVENT_TYPE_FILTER_FIXED&query=package-7',
+  'three filters and a query':
+    'event_authors=rare&artifact_types=npm&event_types=EVENT_TYPE_FILTER_FIXED&query=package-7',
 }
 
 export async function benchAdvisories(): Promise<Line[]> {
@@ -61,11 +62,11 @@ export async function benchAdvisories(): Promise<Line[]> {
       await measure(load, server, { ...task, seconds: warmSeconds })
     const samples = await alternate(rounds, amongMany.run, amongFew.run)
     const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
-    const costRatio = 1 / ratioOf(perCpu(samples.ours), perCpu(samples.bound))
+    const costRatio = 1 / ratioOf(perCpu(samples.ours), perCpu(samples.baseline))
     return {
       label: `List of advisories, ${name}, 200k against 2k`,
       measured: rates(samples.ours),
-      bound: rates(samples.bound),
+      baseline: rates(samples.baseline),
       ratio: costRatio.toFixed(2),
       goal: `${maxRatio} at most`,
       isMet: costRatio <= maxRatio,

@@ -49,7 +49,7 @@ export async function createRates({ server, group, authorization }: BenchServer)
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return { together: samples.ours, alone: samples.bound }
+    return { together: samples.ours, alone: samples.baseline }
   } finally {
     await load.stop()
   }
@@ -72,7 +72,7 @@ async function benchStore(): Promise<Line> {
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return line('Creates, the store alone, 64 a commit and 1', samples.ours, samples.bound)
+    return line('Creates, the store alone, 64 a commit and 1', samples.ours, samples.baseline)
   } finally {
     await store.close()
     await remove()
@@ -100,7 +100,7 @@ function makeGroup(store: Store, organization: string) {
 function line(label: string, together: number[], alone: number[]): Line {
   const ratio = ratioOf(together, alone)
   return {
-    ...{ label, measured: `${short(median(together))}/s`, bound: `${short(median(alone))}/s` },
+    ...{ label, measured: `${short(median(together))}/s`, baseline: `${short(median(alone))}/s` },
     ...{ ratio: ratio.toFixed(1), goal: `${minRatio}`, isMet: ratio >= minRatio },
   }
 }

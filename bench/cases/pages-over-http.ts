@@ -1,4 +1,5 @@
-// The pages of pages.ts over HTTP, without a goal: the fixed cost of a request is part of these figures.
+// Measures first pages, as pages.ts does, but over HTTP. They have no goal, because the figures include the fixed cost
+// of a request.
 
 import { randomBytes } from 'node:crypto'
 import { mintToken } from '../../server/auth/tokens/mint.ts'
@@ -66,7 +67,7 @@ async function compare(
   return {
     label,
     measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
-    bound: `${median(smallest).toFixed(0)} µs`,
+    baseline: `${median(smallest).toFixed(0)} µs`,
     ratio: Math.max(...others.map((larger) => ratioOf(larger, smallest))).toFixed(2),
     ...{ goal: '', isMet: undefined },
   }

@@ -1,4 +1,4 @@
-// The cost of a page of 50 with its exact total, as the organization grows from 1k groups (the bound) to 100k and
+// The cost of a page of 50 with its exact total, as the organization grows from 1k groups (the baseline) to 100k and
 // 1M. Measured in this process, from the corridor to the JSON, so that the fixed cost of HTTP does not hide growth.
 
 import { median, ratioOf } from '../load/rounds.ts'
@@ -85,7 +85,7 @@ async function measureCase({ label, goal, requests }: Case, stores: readonly Lis
   return {
     label,
     measured: others.map((larger) => `${median(larger).toFixed(0)} µs`).join(', '),
-    bound: `${median(smallest).toFixed(0)} µs`,
+    baseline: `${median(smallest).toFixed(0)} µs`,
     ratio: ratio.toFixed(2),
     goal: goal === undefined ? '' : `${goal}`,
     isMet: goal === undefined ? undefined : ratio <= goal,

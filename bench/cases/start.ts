@@ -68,11 +68,11 @@ async function benchMemory(): Promise<Line[]> {
 }
 
 const timeLine = (label: string, milliseconds: number): Line => ({
-  ...{ label, measured: `${milliseconds.toFixed(0)} ms`, bound: '', ratio: '' },
+  ...{ label, measured: `${milliseconds.toFixed(0)} ms`, baseline: '', ratio: '' },
   ...{ goal: `${maxMilliseconds} ms`, isMet: milliseconds < maxMilliseconds },
 })
 
 const memoryLine = (label: string, bytes: number): Line => ({
-  ...{ label, measured: `${(bytes / 1e6).toFixed(0)} MB`, bound: '', ratio: '' },
+  ...{ label, measured: `${(bytes / 1e6).toFixed(0)} MB`, baseline: '', ratio: '' },
   ...{ goal: `${maxBytes / 1e6} MB`, isMet: bytes < maxBytes },
 })

@@ -6,9 +6,9 @@ describe('rounds', () => {
   test('alternate between both sides, and neither is always first', async () => {
     const order: string[] = []
     const side = (name: string) => async () => order.push(name)
-    const samples = await alternate(2, side('ours'), side('bound'))
-    assert.deepEqual(order, ['ours', 'bound', 'bound', 'ours'])
-    assert.deepEqual(samples, { ours: [1, 4], bound: [2, 3] })
+    const samples = await alternate(2, side('ours'), side('baseline'))
+    assert.deepEqual(order, ['ours', 'baseline', 'baseline', 'ours'])
+    assert.deepEqual(samples, { ours: [1, 4], baseline: [2, 3] })
   })
 
   test('are summarized by their median', () => {

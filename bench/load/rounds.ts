@@ -4,13 +4,13 @@
 export async function alternate<A, B>(
   rounds: number,
   ours: () => Promise<A>,
-  bound: () => Promise<B>,
-): Promise<{ ours: A[]; bound: B[] }> {
-  const samples = { ours: [] as A[], bound: [] as B[] }
+  baseline: () => Promise<B>,
+): Promise<{ ours: A[]; baseline: B[] }> {
+  const samples = { ours: [] as A[], baseline: [] as B[] }
   for (let round = 0; round < rounds; round++) {
     // Neither side is always first.
     if (round % 2 === 0) samples.ours.push(await ours())
-    samples.bound.push(await bound())
+    samples.baseline.push(await baseline())
     if (round % 2 === 1) samples.ours.push(await ours())
   }
   return samples
@@ -24,6 +24,6 @@ export function median(values: readonly number[]): number {
 }
 
 /** The median of the ratios of all rounds. */
-export function ratioOf(ours: readonly number[], bound: readonly number[]): number {
-  return median(ours.map((value, round) => value / (bound[round] ?? Number.NaN)))
+export function ratioOf(ours: readonly number[], baseline: readonly number[]): number {
+  return median(ours.map((value, round) => value / (baseline[round] ?? Number.NaN)))
 }

@@ -1,4 +1,4 @@
-// Measures a server and its bound in alternation, as a line of the table.
+// Measures a server and its baseline in alternation, as a line of the table.
 import type { Load, Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'
 import type { Process, Server } from '../load/processes.ts'
@@ -21,9 +21,9 @@ export async function ratioLine(label: string, comparison: Comparison, minRatio:
     () => measure(load, server, task),
     () => measure(load, bare, task),
   )
-  const ratio = ratioOf(samples.ours.map(perCpu), samples.bound.map(perCpu))
+  const ratio = ratioOf(samples.ours.map(perCpu), samples.baseline.map(perCpu))
   return {
-    ...{ label, measured: rates(samples.ours), bound: rates(samples.bound) },
+    ...{ label, measured: rates(samples.ours), baseline: rates(samples.baseline) },
     ...{ ratio: ratio.toFixed(2), goal: minRatio.toFixed(2), isMet: ratio >= minRatio },
   }
 }

@@ -3,8 +3,8 @@
 export type Line = {
   label: string
   measured: string
-  /** What it is compared with, measured in the same run. */
-  bound: string
+  /** The baseline, measured in the same run. */
+  baseline: string
   ratio: string
   goal: string
   /** Undefined for a figure without a goal. */
@@ -13,17 +13,17 @@ export type Line = {
 
 export type Bench = () => Promise<Line[]>
 
-/** A line without a bound or a goal. */
+/** A line without a baseline or a goal. */
 export const plainLine = (label: string, measured: string): Line => ({
-  ...{ label, measured, bound: '', ratio: '', goal: '' },
+  ...{ label, measured, baseline: '', ratio: '', goal: '' },
   isMet: undefined,
 })
 
-const heads = ['benchmark', 'measured', 'bound', 'ratio', 'goal', '']
+const heads = ['benchmark', 'measured', 'baseline', 'ratio', 'goal', '']
 
 export function formatTable(lines: readonly Line[]): string {
-  const rows = lines.map(({ label, measured, bound, ratio, goal, isMet }) => [
-    ...[label, measured, bound, ratio, goal],
+  const rows = lines.map(({ label, measured, baseline, ratio, goal, isMet }) => [
+    ...[label, measured, baseline, ratio, goal],
     isMet === undefined ? '' : isMet ? 'ok' : 'missed',
   ])
   const widths = heads.map((_, column) =>

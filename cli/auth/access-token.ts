@@ -6,12 +6,12 @@ import type { Runtime } from '../runtime.ts'
 import type { Tokens } from '../token-store.ts'
 import { readTokens, removeExchangedTokens, saveTokens, withTokenLock } from '../token-store.ts'
 import { fetchAuthorized } from './authorized-fetch.ts'
-import { withProvider } from './oidc-provider.ts'
+import { withProvider } from './oidc-client.ts'
 
 type RawToken = { token: string; refreshToken?: string }
 type TokenPair = { token: RawToken; refreshToken: RawToken }
 
-/** Exchanges a token for a token of an identity or, without one, for a token of the same caller and another audience. */
+/** Exchanges a token for one of `identity` or, if that is undefined, for one of the same caller and another audience. */
 export async function exchangeToken({ issuer, audience }: Context, token: string, identity?: string) {
   const body = new URLSearchParams({ aud: audience, ...(identity !== undefined && { identity }) })
   const url = `${issuer}/sts/exchange`
@@ -63,7 +63,7 @@ async function refreshWithExchange({ issuer, audience }: Context, refresh: strin
   return { access: pair.token.token, refresh: pair.refreshToken.token }
 }
 
-/** Ends the sign-in of a refresh token on the server. */
+/** Revokes a refresh token on the server, which ends its sign-in. */
 export async function revokeToken(issuer: string, refresh: string): Promise<void> {
   const hint = { token_type_hint: 'refresh_token' }
   await withProvider(issuer, (provider) => oidc.tokenRevocation(provider, refresh, hint))

@@ -2,8 +2,8 @@
 // code, which only this process can redeem (PKCE, RFC 7636).
 import * as oidc from 'openid-client'
 import { startCallbackServer } from './callback-server.ts'
-import type { SignInParameters, SignInResult } from './oidc-provider.ts'
-import { scope, signInResult, toFailure, withProvider } from './oidc-provider.ts'
+import type { SignInParameters, SignInResult } from './oidc-client.ts'
+import { scope, signInResult, toFailure, withProvider } from './oidc-client.ts'
 
 const timeoutMinutes = 10
 

@@ -1,7 +1,7 @@
 // Sign-in with a browser on another machine (device authorization, RFC 8628).
 import * as oidc from 'openid-client'
-import type { SignInParameters, SignInResult } from './oidc-provider.ts'
-import { codeExpired, scope, signInResult, withProvider } from './oidc-provider.ts'
+import type { SignInParameters, SignInResult } from './oidc-client.ts'
+import { codeExpired, scope, signInResult, withProvider } from './oidc-client.ts'
 
 /** The code to enter at a URL. `urlWithCode` contains the code already. */
 export type DeviceCode = { url: string; code: string; urlWithCode: string | undefined }

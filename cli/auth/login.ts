@@ -12,7 +12,7 @@ import { singleLine } from '../single-line.ts'
 import { exchangeToken, saveSignIn } from './access-token.ts'
 import { signInWithBrowser } from './browser-login.ts'
 import { signInWithDevice } from './device-login.ts'
-import type { SignInParameters, SignInResult } from './oidc-provider.ts'
+import type { SignInParameters, SignInResult } from './oidc-client.ts'
 import { openBrowser } from './open-browser.ts'
 
 const text = { type: 'string' } as const

@@ -13,7 +13,7 @@ import type { Candidate } from './candidate.ts'
 const timeoutMs = 2000
 const maxCandidates = 200
 
-/** Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: a shell shows no errors. */
+/** Suggests names of a resource. Returns nothing on any error, such as a missing sign-in: completion prints no errors. */
 export async function suggestNames(
   resource: string,
   word: string,
@@ -29,7 +29,7 @@ export async function suggestNames(
   }
 }
 
-/** Completes a path by one name: the children of the group that is typed already. */
+/** Suggests the next name of a path: the children of the group that is already typed. */
 async function groupPaths(connection: Connection, word: string): Promise<Candidate[]> {
   const prefix = word.slice(0, word.lastIndexOf('/') + 1)
   if (prefix === '') {

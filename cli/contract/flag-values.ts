@@ -15,8 +15,8 @@ type ValueType = {
 }
 
 /**
- * Parses the texts of a flag. A list is given by repeating the flag; a list of enum values also with commas, which other
- * values may contain. A map is given as `key=value`.
+ * Parses the texts of a flag. A list or a map is given by repeating the flag, a map as `key=value`. Enum values can
+ * also be separated by commas; other values cannot, because they may contain commas.
  */
 export function parseFlagValue(field: DescField, texts: string[], now: number): JsonValue {
   if (field.fieldKind === 'map') return parseMap(field, texts, now)
@@ -62,7 +62,7 @@ function parseScalar(scalar: ScalarType, text: string): JsonValue {
   if (scalar === Scalar.BOOL) return parseBoolean(text)
   if (integers.has(scalar) || longs.has(scalar)) {
     if (!/^-?\d+$/.test(text)) throw new UsageError(`must be a whole number, not ${JSON.stringify(text)}`)
-    // JSON has 64-bit integers as strings.
+    // ProtoJSON writes 64-bit integers as strings.
     return longs.has(scalar) ? text : Number(text)
   }
   if (scalar === Scalar.FLOAT || scalar === Scalar.DOUBLE) return Number(text)

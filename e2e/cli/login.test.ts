@@ -274,7 +274,7 @@ onEachStore('stemma auth login', (engine) => {
       [
         platform.url.replace('127.0.0.1', 'localhost'),
         1,
-        /^stemma: the issuer of http:\/\/localhost\S+ is http.*\n$/,
+        /^stemma: http:\/\/localhost\S+ names http\S+ as its issuer; .*\n$/,
       ],
     ] as const)
       for (const way of [[], ['--device']]) {

@@ -28,7 +28,7 @@ const domain = 'iam.stemma.test'
 describe('a code', () => {
   const published = CodeSchema.values as readonly { number: Code; name: string }[]
 
-  test('has its name of google.rpc.Code', () => {
+  test('has the name that it has in google.rpc.Code', () => {
     for (const { number, name } of published) assert.equal(codeName(number), name)
     assert.equal(codeName(99 as Code), 'UNKNOWN')
   })
@@ -75,7 +75,7 @@ describe('a status', () => {
     ],
   ]
 
-  test('contains reason and domain as its first detail, once', () => {
+  test('has reason and domain in its first detail, and no two details of the same type', () => {
     for (const error of errors) {
       const { code, message, details } = statusOf(error, domain)
       const [info] = details

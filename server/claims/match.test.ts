@@ -43,7 +43,7 @@ describe('claim matching', () => {
     assert.equal(mismatch({}, { claimPatterns: { branch: 'ma.*' } }), undefined)
   })
 
-  test('compares numbers and booleans in their JSON form, and nothing that is inherited or structured', () => {
+  test('compares numbers and booleans in their JSON form; arrays, objects and inherited properties never match', () => {
     const mismatch = (value: unknown, expected: string) =>
       mismatchedClaim(patterns, claimMatch({ claims: { extra: expected } }), { ...claims, extra: value }, [
         claims.aud,

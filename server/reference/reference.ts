@@ -1,5 +1,5 @@
-// The API reference: pages at /docs and OpenAPI at /openapi.json. Each is made by its first request, since most servers
-// get none and the descriptions take memory.
+// The API reference: pages at /docs and OpenAPI at /openapi.json. Each is made at its first request, because most servers
+// are never asked for it and the descriptions take memory.
 import { createHash } from 'node:crypto'
 import type { DescService } from '@bufbuild/protobuf'
 import { slugOf } from '@stemma/api/reference/service-names.ts'

@@ -3,6 +3,7 @@
 import type { Store } from './db.ts'
 import type { Value } from './sql.ts'
 
+/** The version of the backup format. */
 export const backupEdition = 1
 
 export type BackupLine =

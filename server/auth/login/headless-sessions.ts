@@ -1,12 +1,12 @@
 // Sign-in for a program on another machine, as published clients do it: the URL that a person opens in a browser
-// contains the program's public key, and the token waits for the program, encrypted for that key.
+// contains the program's public key. The server encrypts the token for that key and stores it for the program.
 import { createCipheriv, createPublicKey, diffieHellman, generateKeyPairSync } from 'node:crypto'
 import { invalidField } from '../../aip/errors.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Work } from '../../store/work.ts'
 import type { ExpiringStates } from './expiring-states.ts'
 
-/** `publicKey` is our half of the key agreement. */
+/** `publicKey` is the server's ephemeral X25519 key; `encrypted` is nonce, ciphertext and tag. */
 export type HeadlessSession = { publicKey: string; encrypted: string }
 
 const kind = 'HeadlessSession'

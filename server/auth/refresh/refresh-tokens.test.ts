@@ -59,7 +59,7 @@ onEachStore('refresh tokens', (engine) => {
     }
   })
 
-  test('that are used twice end all tokens of the same sign-in, and no others', async () => {
+  test('that are used twice revoke all refresh tokens of the same sign-in, and no others', async () => {
     for (const door of doors) {
       const first = await issue()
       const other = await issue()
@@ -76,7 +76,7 @@ onEachStore('refresh tokens', (engine) => {
     assert.deepEqual(codes.map(({ code }) => code).sort(), [0, 16, 16, 16])
   })
 
-  test('that are stolen and used beside their successor end the family, in either order', async () => {
+  test('that are stolen and used concurrently with their successor end the sign-in, in either order', async () => {
     for (let round = 0; round < 15; round++) {
       const stolen = await issue()
       const [rest, grpc] = doors as [Door, Door]
@@ -122,11 +122,11 @@ onEachStore('refresh tokens', (engine) => {
     assert.equal(
       (await use(doors[0] as Door, encode({ ...content, sub: 'somebody else' }))).code,
       0,
-      'the claims in it are not trusted',
+      'the sub in the token is ignored; the stored identity is used',
     )
   })
 
-  test('yield tokens with limits and tokens for another audience of the server', async () => {
+  test('yield limited access tokens, and are not used up by a request for an unknown audience', async () => {
     const [door] = doors as [Door]
     const { pair } = await use(door, await issue(), { cap: ['groups.list'] })
     assert.deepEqual(decodeJwt(pair?.token.token ?? '').cap, ['groups.list'])
@@ -135,7 +135,7 @@ onEachStore('refresh tokens', (engine) => {
     assert.equal((await use(door, token)).code, 0, 'a refused request does not use the token up')
   })
 
-  test('are deleted with their identity, and the store has no secret of them', async () => {
+  test('are deleted with their identity, and their secret is not in the store', async () => {
     const user = await platform.addIdentity('')
     const { token } = await tokens.issue(user.identity, platform.config.baseUrl)
     const { secret } = JSON.parse(Buffer.from(token, 'base64').toString())

@@ -318,7 +318,7 @@ describe('a value', () => {
       {},
       '2026-01-01T00:00:00.1234567890Z',
     ]) {
-      assertRejected({ someTime }, 'some_time', /^must be a Timestamp as JSON writes it, not /)
+      assertRejected({ someTime }, 'some_time', /^must be a Timestamp in its JSON form, not /)
     }
   })
 

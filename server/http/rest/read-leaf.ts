@@ -1,5 +1,5 @@
-// Reads one JSON value into a field without inner paths. Values that ProtoJSON does not allow are rejected, even if the
-// parser of protobuf-es accepts them.
+// Reads one JSON value into a leaf: a field that is read as a whole, such as a string or a list of strings. Values that
+// ProtoJSON does not allow are rejected, even if the parser of protobuf-es accepts them.
 import type { DescEnum, DescField, JsonValue } from '@bufbuild/protobuf'
 import { create, mergeFromJson, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -120,11 +120,11 @@ function expected(field: DescField): string {
     case 'enum':
       return oneOf(field.enum)
     case 'list':
-      return 'a JSON array of the right values'
+      return 'a JSON array of valid values'
     case 'map':
-      return 'a JSON object of the right values'
+      return 'a JSON object of valid values'
     case 'message':
-      return `a ${field.message.name} as JSON writes it`
+      return `a ${field.message.name} in its JSON form`
     case 'scalar':
       return scalarNames.get(field.scalar) ?? 'a number in range'
   }

@@ -9,7 +9,7 @@ import { tallied } from '../tally.ts'
 import type { Listing, Page } from './listing.ts'
 import { columnsOf, orderBy } from './order-sql.ts'
 import type { JoinedPlan } from './plan.ts'
-import { rowsOfScan } from './region-sql.ts'
+import { scanCondition } from './region-sql.ts'
 import type { GroupRegion } from './scan-region.ts'
 
 /**
@@ -18,7 +18,7 @@ import type { GroupRegion } from './scan-region.ts'
  */
 export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): Sql {
   const { form, order, size } = listing
-  const where = contentOf(rowsOfScan(plan, listing))
+  const where = contentOf(scanCondition(plan, listing))
   const total = contentOf(totalOf(table, plan.region))
   const keys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
   for (const { column, descending } of order) keys.push(column, descending)

@@ -5,7 +5,7 @@ import type { Table } from '../table.ts'
 import type { Work } from '../work.ts'
 import type { Listing, Term } from './listing.ts'
 import type { RowsPlan } from './plan.ts'
-import { rowsOfScan } from './region-sql.ts'
+import { scanCondition } from './region-sql.ts'
 import { selectKeys } from './rows-sql.ts'
 
 type BatchedPlan = Extract<RowsPlan, { kind: 'batched' }>
@@ -20,7 +20,7 @@ export function* mergeKeys(
   const { order } = listing
   let keys: Row[] = []
   for (const batch of batches) {
-    const scans = batch.map((scan) => rowsOfScan(scan, listing))
+    const scans = batch.map((scan) => scanCondition(scan, listing))
     const batchKeys: Row[] = yield selectKeys(table, order, scans, sql`limit ${count}`, count)
     keys = keys.concat(batchKeys)
     if (!isSequence) keys = keys.sort(compareBy(order)).slice(0, count)

@@ -5,7 +5,7 @@ import { readTally } from '../tally.ts'
 import type { Work } from '../work.ts'
 import type { Listing } from './listing.ts'
 import { isByUid } from './order-sql.ts'
-import type { Access, Scan } from './region-sql.ts'
+import type { AccessPath, Scan } from './region-sql.ts'
 import { isBeforeCursor } from './region-sql.ts'
 import type { GroupRegion, ScanRegion } from './scan-region.ts'
 import { chunks, isRoot, isSubtree, rootOf, toScanRegions, usesOrganizationIndex } from './scan-region.ts'
@@ -16,7 +16,7 @@ export type Plan = JoinedPlan | RowsPlan
  * One region, in an order that one index has, as JSON: one statement returns the page as one text, its total and the
  * next cursor. Most lists are of this kind.
  */
-export type JoinedPlan = { kind: 'joined'; region: GroupRegion; access: Access }
+export type JoinedPlan = { kind: 'joined'; region: GroupRegion; access: AccessPath }
 
 /** Rows are read one by one, and the total by a statement of its own. */
 export type RowsPlan = { total: Total } & (
@@ -116,7 +116,7 @@ function totalOf(table: Table, { filters }: Listing, regions: readonly ScanRegio
 }
 
 /** The access that needs no counts to decide, if there is one. */
-function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listing): Access | undefined {
+function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listing): AccessPath | undefined {
   if (!usesOrganizationIndex(region, table) || isByUid(order)) return 'own-index'
   const isWhole = isSubtree(region) && isRoot(region.uid)
   return filters.length > 0 || isWhole ? 'organization-index' : undefined
@@ -127,7 +127,7 @@ function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listi
  * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper, so for a given page size the
  * number of rows read is at most proportional to the square root of the size of the organization.
  */
-function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Counts): Access {
+function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Counts): AccessPath {
   const fixed = fixedAccess(table, region, listing)
   if (fixed) return fixed
   const { uid } = region as GroupRegion // the access of points is fixed

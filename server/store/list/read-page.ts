@@ -9,7 +9,7 @@ import type { Listing, Page, UncountedPage } from './listing.ts'
 import { mergeKeys } from './merge-keys.ts'
 import type { RowsPlan, Total } from './plan.ts'
 import { limitOf, planList, planRows, scansPerStatement } from './plan.ts'
-import { rowsOfRegion, rowsOfScan } from './region-sql.ts'
+import { regionCondition, scanCondition } from './region-sql.ts'
 import { limitTo, selectKeys, selectRows, selectRowsOfKeys } from './rows-sql.ts'
 import { chunks, pointsPerScan } from './scan-region.ts'
 
@@ -50,9 +50,9 @@ function* runPlan(table: Table, listing: Listing, plan: RowsPlan): Work<Row[]> {
       return []
     case 'indexed':
     case 'points':
-      return yield selectRows(table, listing, rowsOfScan(plan.scan, listing), limit)
+      return yield selectRows(table, listing, scanCondition(plan.scan, listing), limit)
     case 'merged': {
-      const scans = plan.scans.map((scan) => rowsOfScan(scan, listing))
+      const scans = plan.scans.map((scan) => scanCondition(scan, listing))
       const keys = selectKeys(table, order, scans, limitTo(limit, skip), limit + skip)
       return yield selectRowsOfKeys(table, listing, keys)
     }
@@ -74,7 +74,7 @@ function* renderAll(table: Table, rows: readonly Row[]): Work<Rendered[]> {
 
 function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<number> {
   if (total.kind === 'counted') {
-    const wheres = total.regions.map((region) => rowsOfRegion(region, filters))
+    const wheres = total.regions.map((region) => regionCondition(region, filters))
     return yield* countRows(table, chunks(wheres, scansPerStatement))
   }
   const points = chunks(total.points, pointsPerScan).map((uids) => [sql`uid in ${among(uids)}`])

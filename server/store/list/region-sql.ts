@@ -13,14 +13,14 @@ import { isRoot, isSubtree, rootOf } from './scan-region.ts'
  * - `organization-index`: that of the organization, which has the order, skipping rows outside the region
  * - `sort`: the index of uids, sorting the rows afterwards
  */
-export type Access = 'own-index' | 'organization-index' | 'sort'
+export type AccessPath = 'own-index' | 'organization-index' | 'sort'
 
-export type Scan = { region: ScanRegion; access: Access }
+export type Scan = { region: ScanRegion; access: AccessPath }
 
 type Selection = Pick<Listing, 'filters' | 'order' | 'after' | 'scansInOrder'>
 
-/** The rows of a scan that match the filters and follow the cursor. */
-export function rowsOfScan({ region, access }: Scan, selection: Selection): Sql {
+/** The condition for the rows of a scan that match the filters and follow the cursor. */
+export function scanCondition({ region, access }: Scan, selection: Selection): Sql {
   const { filters, order, after, scansInOrder = false } = selection
   if (isByUid(order) && isSubtree(region)) {
     const root = filters.length > 0 && !scansInOrder ? [sql`root = ${rootOf(region.uid)}`] : []
@@ -30,8 +30,8 @@ export function rowsOfScan({ region, access }: Scan, selection: Selection): Sql 
   return join([inRegion, ...filters, ...afterCursor(order, after)], ' and ')
 }
 
-/** All rows of a region that match the filters. */
-export const rowsOfRegion = (region: ScanRegion, filters: readonly Sql[]): Sql =>
+/** The condition for all rows of a region that match the filters. */
+export const regionCondition = (region: ScanRegion, filters: readonly Sql[]): Sql =>
   join([isSubtree(region) ? inOrganization(region) : inRegionOf(region), ...filters], ' and ')
 
 function inRegionOf(region: ScanRegion): Sql {
@@ -47,7 +47,7 @@ function inRegionOf(region: ScanRegion): Sql {
   }
 }
 
-/** Written so that only an index of the organization can be used. */
+/** Written so that only an index of the organization can be used: `parent || ''` rules out the index on `parent`. */
 function inOrganization(region: ScanRegion): Sql {
   if (region.kind === 'points') return inRegionOf(region)
   const { kind, uid } = region
@@ -56,7 +56,7 @@ function inOrganization(region: ScanRegion): Sql {
   return kind === 'tree' ? sql`root = ${uid}` : sql`root = ${uid} and uid <> ${uid}`
 }
 
-/** One lower and one upper bound, of which one is the cursor: with two lower bounds SQLite would scan from the lower. */
+/** One lower and one upper bound. A cursor replaces one: with two lower bounds SQLite would scan from the smaller. */
 function uidRange(region: SubtreeRegion, order: readonly Term[], after: readonly Value[] | undefined): Sql {
   const low = region.kind === 'tree' ? region.uid : `${region.uid}/`
   const high = `${region.uid}0`

@@ -16,7 +16,7 @@ const canceled = '57014'
 export const isConflict = (error: unknown) => [serializationFailure, deadlock].includes(codeOf(error))
 
 const systemCodes = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN']
-/** Class 08; connections that an administrator or a timeout ended; a server that is starting or stopping. */
+/** SQLSTATE class 08; connections that an administrator or a timeout ended; a server that is starting or stopping. */
 const serverCodes = /^(08...|57P0[1235]|25P0[34])$/
 const driverMessages =
   /^Connection terminated|^Query read timeout|^Client (has encountered a connection error|was closed)/
@@ -34,14 +34,14 @@ export function translateConstraint(error: unknown): unknown {
   return error
 }
 
-/** A StoreError where the error has such a meaning, else the error itself. */
+/** Converts an error to the StoreError that corresponds to it. Other errors are returned unchanged. */
 export function translate(error: unknown): unknown {
   if (error instanceof StoreError) return error
   if (codeOf(error) === canceled) return new StoreError('deadline', error)
   return isUnavailable(error) ? new StoreError('unavailable', error) : translateConstraint(error)
 }
 
-/** Class 53: the server has no more connections, memory or disk space. */
+/** SQLSTATE class 53 means that the server has no more connections, memory or disk space. */
 const isUnavailable = (error: unknown) =>
   isConnectionLost(error) ||
   isConflict(error) ||

@@ -6,7 +6,7 @@ import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 
-/** Returns the provider for the keys in use: it is made again when they change, since its keys are fixed. */
+/** Returns a getter for the provider. Its keys cannot be changed, so new keys cause a new provider. */
 export function openProvider(deps: ProviderDependencies): () => Provider {
   let current: { provider: Provider; kids: string } | undefined
   return () => {

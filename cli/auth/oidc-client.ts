@@ -1,4 +1,4 @@
-// The server as an OpenID Provider, and its errors as failures of a command.
+// Calls the server as an OpenID Provider, and converts its errors to failures of a command.
 import * as oidc from 'openid-client'
 import { Failure, NotSignedIn } from '../failure.ts'
 import type { Tokens } from '../token-store.ts'
@@ -16,7 +16,7 @@ export async function withProvider<T>(
 ): Promise<T> {
   try {
     const url = new URL(issuer)
-    // http is allowed only if the issuer itself has it, which the user has chosen.
+    // Plain http is allowed only if the user has chosen an issuer with an http URL.
     const execute = url.protocol === 'http:' ? [oidc.allowInsecureRequests] : []
     const options = { execute, timeout: timeoutSeconds }
     return await work(await oidc.discovery(url, 'stemma', {}, oidc.None(), options))
@@ -56,7 +56,7 @@ export const codeExpired = (): Failure => new Failure('the code expired before i
 function clientErrorMessage({ message, cause, code }: oidc.ClientError, issuer: string): string {
   const actualIssuer = (cause as { body?: { issuer?: unknown } } | undefined)?.body?.issuer
   if (typeof actualIssuer === 'string')
-    return `the issuer of ${issuer} is ${actualIssuer}; if that is correct, use --issuer ${actualIssuer}`
+    return `${issuer} names ${actualIssuer} as its issuer; if that is correct, use --issuer ${actualIssuer}`
   if (cause instanceof Response) return `${issuer} does not support sign-in: HTTP ${cause.status}`
   if (code === 'OAUTH_TIMEOUT') return `${issuer} does not answer`
   return `the response of ${issuer} is not valid: ${message}`
