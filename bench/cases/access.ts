@@ -49,7 +49,7 @@ export async function benchAccess(): Promise<Line[]> {
 
 async function linesOf(store: Store, demand: Demand, above: number): Promise<Line[]> {
   const toRow = async () => {
-    const { statement, open } = admitToRow(demand, groups.table, { kind: 'json', shape: groups.shape })
+    const { statement, open } = admitToRow(demand, groups.table, groups.forms.json)
     return open(await store.query(statement))
   }
   const alone = async () => store.read(() => admitToRead(demand))
