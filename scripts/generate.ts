@@ -18,7 +18,12 @@ const files = readDescriptors()
   .filter(({ name }) => !name.startsWith('google/'))
   .sort((a, b) => (a.name < b.name ? -1 : 1))
 write('api/gen/comments.ts', commentsText(files))
-write('api/gen/services.ts', servicesText(files))
+write('api/gen/services.ts', servicesText(files, 'Every service of the contract.'))
+const v2 = files.filter(({ name }) => name.includes('/v2beta1/'))
+write(
+  'api/gen/services-v2beta1.ts',
+  servicesText(v2, 'The services of v2beta1, for programs that need no others.'),
+)
 // These import the generated code, so they run in processes of their own after it is written.
 run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
@@ -39,14 +44,14 @@ function commentsText(all: FileDescriptorProto[]): string {
   return `${banner}\n/** By the full name of the message, field, service, method, enum or value. */\nexport const comments: Readonly<Record<string, string>> = ${JSON.stringify(comments, undefined, 2)}\n`
 }
 
-function servicesText(all: FileDescriptorProto[]): string {
+function servicesText(all: FileDescriptorProto[], comment: string): string {
   const found = all.flatMap(({ name, service }) => service.map((one) => ({ file: name, name: one.name })))
   const imports = found.map(
     ({ file, name }, at) =>
       `import { ${name} as service${at} } from './${file.replace(/\.proto$/, '_pb.ts')}'\n`,
   )
   const names = found.map((_, at) => `  service${at},\n`)
-  return `${banner}import type { DescService } from '@bufbuild/protobuf'\n${imports.join('')}\n/** Every service of the contract. */\nexport const services: readonly DescService[] = [\n${names.join('')}]\n`
+  return `${banner}import type { DescService } from '@bufbuild/protobuf'\n${imports.join('')}\n/** ${comment} */\nexport const services: readonly DescService[] = [\n${names.join('')}]\n`
 }
 
 function write(path: string, text: string): void {

@@ -1,6 +1,6 @@
 // The commands of the contract: a resource for each service of v2beta1, a verb for each of its methods.
 import type { DescField, DescMessage, DescService } from '@bufbuild/protobuf'
-import { services } from '@stemma/api/gen/services.ts'
+import { services } from '@stemma/api/gen/services-v2beta1.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { kebab, singular } from './spelling.ts'
@@ -26,10 +26,7 @@ export type Resource = {
 /** These verbs come first in help, in this order. */
 const standardVerbs = ['list', 'get', 'create', 'update', 'delete']
 
-export const resources: Resource[] = services
-  .filter(({ typeName }) => typeName.includes('.v2beta1.'))
-  .map(resourceOf)
-  .sort((a, b) => (a.name < b.name ? -1 : 1))
+export const resources: Resource[] = services.map(resourceOf).sort((a, b) => (a.name < b.name ? -1 : 1))
 
 export const findResource = (name: string) => resources.find((resource) => resource.name === name)
 
