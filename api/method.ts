@@ -59,31 +59,31 @@ export function scopeOf(method: Method, request: Message): string {
   return (value as string | undefined) ?? '' // a scope field is a string, proven by the descriptor tests
 }
 
-type FieldFacts = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
+type FieldOptions = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }
 
-/** Reading an option takes 30 µs, present or not, so each is read once and only where it is present. */
-const facts = new WeakMap<DescField, FieldFacts>()
-const noFacts: FieldFacts = { rules: create(FieldRulesSchema), behaviours: new Set(), isScope: false }
+/** A cache, because reading an option takes 30 µs even if the option is absent. */
+const cachedOptions = new WeakMap<DescField, FieldOptions>()
+const noOptions: FieldOptions = { rules: create(FieldRulesSchema), behaviours: new Set(), isScope: false }
 
-function factsOf(field: DescField): FieldFacts {
-  if (!field.proto.options) return noFacts
-  let known = facts.get(field)
-  if (!known) {
-    known = {
-      rules: hasOption(field, rules) ? getOption(field, rules) : noFacts.rules,
+function optionsOf(field: DescField): FieldOptions {
+  if (!field.proto.options) return noOptions
+  let options = cachedOptions.get(field)
+  if (!options) {
+    options = {
+      rules: hasOption(field, rules) ? getOption(field, rules) : noOptions.rules,
       behaviours: hasOption(field, field_behavior)
         ? new Set(getOption(field, field_behavior))
-        : noFacts.behaviours,
+        : noOptions.behaviours,
       isScope: hasOption(field, scope) && getOption(field, scope),
     }
-    facts.set(field, known)
+    cachedOptions.set(field, options)
   }
-  return known
+  return options
 }
 
-export const rulesOf = (field: DescField) => factsOf(field).rules
-export const isOutputOnly = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.OUTPUT_ONLY)
-export const isRequired = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.REQUIRED)
-export const isImmutable = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.IMMUTABLE)
-export const isInputOnly = (field: DescField) => factsOf(field).behaviours.has(FieldBehavior.INPUT_ONLY)
-export const isScope = (field: DescField) => factsOf(field).isScope
+export const rulesOf = (field: DescField) => optionsOf(field).rules
+export const isOutputOnly = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.OUTPUT_ONLY)
+export const isRequired = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.REQUIRED)
+export const isImmutable = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.IMMUTABLE)
+export const isInputOnly = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.INPUT_ONLY)
+export const isScope = (field: DescField) => optionsOf(field).isScope

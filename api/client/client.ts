@@ -113,7 +113,7 @@ export type Client<S extends DescService> = {
 export function createClient<S extends DescService>(service: S, options: ConnectionOptions): Client<S> {
   const transport = createTransport(options)
   const calls = service.methods.map((method) => [method.localName, createCall(transport, method)])
-  // The object has the methods of the descriptor, from which the type is derived.
+  // The cast is safe: the object has one method for each RPC of the service.
   return Object.fromEntries(calls) as Client<S>
 }
 

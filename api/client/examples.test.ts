@@ -24,7 +24,7 @@ function exportsOf(file: string, text: string): Export[] {
   })
 }
 
-/** Internal examples use the exports of their module without an import. */
+/** Adds the import that examples of internal functions omit: that of their own module. */
 function programOf({ file, example = '' }: Export, folder: string): string {
   const names = exports.filter((candidate) => candidate.file === file).map(({ name }) => name)
   const missing = names.filter(

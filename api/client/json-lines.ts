@@ -3,7 +3,7 @@ import { Code } from '../gen/google/rpc/code_pb.ts'
 import { parseObject } from './json-object.ts'
 import { StemmaError } from './stemma-error.ts'
 
-/** In UTF-16 code units. The server sends no document of this length. */
+/** In UTF-16 code units. Limits the memory for an invalid response; no document of the server is this long. */
 const maxLineLength = 2 ** 26
 
 /**

@@ -84,11 +84,11 @@ export async function* list<Request extends object, Page>(
   }
 }
 
-/** Without `$typeName`: protobuf treats an object that has it as a complete message and does not initialize it. */
+/** Removes `$typeName`: protobuf does not set missing fields of an object that has a `$typeName`. */
 function fieldsOf(request: object): Record<string, unknown> {
   const { $typeName: _, ...fields } = request as Record<string, unknown>
   return fields
 }
 
 const repeatedPageToken = (path: string) =>
-  new StemmaError(Code.INTERNAL, `Internal: ${path} returned the page token of the request as the next one`)
+  new StemmaError(Code.INTERNAL, `Internal: ${path} returned the page token of the request as nextPageToken`)

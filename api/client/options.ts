@@ -62,11 +62,11 @@ export type ConnectionOptions = {
  * ```
  */
 export type CallOptions = {
-  /** Ends the call when it is aborted. The call rejects with the reason of the signal. */
+  /** Aborts the call, which then rejects with the reason of the signal. */
   signal?: AbortSignal | undefined
   timeoutMs?: number | undefined
   headers?: Record<string, string> | undefined
-  /** Whether the call may be repeated after it may have reached the server. Default: true for reads (GET). */
+  /** Whether it is safe to retry the call if the server may have executed it. Default: true for reads (GET). */
   isIdempotent?: boolean | undefined
   /** Receives the headers of a successful response, such as its `ETag`. */
   onHeaders?: ((headers: Headers) => void) | undefined

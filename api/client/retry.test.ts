@@ -59,7 +59,7 @@ describe('retries of a read', () => {
     assert.equal(requests.length, 1)
   })
 
-  test('read a date in Retry-After by the given clock', async () => {
+  test('convert a date in Retry-After to a delay from the time of `now`', async () => {
     const now = () => Date.parse('2026-01-01T00:00:00Z')
     const { url } = await start(sendUnavailable({ 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }))
     await assert.rejects(groupsAt(url, { now }).getGroup({ uid: 'x' }), (error) => {

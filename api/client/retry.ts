@@ -28,11 +28,11 @@ export type RetryOptions = {
 }
 
 /**
- * The retries of a client that sets no others.
+ * The default retry options of a client.
  *
  * @example
  * ```ts
- * const patient: RetryOptions = { ...defaultRetry, maxAttempts: 10 }
+ * const retry: RetryOptions = { ...defaultRetry, maxAttempts: 10 }
  * ```
  */
 export const defaultRetry: RetryOptions = {
@@ -43,8 +43,8 @@ export const defaultRetry: RetryOptions = {
 }
 
 /**
- * Makes attempts until one succeeds or fails with an error that a retry cannot change. Retries errors with the code
- * `UNAVAILABLE` for which `mayRepeat` returns true.
+ * Calls `attempt`, at most `maxAttempts` times. Retries only errors with the code `UNAVAILABLE` for which `mayRepeat`
+ * returns true.
  *
  * @example
  * ```ts

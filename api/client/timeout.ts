@@ -4,7 +4,7 @@
  * @example
  * ```ts
  * const signal = AbortSignal.timeout(1_000)
- * const token = await abortable(signal, fetch('http://localhost:9000/token'))
+ * const response = await abortable(signal, fetch('http://localhost:9000/token'))
  * ```
  */
 export function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {

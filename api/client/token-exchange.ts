@@ -34,7 +34,7 @@ export type Issuer = Omit<ConnectionOptions, 'token'>
  */
 export type ExchangeOptions = {
   issuer: Issuer
-  /** A token of another issuer, such as the id token of a CI job, or a source of them. */
+  /** A token of another issuer, such as the id token of a CI job, or a source of such tokens. */
   subject: string | TokenSource
 } & Pick<DeepPartial<ExchangeRequestJson>, 'identity' | 'aud' | 'scopes' | 'cap'>
 

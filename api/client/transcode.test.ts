@@ -36,7 +36,7 @@ describe('transcode', () => {
     })
   })
 
-  test('omits undefined and null from the query and formats dates as JSON does', () => {
+  test('omits undefined and null from the query, formats dates as JSON does and rejects values without a JSON form', () => {
     const request = { name: undefined, uidp: null, pageToken: new Date(0), skip: 0 } as unknown as JsonObject
     assert.equal(
       transcode(listGroups, request).target,
@@ -59,7 +59,7 @@ describe('transcode', () => {
     assert.equal(transcode(getGroup, {}).target, '/iam/v2beta1/groups/')
   })
 
-  test('rejects uids that lead to another path', () => {
+  test('escapes special characters in a uid and rejects uids that lead to another path', () => {
     assert.equal(transcode(getGroup, { uid: 'a?b#c:osv' }).target, '/iam/v2beta1/groups/a%3Fb%23c%3Aosv')
     for (const uid of ['..', '.', '../roles/a', 'a/../../roles/b'])
       assert.throws(

@@ -3,7 +3,7 @@ import type { Route } from './route.ts'
 import { invalidArgument } from './stemma-error.ts'
 
 /**
- * A request as HTTP sends it.
+ * An HTTP request with a JSON body or none.
  *
  * @example
  * ```ts
@@ -30,11 +30,11 @@ export type HttpRequest = {
  */
 export function transcode({ verb, path, body, isListBody }: Route, request: JsonObject): HttpRequest {
   const rest = copyOf(request)
-  const filled = path.replace(/\{([^=}]+)(?:=([^}]*))?\}/g, (_, name: string, pattern = '*') =>
+  const filledPath = path.replace(/\{([^=}]+)(?:=([^}]*))?\}/g, (_, name: string, pattern = '*') =>
     encodePath(name, String(remove(rest, name) ?? ''), pattern === '**'),
   )
   // A resource at the root is created without a parent: the path then ends before the slash.
-  const target = verb === 'POST' ? filled.replace(/\/$/, '') : filled
+  const target = verb === 'POST' ? filledPath.replace(/\/$/, '') : filledPath
   if (body === '*') return { verb, target, body: rest }
   const content = body === undefined ? undefined : (remove(rest, body) ?? (isListBody ? [] : {}))
   const query = parametersOf(rest).join('&')
@@ -61,8 +61,8 @@ function remove(object: JsonObject, path: string): JsonValue | undefined {
 }
 
 /** Rejects the segments `.` and `..`, which fetch would resolve to the path of another RPC. */
-function encodePath(name: string, value: string, hasSegments: boolean): string {
-  const segments = hasSegments ? value.split('/') : [value]
+function encodePath(name: string, value: string, allowsSlashes: boolean): string {
+  const segments = allowsSlashes ? value.split('/') : [value]
   if (segments.some((segment) => segment === '.' || segment === '..'))
     throw invalidArgument(name, `${JSON.stringify(value)} is not a uid: it has a segment "." or ".."`)
   return segments.map(encodeURIComponent).join('/')

@@ -29,15 +29,15 @@ describe('a call', () => {
   test('rejects with the reason of the signal, whatever it waits for', async () => {
     const waiting = await start(neverAnswer)
     const backingOff = await start(sendUnavailable({ 'retry-after': '9' }))
-    let wasAsked = false
+    let isTokenRequested = false
     const neverResolves = () => {
-      wasAsked = true
+      isTokenRequested = true
       return new Promise<string>(() => undefined)
     }
     for (const { groups, isWaiting } of [
       { groups: groupsAt(waiting.url), isWaiting: () => waiting.requests.length === 1 },
       { groups: groupsAt(backingOff.url), isWaiting: () => backingOff.requests.length === 1 },
-      { groups: groupsAt(waiting.url, { token: neverResolves }), isWaiting: () => wasAsked },
+      { groups: groupsAt(waiting.url, { token: neverResolves }), isWaiting: () => isTokenRequested },
     ]) {
       const reason = new Error('changed my mind')
       const controller = new AbortController()
@@ -52,7 +52,7 @@ describe('a call', () => {
     await waitUntil(() => waiting.requests[0]?.socket.destroyed === true)
   })
 
-  test('sends nothing if the signal is aborted before', async () => {
+  test('sends nothing if the signal is already aborted', async () => {
     const { url, requests } = await start(sendJson({}))
     const signal = AbortSignal.abort(new Error('never'))
     await assert.rejects(groupsAt(url).getGroup({ uid: 'x' }, { signal }), /never/)
@@ -75,7 +75,7 @@ describe('a call', () => {
     assert.equal((await groupsAt(url).getGroup({ uid: 'x' })).name, 'a')
   })
 
-  test('fails with a code for every response that is not valid', async () => {
+  test('fails with a StemmaError for every error response and every invalid response', async () => {
     const answers: [RequestListener, Code][] = [
       [sendJson('hello'), Code.INTERNAL],
       [sendJson({ name: 7 }), Code.INTERNAL],
@@ -155,7 +155,7 @@ describe('a stream', () => {
     assert.equal(requests.length, 2)
   })
 
-  test('fails if a line is invalid or the last one has no end', async () => {
+  test('fails if a line is invalid or the last line does not end with a newline', async () => {
     for (const text of ['{"id":"a"}', '{"id":\n', '7\n', '{"id":"a"}\n{"id"']) {
       const { url } = await start(sendChunks(text))
       await assert.rejects(Array.fromAsync(documents(url)), isStemmaError(Code.DATA_LOSS))

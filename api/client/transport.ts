@@ -100,7 +100,7 @@ async function send<T>(
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   const httpRequest = transcode(route, request)
-  // Outside the retries: a token source retries by itself.
+  // Outside the retries: a token source is responsible for its own.
   const token = await abortable(signal, currentToken(connection))
   const init = {
     method: httpRequest.verb,
