@@ -29,16 +29,16 @@ function variableOf(name: string): string {
 }
 
 function queryOf({ query }: Operation): string {
-  const shown = query.filter(({ name, field }) => isRequired(field) || name in usualParameters)
+  const shown = query.filter(({ name, field }) => isRequired(field) || name in shownParameters)
   const pairs = shown.map(
     ({ name, field }) =>
-      `${name}=${usualParameters[name] ?? encodeURIComponent(String(scalarExample(field)))}`,
+      `${name}=${shownParameters[name] ?? encodeURIComponent(String(scalarExample(field)))}`,
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** Optional parameters that the examples show. */
-const usualParameters: Record<string, string> = {
+/** Optional parameters that the commands contain, with their values. */
+const shownParameters: Record<string, string> = {
   'uidp.descendantsOf': '$GROUP',
   pageSize: '20',
   identity: '$IDENTITY',
@@ -51,6 +51,6 @@ function bodyOf({ body }: Operation): string[] {
 }
 
 function formOf({ body }: Operation): string[] {
-  const shown = body?.fields.filter((field: DescField) => field.name in usualParameters) ?? []
-  return shown.length === 0 ? [`-d ''`] : shown.map(({ name }) => `-d "${name}=${usualParameters[name]}"`)
+  const shown = body?.fields.filter((field: DescField) => field.name in shownParameters) ?? []
+  return shown.length === 0 ? [`-d ''`] : shown.map(({ name }) => `-d "${name}=${shownParameters[name]}"`)
 }

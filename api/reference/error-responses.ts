@@ -21,11 +21,11 @@ const bodyOf = (
   reason: string,
   message: string,
   details: JsonObject[] = [],
-  metadata: JsonObject = {},
+  infoFields: JsonObject = {},
 ): JsonObject => ({
   code,
   message,
-  details: [{ '@type': `${typePrefix}ErrorInfo`, reason, domain, ...metadata }, ...details],
+  details: [{ '@type': `${typePrefix}ErrorInfo`, reason, domain, ...infoFields }, ...details],
 })
 
 const nameViolation = 'is required and must match "^[a-z0-9 ._-]{1,}$"'
@@ -143,7 +143,7 @@ export const errorResponses = {
   },
 } satisfies Record<string, ErrorResponse>
 
-/** The errors of an operation. Errors that every operation may have are listed once in the reference. */
+/** The errors to document for an operation. All others, such as 500 and 503, are its `default` response in OpenAPI. */
 export function errorResponsesOf(operation: Operation): ErrorResponse[] {
   const { method, variables, body, acceptsIfMatch } = operation
   const { access } = method

@@ -1,5 +1,5 @@
 /** The rules that hold for every call, in Markdown. It is the beginning of the reference in each of its forms. */
-export const introduction = `Resources are in a tree of groups; a group without a parent is an organization. A role that is bound to an identity in a group applies to everything below the group. Every call of this reference also exists over gRPC, on the same port.
+export const introduction = `Resources are in a tree of groups; a group without a parent is an organization. A role that is bound to an identity in a group applies to the group and to everything below it. Every call of this reference also exists over gRPC, on the same port.
 
 **Versions.** \`v2\` is another name of \`v2beta1\` in every path: \`/iam/v2/groups\` is \`/iam/v2beta1/groups\`. The calls of version 1 stay available.
 
@@ -11,6 +11,6 @@ export const introduction = `Resources are in a tree of groups; a group without 
 
 **Updates.** PATCH changes the fields that are in the body or, with \`updateMask\`, only the fields that it names, separated by commas. PUT, in version 1, replaces the whole resource.
 
-**Access.** Calls need the header \`Authorization: Bearer\` with an access token, which is valid for an hour, unless they are marked as open. Each call lists the capabilities that the caller needs. The caller must have all of them in the group that the call names, or above it; otherwise the call fails with 403, whether or not the resource exists. Lists contain only what the caller may see.
+**Access.** Calls need the header \`Authorization: Bearer\` with an access token, unless they are marked as open. An access token is valid for an hour. Each call lists the capabilities that the caller needs. The caller must have all of them in the group that the call names, or above it; otherwise the call fails with 403, whether or not the resource exists. Lists contain only what the caller may see.
 
 **Errors.** Every error is JSON with \`code\`, \`message\` and \`details\` (google.rpc.Status).`

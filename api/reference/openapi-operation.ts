@@ -68,7 +68,7 @@ const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
 const queryExamples: Record<string, string> = {
-  order_by: 'created_at desc',
+  order_by: 'create_time desc',
   update_mask: 'name,description',
   descendants_of: groupUid,
   children_of: groupUid,

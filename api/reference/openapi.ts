@@ -67,7 +67,7 @@ const componentsOf = (schemas: Schemas): Schema => ({
 })
 
 function responseObject({ description, examples }: ErrorResponse): Schema {
-  const named = Object.entries(examples).map(([name, value]) => [
+  const namedExamples = Object.entries(examples).map(([name, value]) => [
     name.replaceAll(' ', '-'),
     { summary: name, value },
   ])
@@ -76,7 +76,7 @@ function responseObject({ description, examples }: ErrorResponse): Schema {
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Status' },
-        ...(named.length > 0 ? { examples: Object.fromEntries(named) } : {}),
+        ...(namedExamples.length > 0 ? { examples: Object.fromEntries(namedExamples) } : {}),
       },
     },
   }

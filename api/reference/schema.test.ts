@@ -26,7 +26,7 @@ function schemaOf(desc: DescMessage, purpose: Purpose): ObjectSchema {
 }
 
 describe('the schema of a message', () => {
-  test('of a response has the fields that are always returned and marks output-only ones', () => {
+  test('of a response requires the fields that are always returned and marks output-only fields as read-only', () => {
     const { properties, required } = schemaOf(GroupSchema, 'response')
     assert.deepEqual(required, ['uid', 'name', 'description', 'resourceLimits', 'verified'])
     assert.equal(properties.uid?.readOnly, true)
