@@ -58,7 +58,7 @@ async function linesOf(store: Store, demand: Demand, above: number): Promise<Lin
 }
 
 async function lineOf(label: string, decide: () => Promise<unknown>): Promise<Line> {
-  for (let at = 0; at < 4 * decisions; at++) await decide()
+  for (let at = 0; at < 4 * decisions; at++) await decide() // warm-up
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) costs.push(await costOf(decide))
   const cost = median(costs)

@@ -1,4 +1,4 @@
-// Filtered lists of advisories with few matches: among 200,000 advisories they must cost about as much as among
+// Filtered lists of advisories with few matches: among 200,000 advisories they may cost at most twice as much as among
 // 2,000.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
@@ -24,7 +24,7 @@ const [few, many] = [2000, 200_000]
 const rounds = 9
 /** The largest allowed ratio of the costs. */
 const maxRatio = 2
-/** The batch size of imports. */
+/** Advisories per transaction. */
 const batch = 3000
 
 /** Each filter has the same number of matches in both stores. */

@@ -16,7 +16,7 @@ const calls = 20
 const spread = 50
 
 type ListedStore = HugeStore & Lister & { count: number }
-/** `requests` returns the same requests for every store, but for uids and page tokens. */
+/** `requests` returns requests that differ between the stores only in uids and page tokens. */
 type Case = { label: string; goal?: number; requests(store: ListedStore): Promise<ListRequest[]> }
 
 export async function benchPages(): Promise<Line[]> {
@@ -59,10 +59,11 @@ function* cases(): Generator<Case> {
   }
 }
 
+/** Ends 100 rows before the last, so that every page has a next page. */
 const positions = ({ count }: ListedStore) =>
   Array.from({ length: spread }, (_, at) => (at * (count - 100)) / spread)
 
-/** The request for the page that follows the page after `skip` rows. */
+/** The request for the second page of a list that starts after `skip` rows. */
 async function after({ list }: ListedStore, request: ListRequest, skip: number): Promise<ListRequest> {
   const { nextPageToken } = JSON.parse(await list({ ...request, skip: Math.floor(skip) }))
   if (typeof nextPageToken !== 'string') throw new Error('the page has no next page')

@@ -1,4 +1,4 @@
-// The same calls on PostgreSQL, without a baseline. CPU time is that of our process alone.
+// Get, List and Create on PostgreSQL, without a baseline. CPU time does not include that of PostgreSQL.
 import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'

@@ -1,4 +1,4 @@
-// The speed of a shared machine changes by half from one second to the next. So two sides are measured in
+// The speed of a shared machine can change by half from one second to the next. So two sides are measured in
 // alternation and compared round by round, and the median of the rounds counts.
 
 export async function alternate<A, B>(

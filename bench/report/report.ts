@@ -7,7 +7,7 @@ export type Line = {
   baseline: string
   ratio: string
   goal: string
-  /** Undefined for a figure without a goal. */
+  /** Undefined for a line without a goal. */
   isMet: boolean | undefined
 }
 

@@ -27,7 +27,7 @@ export type BenchServer = {
 /** Adds further rows to the store before the server starts. */
 export type Fill = (store: Store, organization: string) => Promise<unknown>
 
-/** `more` are further settings, such as those of PostgreSQL. */
+/** `count` is the number of groups; `more` are further settings, such as those of PostgreSQL. */
 export async function startBenchServer(
   count: number,
   more: string[] = [],
