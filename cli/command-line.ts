@@ -70,7 +70,7 @@ export function parseCommandLine(command: Command, args: string[]): CommandLine 
     fields: flags.flatMap((flag) => {
       const value = namesOf(flag)
         .map((name) => values[name])
-        .find((given) => given !== undefined)
+        .find((candidate) => candidate !== undefined)
       return value === undefined ? [] : [{ flag, texts: [value].flat().map(String) }]
     }),
     positionals,

@@ -7,18 +7,18 @@ import { report } from './runtime.ts'
 
 export type ConnectionFlags = ContextFlags & {
   debug?: boolean | undefined
-  /** Limit for a call without retries, in milliseconds. */
+  /** Timeout of a call, in milliseconds. If it is set, calls are not retried. */
   timeoutMs?: number | undefined
   /** Sends no access token. */
-  isOpen?: boolean | undefined
+  isAnonymous?: boolean | undefined
 }
 
 export async function openConnection(flags: ConnectionFlags, runtime: Runtime): Promise<Connection> {
   const context = await readContext(flags, runtime.env)
   return connect({
     baseUrl: context.api,
-    // A function, since a long list takes more time than a token is valid.
-    token: flags.isOpen ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
+    // A function, since a long list may take more time than a token is valid.
+    token: flags.isAnonymous ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
     timeoutMs: flags.timeoutMs,
     ...(flags.timeoutMs !== undefined && { retry: { maxAttempts: 1 } }),
     ...(flags.debug && { fetch: reportingFetch(runtime) }),

@@ -14,7 +14,7 @@ export type Tokens = {
   exchangedFrom?: string
 }
 
-type Clock = Pick<Runtime, 'env' | 'now'>
+type StoreRuntime = Pick<Runtime, 'env' | 'now'>
 
 /** A token that expires within this time counts as expired. */
 const marginMs = 60_000
@@ -22,7 +22,7 @@ const marginMs = 60_000
 const files = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
 
 /** Reads the tokens of an audience, without an access token that has expired. */
-export async function readTokens(audience: string, { env, now }: Clock): Promise<Tokens> {
+export async function readTokens(audience: string, { env, now }: StoreRuntime): Promise<Tokens> {
   const folder = folderOf(audience, env)
   const [access, refresh] = await Promise.all([read(folder, 'oidc-token'), read(folder, 'refresh-token')])
   return { access: access && expiryOf(access) - now() > marginMs ? access : undefined, refresh }
@@ -30,7 +30,7 @@ export async function readTokens(audience: string, { env, now }: Clock): Promise
 
 export async function saveTokens(audience: string, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = folderOf(audience, env)
-  // The refresh token first: if the process ends in between, it is enough to fetch an access token.
+  // The refresh token first: if the process ends in between, that token alone can fetch an access token.
   await writeOrRemove(folder, 'refresh-token', tokens.refresh)
   await writeOrRemove(folder, 'exchanged-from', tokens.exchangedFrom)
   if (tokens.access !== undefined) await writeOrRemove(folder, 'oidc-token', tokens.access)
@@ -48,11 +48,14 @@ export async function removeExchangedTokens(audience: string, env: NodeJS.Proces
   }
 }
 
-/** A refresh token can be used once, so one process at a time reads it to use it, or replaces it. */
-export const withTokenLock = <T>(audience: string, { env, now }: Clock, work: () => Promise<T>): Promise<T> =>
-  withLock(join(folderOf(audience, env), 'lock'), now, work)
+/** A refresh token can be used only once, so only one process at a time may use or replace it. */
+export const withTokenLock = <T>(
+  audience: string,
+  { env, now }: StoreRuntime,
+  work: () => Promise<T>,
+): Promise<T> => withLock(join(folderOf(audience, env), 'lock'), now, work)
 
-/** When a token expires, in milliseconds since 1970; 0 if that cannot be read. The signature is not verified. */
+/** When a token expires, in milliseconds since 1970; 0 if the token cannot be parsed. The signature is not verified. */
 export function expiryOf(token: string): number {
   try {
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
@@ -69,7 +72,7 @@ async function read(folder: string, name: FileName): Promise<string | undefined>
   return text.trim() || undefined
 }
 
-/** Removes the file without a text, so that nothing of an earlier sign-in is left. */
+/** Removes the file if `text` is undefined, so that nothing of an earlier sign-in is left. */
 const writeOrRemove = (folder: string, name: FileName, text: string | undefined): Promise<void> =>
   text === undefined ? rm(join(folder, name), { force: true }) : writePrivateFile(join(folder, name), text)
 

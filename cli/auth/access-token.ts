@@ -42,7 +42,7 @@ export async function currentAccessToken(context: Context, runtime: Runtime): Pr
 /** Uses up the stored refresh token and saves the next one. Using one twice would end the sign-in. */
 const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
   withTokenLock(context.audience, runtime, async () => {
-    // Another process may have refreshed them while this one waited for the lock.
+    // Another process may have refreshed the tokens while this one waited for the lock.
     const { access, refresh } = await readTokens(context.audience, runtime)
     if (access !== undefined) return access
     if (refresh === undefined) throw notSignedIn()

@@ -42,7 +42,7 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
   reportLine(runtime, `Signed in to ${context.api} as ${name}.`)
 }
 
-const flagsOfPeople = ['device', 'no-browser', 'invite', 'identity-provider', 'login-hint'] as const
+const interactiveFlags = ['device', 'no-browser', 'invite', 'identity-provider', 'login-hint'] as const
 
 function requireConsistent(flags: Flags, { api, audience }: Context): void {
   if (flags.identity === undefined) {
@@ -54,7 +54,7 @@ function requireConsistent(flags: Flags, { api, audience }: Context): void {
       )
     return
   }
-  const conflicting = flagsOfPeople.find((name) => flags[name] !== undefined)
+  const conflicting = interactiveFlags.find((name) => flags[name] !== undefined)
   if (conflicting) throw new UsageError(`--identity and --${conflicting} cannot be used together`)
   if (flags['identity-token'] === undefined)
     throw new UsageError('--identity requires --identity-token FILE|-, a token of its own issuer')
@@ -72,7 +72,7 @@ async function signIn(context: Context, flags: Flags, runtime: Runtime): Promise
       reportLine(runtime, `Open this address on any machine: ${url}`)
       reportLine(runtime, `and enter the code: ${code}`)
       if (urlWithCode !== undefined)
-        reportLine(runtime, `Or open this one, and compare the code: ${urlWithCode}`)
+        reportLine(runtime, `Or open this address, and compare the code: ${urlWithCode}`)
     })
   return signInWithBrowser(context.issuer, parameters, (url) => {
     reportLine(runtime, `Open this address to sign in: ${url.href}`)

@@ -33,8 +33,8 @@ _stemma() {
     fi
     line=\${line%%$'\\t'*}
     # Bash replaces only the part after the last = or : of the word.
-    local behind=\${current##*[=:]}
-    line=\${line#"\${current%"$behind"}"}
+    local suffix=\${current##*[=:]}
+    line=\${line#"\${current%"$suffix"}"}
     COMPREPLY+=("$(printf %q "$line")")
   done < <(stemma __complete -- "\${words[@]}" 2>/dev/null)
   [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == */ ]] && compopt -o nospace

@@ -69,11 +69,11 @@ function rank({ verb }: Command): number {
 /** The name of the method without the resource: `list` of `ListGroups`, `readme` of `GetRepoReadme`. */
 function verbOf(method: string, resource: string): string {
   const name = kebab(method)
-  const without = [resource, singular(resource)].reduce(
+  const verb = [resource, singular(resource)].reduce(
     (rest, word) => `-${rest}-`.replace(`-${word}-`, '-').replace(/^-|-$/g, ''),
     name,
   )
-  return (without || name).replace(/^get-/, '').replace('open-vex', 'openvex')
+  return (verb || name).replace(/^get-/, '').replace('open-vex', 'openvex')
 }
 
 function kindOf({ desc, isStream, bindings }: Method): Command['kind'] {
@@ -87,7 +87,7 @@ function hasField(message: DescMessage, name: string): boolean {
   return message.fields.some((field) => field.name === name)
 }
 
-/** A parent has a flag instead, since it is another resource. */
+/** The path variable of the first http rule, except a parent: that is another resource and has a flag. */
 function targetOf({ desc, bindings }: Method): DescField[] {
   const variable = /\{([^=}]+)/.exec(bindings[0]?.path ?? '')?.[1]
   return variable === undefined || variable === 'parent' ? [] : fieldsAt(desc.input, variable)

@@ -56,7 +56,7 @@ export const hasFieldFlags = (field: DescField): field is DescField & { fieldKin
 
 function createFlag(command: Command, path: DescField[], prefix: string): Flag {
   const field = path.at(-1)
-  if (!field) throw new Error('a flag has a field')
+  if (!field) throw new Error('a flag must have a field')
   const fullName = prefix + kebab(field.name)
   const name = fullName.replace(/-uid$/, '')
   const refersTo = isUid(field) ? referencedResource(command, field) : undefined

@@ -55,7 +55,7 @@ describe('a request', () => {
     assert.throws(() => request('groups', 'update', []), /nothing to change/)
   })
 
-  test('names unknown fields and values that cannot be encoded', () => {
+  test('is rejected with the name of an unknown field, or of a field whose value cannot be encoded', () => {
     assert.throws(
       () => request('groups', 'create', [], { nam: 'a' }),
       /x\.yaml has an unknown field "nam"; known fields: name, /,

@@ -25,9 +25,9 @@ function secondsOf(text: string): number {
  * and in the future otherwise.
  */
 export function parseTime(text: string, now: number, isPast: boolean): string {
-  const [, before, length, after] = /^(in\s+)?(.*?)(\s+ago)?$/.exec(text.trim()) ?? []
+  const [, future, length, past] = /^(in\s+)?(.*?)(\s+ago)?$/.exec(text.trim()) ?? []
   if (length !== undefined && duration.test(length)) {
-    const sign = before ? 1 : after || isPast ? -1 : 1
+    const sign = future ? 1 : past || isPast ? -1 : 1
     return isoTime(now + sign * secondsOf(length) * 1000, text)
   }
   const isTime = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/.test(text)

@@ -13,7 +13,7 @@ import { commonFlagRows, flagRows } from './flag-rows.ts'
 import type { Row } from './layout.ts'
 import { formatRows, helpWidth, wrap } from './layout.ts'
 
-/** The help of a topic: nothing for the main help, a resource, a resource and a verb, or another topic. */
+/** The main help, or the help of a topic: a resource, a resource and a verb, or another word such as `exit-codes`. */
 export function helpOf([first, second]: string[]): string {
   if (first === undefined) return mainHelp()
   if (first === 'exit-codes') return exitCodesHelp

@@ -84,7 +84,7 @@ async function findByPath(connection: Connection, resource: string, text: string
   return matches
 }
 
-/** Each match is searched in turn, so an incomplete list could miss the right one. */
+/** The next step searches below every match, so a list cut off at `maxMatches` could miss the right one. */
 function requireFew(matches: Match[]): Match[] {
   if (matches.length < maxMatches) return matches
   throw new UsageError(

@@ -43,7 +43,7 @@ describe('a table', () => {
       'NAME  DESCRIPTION  AGE  UID\nab    -            3h   1\nabcd  -            3h   2\nabcdefgh  -            3h   3\n',
     )
   })
-  test('shows times unchanged to programs, and never control characters', async () => {
+  test('shows times unchanged if there is no terminal, and never control characters', async () => {
     const text = await printed('table', [[row('a\x1b[31m\nb', '1')]])
     assert.match(text, /2026-01-31T09:00:00Z/)
     assert.doesNotMatch(text, /\x1b/)

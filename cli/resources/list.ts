@@ -39,7 +39,7 @@ export async function runList(invocation: Invocation): Promise<void> {
     )
 }
 
-/** All pages of a list, from the beginning of the request. */
+/** All pages of a list, starting with the page that the request asks for. */
 export async function* listPages(
   connection: Connection,
   command: Command,

@@ -50,8 +50,8 @@ async function runCommand(command: Command, line: CommandLine, runtime: Runtime)
   parseFormat(line.options.output)
   checkArguments(command, line)
   try {
-    const isOpen = command.method.access?.open
-    const connection = await openConnection({ ...line.options, isOpen }, runtime)
+    const isAnonymous = command.method.access?.open
+    const connection = await openConnection({ ...line.options, isAnonymous }, runtime)
     const screen = openScreen(runtime)
     await runners[command.kind]({ command, line, connection, screen, runtime })
   } catch (error) {

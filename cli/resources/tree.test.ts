@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { TreeNode } from './tree.ts'
 import { branches } from './tree.ts'
 
-test('a tree has a branch for each group', () => {
+test('a tree has a branch for each group, down to the requested depth', () => {
   const node = (name: string, ...children: TreeNode[]): TreeNode => ({ uid: name, name, children })
   const tree = [node('a', node('b'), node('c', node('d'))), node('e')]
   const lines = (depth: number) =>
