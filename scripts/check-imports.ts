@@ -1,4 +1,5 @@
-// Checks that every file imports only the rooms it may know, and that no imports form a cycle, types included.
+// Checks that every file imports only rooms that its own room may import, and that no imports form a cycle, types
+// included.
 import { join, posix } from 'node:path'
 import { findCycles } from './import-cycles.ts'
 import { type Import, listFiles, readImports } from './imports.ts'

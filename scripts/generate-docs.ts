@@ -25,12 +25,12 @@ function configurationText(): string {
 
 # Configuration
 
-Every setting is an environment variable and a flag of every \`stemmad\` command; the flag wins. A wrong one stops the start with a message that names it and says what would be right.
+Every setting is an environment variable and a flag of every \`stemmad\` command; the flag takes precedence. If a value is not valid, the command stops with a message that names the setting and the valid values.
 
 | Variable | Flag | Default | |
 |---|---|---|---|
 ${lines.join('\n')}
 
-Without \`STEMMA_BASE_URL\`, the base URL is \`http://localhost:PORT\`, or https where TLS is on. With PostgreSQL, every copy needs the same \`STEMMA_BASE_URL\`, \`STEMMA_AUTH_URL\` and \`STEMMA_SECRET_KEY\`.
+Without \`STEMMA_BASE_URL\`, the base URL is \`http://localhost:PORT\`, or https if TLS is on. With PostgreSQL, every copy needs the same \`STEMMA_BASE_URL\`, \`STEMMA_AUTH_URL\` and \`STEMMA_SECRET_KEY\`.
 `
 }

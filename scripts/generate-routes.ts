@@ -30,7 +30,7 @@ ${jsonTypesOf(file)
 ${file.services.map(serviceText).join('')}`
 }
 
-/** Named as protoc-gen-es names them. */
+/** The names that protoc-gen-es gives to the JSON types. */
 function jsonTypesOf(file: DescFile): string[] {
   const types = Array.from(nestedTypes(file)).filter(({ kind }) => kind === 'message' || kind === 'enum')
   const prefix = `${file.proto.package}.`

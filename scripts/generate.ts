@@ -45,12 +45,12 @@ function commentsText(all: FileDescriptorProto[]): string {
 }
 
 function servicesText(all: FileDescriptorProto[], comment: string): string {
-  const found = all.flatMap(({ name, service }) => service.map((one) => ({ file: name, name: one.name })))
-  const imports = found.map(
+  const services = all.flatMap(({ name: file, service }) => service.map(({ name }) => ({ file, name })))
+  const imports = services.map(
     ({ file, name }, at) =>
       `import { ${name} as service${at} } from './${file.replace(/\.proto$/, '_pb.ts')}'\n`,
   )
-  const names = found.map((_, at) => `  service${at},\n`)
+  const names = services.map((_, at) => `  service${at},\n`)
   return `${banner}import type { DescService } from '@bufbuild/protobuf'\n${imports.join('')}\n/** ${comment} */\nexport const services: readonly DescService[] = [\n${names.join('')}]\n`
 }
 

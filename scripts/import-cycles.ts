@@ -1,4 +1,4 @@
-/** Finds cycles in a graph of files, each reported once, from the file where it closes back to itself. */
+/** Finds the cycles in a graph of files. Each is a path that ends at the file it starts with, and is reported once. */
 export function findCycles(edges: { file: string; target: string }[]): string[][] {
   const targets = Map.groupBy(edges, (edge) => edge.file)
   const done = new Set<string>()

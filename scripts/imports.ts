@@ -29,8 +29,8 @@ export function listFiles(root: string): string[] {
 
 export function readImports(root: string, file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
-  const found = [...text.matchAll(statement), ...text.matchAll(call)]
-  return found.flatMap(({ index, groups }) => {
+  const matches = [...text.matchAll(statement), ...text.matchAll(call)]
+  return matches.flatMap(({ index, groups }) => {
     const target = resolve(file, groups?.path ?? '')
     const line = text.slice(0, index).split('\n').length
     return target ? [{ file, line, target, typeOnly: groups?.type !== undefined }] : []

@@ -14,11 +14,11 @@ try {
   rmSync(staging, { recursive: true, force: true })
 }
 
-/** With the npm that started this, if one did. */
+/** Uses the npm that started this script, or else the one in PATH. */
 function pack(folders: string[]): void {
   const npm = process.env.npm_execpath
-  const [command, ...first] = npm === undefined ? ['npm'] : [process.execPath, npm]
-  const args = [...first, 'pack', ...folders, '--pack-destination', target]
+  const [command, ...npmArgs] = npm === undefined ? ['npm'] : [process.execPath, npm]
+  const args = [...npmArgs, 'pack', ...folders, '--pack-destination', target]
   const { status, error } = spawnSync(command ?? 'npm', args, { cwd: staging, stdio: 'inherit' })
   if (error) console.error(`npm cannot be started: ${error.message}`)
   process.exitCode = status ?? 1

@@ -22,7 +22,7 @@ const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', imp
 
 // A terminal sends these to the child as well; forwarding them would signal it twice.
 const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
-const passedOn = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
+const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
 /** Runs Node with these arguments and resolves to its exit code. If a signal ended the child, it ends this process too. */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
@@ -34,14 +34,17 @@ export async function runPinned(args, { cwd, env = process.env } = {}) {
     stdio: 'inherit',
     env: { NODE_COMPILE_CACHE: compileCache, ...env },
   })
-  const pass = (signal) => {
+  const forward = (signal) => {
     if (!(isatty(0) && sentByTerminal.includes(signal))) child.kill(signal)
   }
-  for (const signal of passedOn) process.on(signal, pass)
-  const [code, signal] = await once(child, 'exit').catch((error) => [refuse(error.message), null])
+  for (const signal of forwardedSignals) process.on(signal, forward)
+  const [code, signal] = await once(child, 'exit').catch((error) => [
+    refuse(`it cannot be started (${error.message})`),
+    null,
+  ])
   // The handlers stay until this process exits, so that a late signal cannot change its exit code.
   if (signal === null) return code
-  for (const signal of passedOn) process.off(signal, pass)
+  for (const signal of forwardedSignals) process.off(signal, forward)
   process.kill(process.pid, signal)
   return 128 + constants.signals[signal]
 }

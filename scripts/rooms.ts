@@ -2,7 +2,7 @@
 
 // A room is a workspace or, in server, the first folder or file below it. `tables` are the table.ts of resources,
 // `type x` allows only `import type`, `*` is every room but server/testing. Every room of the server may also import
-// server/bounded-map, and the type of a log.
+// server/bounded-map and the types of server/log.
 export const mayImport: Record<string, string[]> = {
   api: [],
   cli: ['api'],
@@ -49,7 +49,7 @@ export const mayImport: Record<string, string[]> = {
   'server/policy': ['api', 'server/aip', 'server/wire', 'server/store', 'tables'],
 }
 
-// Files of a room that only some of the rooms which may import the room may import.
+// Files that only these rooms may import, even if other rooms may import the rest of the folder.
 export const restricted: Record<string, string[]> = {
   'server/policy/system-access.ts': [
     'server/authentication',

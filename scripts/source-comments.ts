@@ -1,7 +1,7 @@
 // Reads the comments of the protos, which generated descriptors leave out.
 import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt'
 
-/** Full names by source path: field numbers of descriptor.proto and indexes, as SourceCodeInfo has them. */
+/** Full names by the path of SourceCodeInfo, which alternates field numbers of descriptor.proto and indexes. */
 type NamesByPath = Map<string, string>
 
 /** Comments by the full name of the message, field, service, method, enum or value. */
@@ -11,8 +11,8 @@ export function commentsOf(file: FileDescriptorProto): [name: string, comment: s
   file.messageType.forEach((message, at) => {
     addMessage(names, message, within(message.name), [4, at])
   })
-  file.enumType.forEach((one, at) => {
-    addEnum(names, one, within(one.name), [5, at])
+  file.enumType.forEach((enumProto, at) => {
+    addEnum(names, enumProto, within(enumProto.name), [5, at])
   })
   file.service.forEach((service, at) => {
     const name = within(service.name)
@@ -38,14 +38,14 @@ function addMessage(names: NamesByPath, message: DescriptorProto, name: string, 
   message.nestedType.forEach((nested, at) => {
     addMessage(names, nested, `${name}.${nested.name}`, [...path, 3, at])
   })
-  message.enumType.forEach((one, at) => {
-    addEnum(names, one, `${name}.${one.name}`, [...path, 4, at])
+  message.enumType.forEach((enumProto, at) => {
+    addEnum(names, enumProto, `${name}.${enumProto.name}`, [...path, 4, at])
   })
 }
 
-function addEnum(names: NamesByPath, one: EnumDescriptorProto, name: string, path: number[]): void {
+function addEnum(names: NamesByPath, enumProto: EnumDescriptorProto, name: string, path: number[]): void {
   names.set(path.join(','), name)
-  one.value.forEach((value, at) => {
+  enumProto.value.forEach((value, at) => {
     names.set([...path, 2, at].join(','), `${name}.${value.name}`)
   })
 }

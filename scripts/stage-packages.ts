@@ -23,7 +23,7 @@ export function stagePackages(folder: string): string[] {
   return packages.map((name) => join(folder, name))
 }
 
-/** Compiles without errors, since `npm run check` has checked the types. */
+/** Compiles without checking types (`noCheck`), because `npm run check` does that. */
 function compile(folder: string): void {
   const project = join(import.meta.dirname, 'tsconfig.packages.json')
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
@@ -53,7 +53,7 @@ function stageLauncher(folder: string, launcher: string): void {
     .replace('../../scripts/pinned-node.mjs', './pinned-node.mjs')
     .replace('../main.ts', '../main.js')
   if (!text.includes('./pinned-node.mjs') || !text.includes('../main.js'))
-    throw new Error(`${launcher} does not start main.ts by pinned-node.mjs`)
+    throw new Error(`${launcher} does not start main.ts with pinned-node.mjs`)
   writeFileSync(file, text)
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }
@@ -64,7 +64,7 @@ function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
   return {
     ...manifest,
     exports: Object.fromEntries(entries.map(builtOf)),
-    // Only packages need it: in the repository programs run on the pinned Node.
+    // Only packages need `engines`: in the repository programs run on the pinned Node.
     ...(manifest.bin && { engines: { node: `>=${wantedMajor}` } }),
   }
 }

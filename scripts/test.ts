@@ -19,11 +19,11 @@ if (unmatched.length > 0) {
   process.exit(1)
 }
 
-const checks = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
+const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
 // Node exits with 0 if it is interrupted before the first test.
-let interrupted = 0
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interrupted = 1))
-const tests = await runPinned(
+let interruptExitCode = 0
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
+const testsExitCode = await runPinned(
   [
     '--test',
     '--test-global-setup=server/testing/global-setup.ts',
@@ -35,8 +35,8 @@ const tests = await runPinned(
   ],
   { cwd: root },
 )
-if (checks !== 0) console.error('✖ the checks failed, see the first lines of this output')
-process.exitCode = tests || checks || interrupted
+if (checksExitCode !== 0) console.error('✖ the checks failed, see the first lines of this output')
+process.exitCode = testsExitCode || checksExitCode || interruptExitCode
 
 function isWithin(file: string, path: string): boolean {
   return file === path || file.startsWith(`${path}/`)
