@@ -12,23 +12,25 @@ export const check: Command = {
   details: 'With --repair, it also corrects them. Servers can use the store meanwhile.',
   async run(args, { env }) {
     const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
-    const isRepair = flags.repair === true
+    const shouldRepair = flags.repair === true
     const differences = await withStore(config, async (store) => {
       await store.migrate(await loadMigrations())
-      return checkTally(store, talliedKinds, isRepair)
+      return checkTally(store, talliedKinds, shouldRepair)
     })
     for (const difference of differences) process.stdout.write(describe(difference))
-    process.stdout.write(summarize(differences.length, isRepair))
-    return differences.length === 0 || isRepair ? 0 : 1
+    process.stdout.write(summarize(differences.length, shouldRepair))
+    return differences.length === 0 || shouldRepair ? 0 : 1
   },
 }
 
 function describe({ kind, group, tallied, counted }: Difference): string {
-  return `${kind} in ${group}: the total is ${tallied.children} directly and ${tallied.subtree} below, counted ${counted.children} and ${counted.subtree}\n`
+  return `${kind} in ${group}: the stored totals are ${tallied.children} directly in it and ${tallied.subtree} at all levels, the correct ones ${counted.children} and ${counted.subtree}\n`
 }
 
-function summarize(count: number, isRepair: boolean): string {
+function summarize(count: number, shouldRepair: boolean): string {
   if (count === 0) return 'All totals are correct.\n'
   const wrong = count === 1 ? '1 total was wrong' : `${count} totals were wrong`
-  return isRepair ? `${wrong} and corrected.\n` : `${wrong}; stemmad check --repair corrects them.\n`
+  return shouldRepair
+    ? `${wrong} and corrected.\n`
+    : `${wrong}; stemmad check --repair corrects wrong totals.\n`
 }

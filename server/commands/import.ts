@@ -14,9 +14,9 @@ export const importRecords: Command = {
 started again: it skips what is already stored.`,
   async run(args, context) {
     const { config, flags, rest } = readConfig(context.env, args, { group: { type: 'string' } })
-    const [what, path, ...more] = rest
+    const [resource, path, ...more] = rest
     const { group } = flags
-    if (what !== 'advisories' || path === undefined || more.length > 0 || typeof group !== 'string')
+    if (resource !== 'advisories' || path === undefined || more.length > 0 || typeof group !== 'string')
       throw usageOf(importRecords)
     if (!isUid(group)) throw new UsageError('--group must be the uid of a group')
     const summary = await withPreparedStore(config, context, async ({ store }) => {

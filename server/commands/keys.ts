@@ -12,12 +12,12 @@ the new keys come into use at once and all tokens signed before are invalid.`,
   async run(args, context) {
     const { config, flags, rest } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
     if (rest.join(' ') !== 'rotate') throw usageOf(keys)
-    const isRevoked = flags.revoke === true
+    const shouldRevoke = flags.revoke === true
     await withPreparedStore(config, context, ({ store, secret }) =>
-      rotateKeys({ store, secret, now: context.now, random: context.random }, isRevoked),
+      rotateKeys({ store, secret, now: context.now, random: context.random }, shouldRevoke),
     )
     process.stdout.write(
-      isRevoked
+      shouldRevoke
         ? 'The new keys are in use. Tokens signed before are invalid; running servers notice within a minute.\n'
         : 'The new keys are published and come into use in ten minutes. Tokens signed before stay valid until they expire.\n',
     )

@@ -41,7 +41,7 @@ export function makeOrganization(
   })
 }
 
-/** An identity in the organization that only our own issuer has tokens for. It may create further organizations. */
+/** An identity in the organization, for which only our own issuer issues tokens. It may create further organizations. */
 function* createOwner(
   { authUrl, now, random }: OrganizationDependencies,
   organization: string,

@@ -78,7 +78,7 @@ function* changePassword(
   return { identity }
 }
 
-/** Not from the command line, which all users of the machine can read. */
+/** Read from a file, because all users of the machine can see the arguments of a command. */
 async function readPassword(file: unknown, email: string): Promise<string | undefined> {
   if (file === undefined) return undefined
   const content =

@@ -186,7 +186,7 @@ describe('faults in the settings', () => {
     }
   })
 
-  test('never repeat any secret', () => {
+  test('never repeat a secret of random letters and digits', () => {
     const password = fc.stringMatching(/^[A-Za-z0-9]{8,20}$/)
     fc.assert(
       fc.property(password, (word) => {

@@ -1,4 +1,4 @@
-// Makes sense of the settings. All faults are reported in one error.
+// Validates the settings and converts them to a Config. All faults are reported in one error.
 import type { Flags, FlagTypes } from './env.ts'
 import { readSettings } from './env.ts'
 import type { Reader } from './readers.ts'
@@ -106,11 +106,11 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
 const secretKeyRequired =
   'STEMMA_SECRET_KEY (--secret-key) is required with DATABASE_URL: at least 32 random characters, the same for every copy'
 
-/** A server that listens to other machines has clients there, and tokens are bound to the base URL they call. */
+/** Tokens are bound to the base URL, so clients on other machines need one that is not localhost. */
 function warnOfLocalAudience(listenHosts: string[], baseUrl: string): string[] {
   const reachable = listenHosts.filter((host) => !/^(127\.|::1$|localhost$)/i.test(host))
   return reachable.map(
     (host) =>
-      `HOST is ${host} but STEMMA_BASE_URL is not set: tokens are for the audience ${baseUrl}, so clients on other machines cannot use them; set it to the address they call`,
+      `HOST is ${host} but STEMMA_BASE_URL is not set: tokens are for the audience ${baseUrl}, so clients on other machines cannot use them; set STEMMA_BASE_URL to the address that they call`,
   )
 }

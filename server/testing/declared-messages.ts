@@ -25,7 +25,7 @@ export type FieldSpec = {
   /** A scalar, an enum or message of the same declaration, or a full name such as `google.protobuf.Timestamp`. */
   type: string
   list?: boolean
-  /** Makes it a map with keys of this type. */
+  /** Makes the field a map with keys of this type. */
   key?: ScalarName
   optional?: boolean
   oneof?: string

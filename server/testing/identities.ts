@@ -51,7 +51,7 @@ type TestStore = { store: Store; config: Config; keys: KeyRing; now(): number }
 
 /** Two uids created this far apart differ in their time part (see aip/uid.ts). */
 const uidTimeStepMs = 100
-/** Its time part is ffffff. */
+/** Uids created at this time have the time part ffffff. */
 const latestUidTime = 2 ** 30 - 1
 
 const lastChildUid = (parent: string) => newChildUid(parent, latestUidTime, randomBytes)

@@ -6,7 +6,7 @@ import { createDatabase } from './postgres.ts'
 const cluster = process.env.STEMMA_TEST_POSTGRES ?? ''
 const skip = cluster ? false : 'STEMMA_TEST_POSTGRES is unset, see the first lines of this output'
 
-test('creates and drops a database on PostgreSQL 18', { skip }, async () => {
+test('creates a database on PostgreSQL 18 that can sort by bytes, and drops it', { skip }, async () => {
   const database = await createDatabase(cluster)
   const client = new Client(database.url)
   await client.connect()

@@ -19,6 +19,7 @@ const port = parentPort
 if (!port) throw new Error('convert-thread.ts runs only as a thread of stemmad import')
 const { group, path, time } = workerData as Task
 
+/** How many chunks may be sent now. The main thread adds one for each chunk that it has handled. */
 let credits = chunksAhead
 let onCredit = () => {}
 port.on('message', () => {
@@ -64,7 +65,7 @@ async function send(chunk: Chunk): Promise<void> {
   port?.postMessage(chunk satisfies Message)
 }
 
-/** A broken package in a record leaves the other packages of that record intact. */
+/** If one package of a record is broken, the other packages of that record are still imported. */
 function convert({ file, text }: SourceText, chunk: Chunk): void {
   chunk.records++
   reportingErrors(file, chunk, () => {

@@ -1,5 +1,5 @@
-// Runs a garbage collection after each batch of an import. Almost nothing of a batch is still referenced then, but left
-// to itself V8 lets the heap grow by a hundred megabytes before it notices.
+// Runs a garbage collection after each batch of an import. Almost nothing of a batch is still referenced then, but by
+// default V8 lets the heap grow by a hundred megabytes before it collects.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

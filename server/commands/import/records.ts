@@ -15,15 +15,15 @@ export type SourceText = { file: string; text: string }
 /** `total` is the number of records, if it is known in advance. */
 export type Records = { total: number | undefined; read(): AsyncGenerator<SourceText> }
 
-/** Real records are far smaller; this protects memory from other files and from zip bombs. */
+/** Limits zip entries and standard input, to protect memory from zip bombs. Real records are far smaller. */
 const maxBytes = 64 * 1024 * 1024
 
 export async function openRecords(path: string): Promise<Records> {
   if (path === '-') return { total: undefined, read: () => readStandardInput() }
-  const about = await stat(path).catch((error: Error) => {
+  const stats = await stat(path).catch((error: Error) => {
     throw new UsageError(error.message)
   })
-  if (about.isDirectory()) return openFolder(path)
+  if (stats.isDirectory()) return openFolder(path)
   if (path.endsWith('.zip')) return openArchive(path)
   if (/\.(?:ndjson|jsonl)$/.test(path))
     return { total: undefined, read: () => readLines(path, createReadStream(path)) }
@@ -81,14 +81,14 @@ async function readEntry(zip: ZipFile, entry: Entry, file: string): Promise<stri
   return (await buffer(stream)).toString()
 }
 
-/** A single JSON document, or one on each line if the first line is one. */
+/** Standard input contains one JSON document, or one per line if the first line is valid JSON by itself. */
 async function* readStandardInput(): AsyncGenerator<SourceText> {
   const document: string[] = []
-  let isLines: boolean | undefined
+  let hasDocumentPerLine: boolean | undefined
   let size = 0
   for await (const line of readLines('standard input', createReadStream('', { fd: 0 }))) {
-    isLines ??= isJson(line.text)
-    if (isLines) yield line
+    hasDocumentPerLine ??= isJson(line.text)
+    if (hasDocumentPerLine) yield line
     else {
       document.push(line.text)
       size += line.text.length
