@@ -35,14 +35,14 @@ describe('throttle', () => {
     throttle.require('2001:db8:1:3::1')
   })
 
-  test('is not emptied by failures with other keys below its limit of keys', () => {
+  test('still refuses a key after failures of 9,999 other keys', () => {
     const throttle = openThrottle(1, 1000, () => 0)
     throttle.fail('victim')
     for (let count = 1; count < 10_000; count++) throttle.fail(`other ${count}`)
     assert.throws(() => throttle.require('victim'), tooMany)
   })
 
-  test('attempts in several throttles succeed together', () => {
+  test('counts an attempt in several throttles until it succeeds', () => {
     const throttles = [openThrottle(1, 1000, () => 0), openThrottle(1, 1000, () => 0)]
     const succeed = attemptAll(throttles.map((throttle) => [throttle, 'a']))
     for (const throttle of throttles) assert.throws(() => throttle.require('a'), tooMany)

@@ -4,12 +4,12 @@ import { StatusError, tooManyRequests } from '../aip/errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { networkOf } from './client-network.ts'
 
-/** Keys are IP addresses, or anything else that identifies the party that tries. */
+/** A key is an IP address, which stands for its network, or other text, such as the digest of an account's address. */
 export type Throttle = {
   /** Refuses a key with too many recent failures. */
   require(key: string): void
   fail(key: string): void
-  /** Requires, and counts a failure until `succeed` is called, so that concurrent attempts are limited too. */
+  /** Calls `require`, and counts a failure until `succeed` is called, so that concurrent attempts are limited too. */
   attempt(key: string): void
   succeed(key: string): void
 }

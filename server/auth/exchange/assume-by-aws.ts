@@ -14,7 +14,8 @@ export async function assumeByAws(
 ): Promise<AssumedIdentity> {
   const { relationship } = await loadIdentity(store, uid)
   const request = readAwsRequest(bearer)
-  if (relationship.case !== 'awsIdentity' || !request) throw refused(`${uid} is not an AWS identity`)
+  if (relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
+  if (!request) throw refused('the bearer token does not encode an AWS request')
   const fault = awsRequestFault(request, uid, ownAudiences, now())
   if (fault) throw unverifiable(new Error(fault))
   const caller = await callAws(request).catch((error: unknown) => {

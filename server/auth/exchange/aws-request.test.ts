@@ -6,15 +6,15 @@ const identity = `${'a'.repeat(40)}/${'b'.repeat(16)}`
 const audience = 'https://auth.example.com'
 const now = Date.UTC(2026, 10, 15, 12, 0, 0)
 const scope = 'AKIAEXAMPLE/20261115/us-east-1/sts/aws4_request'
-const bound = 'chainguard-audience;chainguard-identity;host;x-amz-date'
+const signed = 'chainguard-audience;chainguard-identity;host;x-amz-date'
 const signature = 'f'.repeat(64)
 
-const usual = {
+const validHeaders = {
   host: 'sts.amazonaws.com',
   'x-amz-date': '20261115T120000Z',
   'chainguard-audience': audience,
   'chainguard-identity': identity,
-  authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${bound}, Signature=${signature}`,
+  authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${signed}, Signature=${signature}`,
 }
 
 function bearerOf(
@@ -22,7 +22,7 @@ function bearerOf(
   extra: string[] = [],
   target = '/?Action=GetCallerIdentity&Version=2011-06-15',
 ) {
-  const lines = Object.entries({ ...usual, ...change }).map(([name, value]) => `${name}: ${value}`)
+  const lines = Object.entries({ ...validHeaders, ...change }).map(([name, value]) => `${name}: ${value}`)
   const text = [`POST ${target} HTTP/1.1`, ...lines, ...extra, '', ''].join('\r\n')
   return Buffer.from(text).toString('base64url')
 }
@@ -32,11 +32,11 @@ const faultOf = (bearer: string) => {
   return request ? awsRequestFault(request, identity, [audience], now) : 'unreadable'
 }
 
-describe('AWS bearers', () => {
+describe('AWS bearer tokens', () => {
   test('that are bound to this server, signed and fresh are accepted', () =>
     assert.equal(faultOf(bearerOf()), undefined))
 
-  test('with another action, host, identity, audience or time are refused', () => {
+  test('with another action, host, identity, audience or time, or with a repeated header, are refused', () => {
     const changes = [
       ...[
         { host: 'evil.test' },
@@ -52,22 +52,23 @@ describe('AWS bearers', () => {
     for (const change of changes)
       assert.ok(faultOf(bearerOf(change as Record<string, string>)), JSON.stringify(change))
     assert.ok(faultOf(bearerOf({}, [], '/?Action=AssumeRole')))
-    for (const name of Object.keys(usual)) assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
+    for (const name of Object.keys(validHeaders))
+      assert.ok(faultOf(bearerOf({}, [`${name}: x`])), `${name} twice`)
   })
 
   test('whose signature does not cover identity and audience are refused', () => {
-    const weak = 'host;x-amz-date'
+    const unbound = 'host;x-amz-date'
     const spellings = [
-      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${weak}, Signature=${signature}`,
-      `AWS4-HMAC-SHA256 Credential=${scope}, XSignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
-      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
-      `AWS4-HMAC-SHA256 Credential=${scope}SignedHeaders=${bound}, SignedHeaders=${weak}, Signature=${signature}`,
-      `AWS4-HMAC-SHA256 Credential=${scope.replace('sts', 's3')}, SignedHeaders=${bound}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${unbound}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}, XSignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope}SignedHeaders=${signed}, SignedHeaders=${unbound}, Signature=${signature}`,
+      `AWS4-HMAC-SHA256 Credential=${scope.replace('sts', 's3')}, SignedHeaders=${signed}, Signature=${signature}`,
     ]
     for (const authorization of spellings) assert.ok(faultOf(bearerOf({ authorization })), authorization)
   })
 
-  test('that are not one well-formed request are not read', () => {
+  test('that do not encode one well-formed request are not read', () => {
     for (const line of ['bad name: x', 'no colon', 'x: a\u0001b', 'x: a\nb'])
       assert.equal(faultOf(bearerOf({}, [line])), 'unreadable', line)
     for (const bearer of [

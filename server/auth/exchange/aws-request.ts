@@ -1,5 +1,5 @@
-// AWS bearers: a signed request for GetCallerIdentity, which only AWS can answer. The request is checked here and
-// sent on unchanged; the answer of AWS says who signed it.
+// AWS bearer tokens. Each encodes a signed request for GetCallerIdentity, which only AWS can answer. The request is
+// checked here and sent to AWS unchanged; the response of AWS says who signed it.
 import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { Patterns } from '../../claims/pattern.ts'
 import { matches } from '../../claims/pattern.ts'
@@ -15,18 +15,18 @@ const maxBearerLength = 8 * 1024
 const maxAge = 15 * 60_000
 const maxClockAhead = 5 * 60_000
 const getCallerIdentity = '/?Action=GetCallerIdentity&Version=2011-06-15'
-/** The signature covers these headers, so the request is good for this server and this identity only. */
 const audienceHeader = 'chainguard-audience'
 const identityHeader = 'chainguard-identity'
+/** The signature must cover these headers: they bind the request to AWS, a time, this server and one identity. */
 const boundHeaders = ['host', 'x-amz-date', audienceHeader, identityHeader]
-/** Matches the whole header, with each parameter once and for the service that is called. */
+/** The whole Authorization header: each parameter exactly once, and a credential for the service `sts`. */
 const authorization =
   /^AWS4-HMAC-SHA256 Credential=[A-Z0-9]+\/\d{8}\/us-east-1\/sts\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=[0-9a-f]{64}$/
 const requiredHeaders = ['authorization', ...boundHeaders]
 
 const headerLine = /^([A-Za-z0-9-]+): ?([ -~]*)$/
 
-/** The request that a bearer encodes; undefined if it encodes none. */
+/** The request that a bearer token encodes; undefined if it encodes none. */
 export function readAwsRequest(bearer: string): AwsRequest | undefined {
   if (bearer.length > maxBearerLength || !/^[A-Za-z0-9_-]+=*$/.test(bearer)) return undefined
   const [head = ''] = Buffer.from(bearer, 'base64url').toString('latin1').split('\r\n\r\n')
@@ -50,8 +50,8 @@ export function awsRequestFault(
   const headersNamed = (name: string) =>
     headers.flatMap(([header, value]) => (header === name ? [value] : []))
   const headerOf = (name: string) => headersNamed(name)[0] ?? ''
-  const wrong = requiredHeaders.find((name) => headersNamed(name).length !== 1)
-  if (wrong) return `the request must have the header ${wrong} exactly once`
+  const wrongHeader = requiredHeaders.find((name) => headersNamed(name).length !== 1)
+  if (wrongHeader) return `the request must have the header ${wrongHeader} exactly once`
   if (path !== getCallerIdentity) return 'the request is not for GetCallerIdentity'
   if (headerOf('host') !== awsHost) return 'the request is for another host'
   if (headerOf(identityHeader) !== identity) return 'the request is bound to another identity'

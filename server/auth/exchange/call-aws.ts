@@ -22,17 +22,20 @@ export async function callAwsOverNetwork(awsRequest: AwsRequest): Promise<AwsCal
 function send({ path, headers }: AwsRequest): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
-    const sent = request(
+    const outgoing = request(
       { host: awsHost, path, method: 'POST', headers: headers.flat(), signal },
       (response) => {
         if (response.statusCode !== 200)
           reject(new OutboundError(`AWS answered with status ${response.statusCode}`))
-        else text(response).then(resolve, (cause) => reject(new OutboundError('AWS timed out', { cause })))
+        else
+          text(response).then(resolve, (cause) =>
+            reject(new OutboundError('AWS stopped responding', { cause })),
+          )
       },
     )
-    sent.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
-    sent.on('close', () => reject(new OutboundError('AWS closed the connection')))
-    sent.on('upgrade', (_, socket) => socket.destroy())
-    sent.end()
+    outgoing.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
+    outgoing.on('close', () => reject(new OutboundError('AWS closed the connection')))
+    outgoing.on('upgrade', (_, socket) => socket.destroy())
+    outgoing.end()
   })
 }

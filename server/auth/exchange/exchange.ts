@@ -38,7 +38,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     patterns: openPatterns(),
     staticKeys: new BoundedMap(staticKeysLimit),
   }
-  return async (bearer, { identity: requested, audiences, limits: wanted }) => {
+  return async (bearer, { identity: requested, audiences, limits: requestedLimits }) => {
     if (!audiences.every((audience) => issuable.includes(audience)))
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
     // Every JSON Web Token contains dots; base64url does not.
@@ -46,7 +46,7 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     const { identity, email, act, limits, expires } = await assume(assumeDeps, bearer, requested)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {
-      ...{ identity, act, expires, limits: intersect(limits, wanted) },
+      ...{ identity, act, expires, limits: intersect(limits, requestedLimits) },
       audience: others.length > 0 ? [audience, ...others] : audience,
       ...(email && { email }),
     })

@@ -31,7 +31,7 @@ function keySetOf(keys: unknown, url: string): JWTVerifyGetKey {
   // A published symmetric key would be a shared secret that everyone knows.
   const usable = keys.slice(0, maxKeys).filter((key) => key?.kty !== 'oct')
   try {
-    return createLocalJWKSet({ keys: usable } as JSONWebKeySet) // throws if it is not one
+    return createLocalJWKSet({ keys: usable } as JSONWebKeySet) // throws if the key set is malformed
   } catch (cause) {
     throw new OutboundError(`${url} is not a key set`, { cause })
   }

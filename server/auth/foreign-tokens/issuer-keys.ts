@@ -1,4 +1,4 @@
-// The public keys of other issuers, cached for ten minutes.
+// The public keys of other issuers, cached for ten minutes, or for a day while the issuer cannot be reached.
 import type { JWTVerifyGetKey } from 'jose'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { IssuerRule } from '../../claims/issuer.ts'

@@ -33,7 +33,7 @@ export async function verifyForeign(
   return requireClaims(payload)
 }
 
-/** Verifies with the keys that the issuer publishes. If none matches they are fetched once more: it may be new. */
+/** Verifies with the keys that the issuer publishes. If none matches, they are fetched again: the key may be new. */
 export async function verifyByDiscovery(
   token: string,
   issuer: string,

@@ -11,7 +11,7 @@ export type KeyRing = {
   /** The key that signs access tokens now. */
   signing(): SigningKey
   /** The key that signs id tokens now. */
-  idTokens(): SigningKey
+  idTokenSigning(): SigningKey
   /** The public keys that a client may need to verify a token, including those that will be used next. */
   published(): readonly JWK[]
   findSigning(kid: string): SigningKey | undefined
@@ -30,7 +30,7 @@ export async function openKeyRing(deps: KeyDependencies): Promise<KeyRing> {
   const isLive = ({ retireTime }: SigningKey) => retireTime + retentionTime.sign > now()
   return {
     signing: () => inUse(keys.signing, now()),
-    idTokens: () => inUse(keys.idTokens, now()),
+    idTokenSigning: () => inUse(keys.idTokens, now()),
     published: () => [...keys.signing, ...keys.idTokens].filter(isLive).map(({ publicJwk }) => publicJwk),
     findSigning: (kid) => keys.signing.find((key) => key.kid === kid && isLive(key)),
     page: {
@@ -71,7 +71,7 @@ function inUse<K extends { retireTime: number }>(keys: readonly K[], now: number
 /** After an unknown kid, the keys are not read again for this long, in milliseconds. */
 const reloadPause = 1000
 
-/** Finds signing keys, and reads the keys again for an unknown kid: another copy may have made it. */
+/** Finds signing keys, and reads the keys again for an unknown kid: another copy may have made that key. */
 export function openKeyFinder(
   keys: KeyRing,
   now: () => number,

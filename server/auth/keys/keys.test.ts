@@ -14,7 +14,7 @@ import type { KeyDependencies } from './stored-keys.ts'
 
 const { listGroups } = GroupsService.method
 
-onEachStore('signing and page keys', (engine) => {
+onEachStore('keys of the server', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startPlatform(engine)
@@ -37,14 +37,14 @@ onEachStore('signing and page keys', (engine) => {
     return (await answer.json()) as { keys: { kid: string; d?: string }[] }
   }
 
-  test('are published without their private part', async () => {
+  test('that sign are published without their private part', async () => {
     const keys = await published()
     assert.deepEqual(Object.keys(keys.keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     const { payload } = await jwtVerify(platform.owner.token, createLocalJWKSet(keys), { typ: 'at+jwt' })
     assert.equal(payload.sub, platform.owner.identity)
   })
 
-  test('are published before they sign, and stay as long as their tokens are valid', async () => {
+  test('that sign are published before they are used, and stay as long as their tokens are valid', async () => {
     let time = Date.now()
     const ring = await openKeyRing(depsAt(() => time))
     const { authUrl, baseUrl } = platform.config
@@ -54,7 +54,7 @@ onEachStore('signing and page keys', (engine) => {
     const before = await mint()
     await rotateKeys(depsAt(Date.now), false)
     await ring.reload()
-    // Of access tokens and of id tokens, each with its successor.
+    // A key for access tokens and a key for id tokens, each with its successor.
     assert.equal(ring.published().length, 2 * 2)
     assert.equal(kidOf(await mint()), kidOf(before))
     const oldPage = ring.page.current.kid
@@ -81,7 +81,7 @@ onEachStore('signing and page keys', (engine) => {
     await rotateKeys(depsAt(Date.now), true)
     await ring.reload()
     const kids = ring.published().map(({ kid }) => kid)
-    assert.deepEqual(kids, [ring.signing().kid, ring.idTokens().kid])
+    assert.deepEqual(kids, [ring.signing().kid, ring.idTokenSigning().kid])
     assert.ok(!kids.some((kid) => old.includes(kid)))
   })
 

@@ -2,9 +2,9 @@
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from 'jose'
 
-/** Of access tokens. */
+/** The algorithm of access tokens. */
 export const signingAlgorithm = 'ES256'
-/** Every relying party supports it (OpenID Connect Core, 15.1). */
+/** The algorithm of id tokens, which every relying party supports (OpenID Connect Core, 15.1). */
 export const idTokenAlgorithm = 'RS256'
 
 export type SigningKey = {

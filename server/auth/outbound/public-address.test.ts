@@ -16,7 +16,7 @@ test('accepts addresses of the public internet', () => {
 })
 
 test('refuses loopback, private, link-local and reserved addresses', () => {
-  const own = [
+  const local = [
     '127.0.0.1',
     '127.255.0.1',
     '0.0.0.0',
@@ -33,7 +33,7 @@ test('refuses loopback, private, link-local and reserved addresses', () => {
     '224.0.0.1',
     '255.255.255.255',
   ]
-  const six = [
+  const ipv6 = [
     '::',
     '::1',
     'fe80::1',
@@ -44,12 +44,12 @@ test('refuses loopback, private, link-local and reserved addresses', () => {
     '2001:db8::1',
     '2002:7f00:1::',
   ]
-  const inside = ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::7f00:1', '::ffff:a9fe:a9fe']
+  const mapped = ['::ffff:127.0.0.1', '::ffff:8.8.8.8', '::127.0.0.1', '64:ff9b::7f00:1', '::ffff:a9fe:a9fe']
   for (const address of [
-    ...own,
+    ...local,
     ...special,
-    ...six,
-    ...inside,
+    ...ipv6,
+    ...mapped,
     '',
     'localhost',
     '127.1',

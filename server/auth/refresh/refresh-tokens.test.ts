@@ -20,8 +20,8 @@ onEachStore('refresh tokens', (engine) => {
   let platform: Platform
   let doors: Door[]
   let tokens: RefreshTokens
-  let skip = 0
-  const now = () => Date.now() + skip
+  let clockOffset = 0
+  const now = () => Date.now() + clockOffset
   before(async () => {
     platform = await startPlatform(engine, [], { now })
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
@@ -90,18 +90,18 @@ onEachStore('refresh tokens', (engine) => {
   test('expire 30 days after the sign-in, however often they were renewed', async () => {
     const [door] = doors as [Door]
     const token = await issue()
-    skip = 20 * 24 * 60 * 60_000
+    clockOffset = 20 * 24 * 60 * 60_000
     const renewed = (await use(door, token)).pair?.refreshToken.token ?? ''
     assert.notEqual(renewed, '')
-    skip = 31 * 24 * 60 * 60_000
+    clockOffset = 31 * 24 * 60 * 60_000
     assert.equal((await use(door, renewed)).code, 16)
-    skip = 0
+    clockOffset = 0
   })
 
   test('that are malformed or forged are refused with the same code', async () => {
     const content = JSON.parse(Buffer.from(await issue(), 'base64').toString())
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
-    const wrong = [
+    const invalidTokens = [
       ...[
         'x',
         '',
@@ -118,7 +118,7 @@ onEachStore('refresh tokens', (engine) => {
       ],
     ]
     for (const door of doors)
-      for (const token of wrong) assert.equal((await use(door, token)).code, 16, token)
+      for (const token of invalidTokens) assert.equal((await use(door, token)).code, 16, token)
     assert.equal(
       (await use(doors[0] as Door, encode({ ...content, sub: 'somebody else' }))).code,
       0,

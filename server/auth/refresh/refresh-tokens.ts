@@ -26,7 +26,7 @@ export type RefreshTokens = {
 
 export type RefreshDependencies = MintDependencies & { store: Store; baseUrl: string }
 
-/** Of a family, in milliseconds since its sign-in. */
+/** The lifetime of a family from its sign-in, in milliseconds. */
 const lifetime = 30 * 24 * 60 * 60 * 1000
 
 const refused = (cause: string) =>
@@ -53,7 +53,7 @@ function* startFamily(deps: RefreshDependencies, identity: string, audience: str
 
 type Grant = { identity: string; audience: string; expires: number }
 
-/** Without a family the token starts one. */
+/** Without `family`, the token is the first of a new one. */
 function* insertToken(
   { authUrl, now, random }: RefreshDependencies,
   { identity, audience, expires }: Grant,

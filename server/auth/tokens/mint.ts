@@ -20,7 +20,7 @@ export type NewToken = {
   /** The uid of the identity that the token is for. */
   identity: string
   audience: string | string[]
-  /** The token that it was exchanged for (RFC 8693, 4.1). */
+  /** The token that was presented in the exchange (RFC 8693, 4.1). */
   act?: { iss: string; sub: string; aud: string }
   email?: string
   limits?: TokenLimits

@@ -45,7 +45,7 @@ export function intersect(a: TokenLimits, b: TokenLimits): TokenLimits {
       : (a.capabilities ?? b.capabilities)
   const scopes = a.scopes && b.scopes ? intersectScopes(a.scopes, b.scopes) : (a.scopes ?? b.scopes)
   if (scopes && scopes.length > maxScopes)
-    throw invalidField('scopes', `must be at most ${maxScopes} together`)
+    throw invalidField('scopes', `must name at most ${maxScopes} groups`)
   return { ...(scopes && { scopes }), ...(capabilities && { capabilities }) }
 }
 

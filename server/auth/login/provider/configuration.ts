@@ -22,7 +22,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
   return {
     adapter: adapterOf(store, states),
     // The types of jose and oidc-provider for a JWK differ, their content does not.
-    jwks: { keys: [keys.signing().privateJwk, keys.idTokens().privateJwk] as never[] },
+    jwks: { keys: [keys.signing().privateJwk, keys.idTokenSigning().privateJwk] as never[] },
     clients: clientsOf(authUrl),
     clientDefaults: { id_token_signed_response_alg: idTokenAlgorithm },
     clientAuthMethods: ['none'],

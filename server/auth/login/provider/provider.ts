@@ -11,7 +11,7 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
   let current: { provider: Provider; kids: string } | undefined
   return () => {
     const { keys } = deps
-    const kids = `${keys.signing().kid} ${keys.idTokens().kid}`
+    const kids = `${keys.signing().kid} ${keys.idTokenSigning().kid}`
     if (current?.kids !== kids) current = { provider: makeProvider(deps), kids }
     return current.provider
   }
