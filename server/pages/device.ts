@@ -42,5 +42,5 @@ shows this code:</p>
 
 export const deviceSignedInPage: Page = {
   title: 'Your device is signed in',
-  body: html`<p>You can close this window and go back to it.</p>`,
+  body: html`<p>You can close this window and go back to the device.</p>`,
 }

@@ -4,7 +4,7 @@ import { alert, fieldAttributes, newPasswordField } from './fields.ts'
 import type { Page } from './frame.ts'
 import { html } from './html.ts'
 
-/** `action` is the path that the form is sent to, `code` that of the link. */
+/** `action` is the path that the form is sent to, `code` the code of the link. */
 export type SetUpForm = {
   action: string
   code: string
@@ -23,7 +23,7 @@ export function setUpPage({ action, code, organization, email, error }: SetUpFor
 <label for="organization">Name of the organization</label>
 <input id="organization" name="organization" value="${organization}" required placeholder="acme"
   autocapitalize="none" spellcheck="false" autocomplete="organization" ${attributes('organization', 'name-rule')}>
-<p class="quiet" id="name-rule">Small letters, digits, spaces, dots, dashes and underscores.</p>
+<p class="quiet" id="name-rule">Lowercase letters, digits, spaces, dots, dashes and underscores.</p>
 <label for="email">Your e-mail address</label>
 <input id="email" name="email" type="email" value="${email}" required autocomplete="username" ${attributes('email')}>
 ${newPasswordField(attributes('password', 'password-rule'))}

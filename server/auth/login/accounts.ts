@@ -27,7 +27,7 @@ export function* findAccount(email: string): Work<Account | undefined> {
 }
 
 /** The address that an identity signs in with. */
-export function* loginOf(identity: string): Work<string | undefined> {
+export function* loginEmailOf(identity: string): Work<string | undefined> {
   const row = yield* first(sql`select email from accounts where identity = ${identity}`)
   return row?.[0] as string | undefined
 }

@@ -11,14 +11,14 @@ export type DeviceCodeDependencies = {
   wrongCodes: WeakSet<IncomingMessage>
 }
 
-/** Limits wrong codes: they are short enough to type, and so to guess. */
+/** Limits wrong codes: a code is short enough to type, and so to guess. */
 export async function enterDeviceCode(
   { provider, throttles, wrongCodes }: DeviceCodeDependencies,
   request: IncomingMessage,
   response: ServerResponse,
   address: string,
 ): Promise<void> {
-  // The types want a Koa context; a session needs only what createContext returns.
+  // The types require a Koa context; a session needs only what createContext returns.
   const context = provider().createContext(request, response) as never
   const { accountId } = await provider().Session.get(context)
   const attempts: Attempt[] = [[throttles.perAddress, address]]

@@ -42,7 +42,7 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
     if (answer) return sendResponse(page, answer)
     forwarded = withBody(request, form)
   }
-  setAddress(deps.authUrl, forwarded, page)
+  setUrl(deps.authUrl, forwarded, page)
   response.setHeader('content-security-policy', contentSecurityPolicy)
   const isDeviceCode = path === paths.device && request.method === 'POST'
   await (isDeviceCode
@@ -50,7 +50,7 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
     : deps.provider().callback()(forwarded, response))
 }
 
-/** Undefined if oidc-provider answers. */
+/** The response to a form that is not passed on; undefined if oidc-provider must answer it. */
 async function answerForm(
   deps: ForwardDependencies,
   form: URLSearchParams,
@@ -67,7 +67,7 @@ async function answerForm(
 }
 
 /** oidc-provider builds URLs from the request, so host and scheme are those of the auth URL, not the client's. */
-function setAddress(authUrl: string, request: IncomingMessage, { path, query }: PageRequest): void {
+function setUrl(authUrl: string, request: IncomingMessage, { path, query }: PageRequest): void {
   const search = query.size > 0 ? `?${query}` : ''
   Object.assign(request, { url: path + search, originalUrl: prefixOf(authUrl) + path + search })
   for (const name of Object.keys(request.headers))

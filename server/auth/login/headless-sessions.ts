@@ -32,7 +32,7 @@ type PrivateKey = Parameters<typeof diffieHellman>[0]['privateKey']
 
 function sharedSecret(code: string, privateKey: PrivateKey): Buffer {
   try {
-    if (!/^[\w-]{43}$/.test(code)) throw new Error('the length is wrong')
+    if (!/^[\w-]{43}$/.test(code)) throw new Error('not 43 characters of base64url')
     const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: code }, format: 'jwk' })
     return diffieHellman({ privateKey, publicKey })
   } catch {

@@ -61,7 +61,7 @@ function openPageDependencies(deps: LoginDependencies): PageDependencies {
     throttles: openThrottles(deps.now),
     wrongCodes,
     onSignIn: (event) => log(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),
-    onSetUp: (event) => log(event, 'set up'),
+    onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),
     onRefusal: (address, reason) => log({ address, reason }, 'exchange refused'),
   }
 }

@@ -32,7 +32,7 @@ export type Passwords = {
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
-const hashOfNobody = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
+const dummyHash = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 export function openPasswords(random: RandomBytes): Passwords {
   const derive = limitConcurrency(deriveKey, limits)
@@ -44,7 +44,7 @@ export function openPasswords(random: RandomBytes): Passwords {
       return parts.join('$')
     },
     async verify(password, storedHash) {
-      const [, , , , salt = '', hash = ''] = (storedHash || hashOfNobody).split('$')
+      const [, , , , salt = '', hash = ''] = (storedHash || dummyHash).split('$')
       const actual = await derive(password.slice(0, maxLength), Buffer.from(salt, 'base64url'))
       const expected = Buffer.from(hash, 'base64url')
       return actual.length === expected.length && timingSafeEqual(actual, expected) && Boolean(storedHash)

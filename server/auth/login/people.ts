@@ -18,16 +18,16 @@ export type Person = {
 /** A person's name and verified address. */
 export type Profile = { name: string; email: string | undefined }
 
-/** A person who accepts an invite; `email` is the address that the invite may be limited to. */
+/** A person who may accept an invite. Some invites are limited to one address, which `email` must equal. */
 export type Guest = { identity: string; email: string | undefined }
 
 /** Passed in, since this room must not import resources. */
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
-  /** Binds a person who signs in by a provider for the first time to its default role. */
+  /** Binds a person to the default role of a provider, only once for each group. */
   grantDefaultRole(provider: string, identity: string): Work<void>
-  /** Refuses a code that a person with this address cannot accept. */
+  /** Refuses an invite code that a person with this address cannot accept. */
   requireInvite(code: string, email: string): Work<void>
   acceptInvite(code: string, guest: Guest): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */

@@ -79,6 +79,7 @@ export function oauthError(error: StatusError): PageResponse {
   const [violation] = error.violations
   const isTemporary = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
   return {
+    // 400 in place of 401, 403 and 404 (RFC 6749, 5.2); other errors keep their status.
     status: isTemporary || error.http >= 405 ? error.http : 400,
     json: {
       error: isTemporary

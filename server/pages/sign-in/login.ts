@@ -11,7 +11,6 @@ export type LoginForm = {
   email: string
   organization: string
   error: FieldError | undefined
-  /** Whether any organization signs in with a provider of its own. */
   isOrganizationOffered: boolean
 }
 
@@ -45,7 +44,7 @@ ${newPasswordField(attributes(form, 'new-password', 'password-rule'), 'new-passw
 
 const organizationForm = ({ path }: SignInContext, form: LoginForm) => html`<h2>With your organization</h2>
 <form method="post" action="${path}/organization">
-<label for="organization">Its domain</label>
+<label for="organization">Domain of your organization</label>
 <input id="organization" name="organization" value="${form.organization}" required placeholder="example.com"
   autocomplete="organization" autocapitalize="none" spellcheck="false" ${attributes(form, 'organization')}>
 <button class="plain">Go to its sign-in</button>

@@ -10,7 +10,7 @@ export type OrganizationChoice = {
   isVerified: boolean
 }
 
-/** Asks before the browser goes to a provider: a person who is signed in there would not notice that it did. */
+/** Asks before the browser goes to a provider: a provider may sign a person in without showing a page. */
 export const organizationPage = (
   context: SignInContext,
   { reference, name, isVerified }: OrganizationChoice,

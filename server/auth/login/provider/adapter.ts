@@ -27,7 +27,7 @@ export function adapterOf(store: Store, states: ExpiringStates): AdapterFactory 
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
       async consume(id) {
         if (!(await store.write(() => useOnce(states, kind, id))))
-          throw new errors.InvalidGrant('it was used before')
+          throw new errors.InvalidGrant('the code or token was used before')
       },
       destroy: (id) => store.write(() => states.remove(kind, id)),
       revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),

@@ -1,5 +1,5 @@
-// The request of a published client. It travels with the browser as the sealed `state` of the sign-in behind it, and a
-// cookie binds it to that browser.
+// The request of a published client. The browser carries it as the encrypted `state` of the authorization request to
+// oidc-provider, and a cookie binds it to that browser.
 import { digestOf, equalInConstantTime } from '../../../crypto/digest.ts'
 import type { RandomBytes } from '../../../crypto/random.ts'
 import { openText, sealText } from '../../../crypto/secret.ts'
@@ -19,7 +19,7 @@ export type ClientRequest = {
   isRefreshed: boolean
   /** The digest of the cookie. */
   browser: string
-  /** Of PKCE: proves that a code belongs to this sign-in. */
+  /** The PKCE code verifier, which proves that a code belongs to this sign-in. */
   verifier: string
   /** In milliseconds. */
   expires: number

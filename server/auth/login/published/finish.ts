@@ -23,7 +23,7 @@ export async function finishPublished(
   const { headlessCode, redirect } = clientRequest
   try {
     const identity = await redeemCode(deps, query, clientRequest)
-    if (headlessCode !== '') return await leaveForProgram(deps, headlessCode, identity)
+    if (headlessCode !== '') return await storeForProgram(deps, headlessCode, identity)
     const { token, refreshToken } = await issueTokens(deps, clientRequest, identity)
     const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
     return { location: redirectWith(redirect, result) }
@@ -54,11 +54,11 @@ async function redeemCode(
   return code.accountId
 }
 
-/** In seconds: the program only exchanges the token for another. */
+/** In seconds; short, because the program only exchanges the token for another. */
 const headlessTokenLifetime = 15 * 60
 
 /** Stores an encrypted token, which the program on the other machine fetches. */
-async function leaveForProgram(
+async function storeForProgram(
   deps: PublishedDependencies,
   headlessCode: string,
   identity: string,

@@ -1,5 +1,5 @@
 // Sign-in of published clients of this API. They open `/oauth` in a browser and receive the token in a URL on the
-// person's machine, or fetch it if they run on another machine. Behind it is the same sign-in as every other.
+// person's machine, or fetch it if they run on another machine. The sign-in pages are the same as for other clients.
 import { digestOf } from '../../../crypto/digest.ts'
 import { requireHeadlessCode } from '../headless-sessions.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'

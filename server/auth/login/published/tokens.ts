@@ -10,28 +10,32 @@ import type { PublishedDependencies } from './dependencies.ts'
 /** The tokens for a published client, after `identity` has signed in. */
 export async function issueTokens(
   deps: PublishedDependencies,
-  { identity: wanted, audiences, scopes, isRefreshed }: ClientRequest,
+  { identity: requested, audiences, scopes, isRefreshed }: ClientRequest,
   identity: string,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   const ownToken = await mintToken(deps, { identity, audience: authUrl })
-  const { token } = await exchange(ownToken, { identity: wanted, audiences, limits })
+  const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
   // A refresh token has no limits, and is issued only for the person's own identity.
-  const isOwn = wanted === '' || wanted === identity
+  const isOwn = requested === '' || requested === identity
   if (!isRefreshed || !isOwn || groups.length > 0) return { token, refreshToken: undefined }
   const refresh = await refreshTokens.issue(identity, audiences[0] ?? baseUrl)
   return { token, refreshToken: refresh.token }
 }
 
-/** The uid of a group, given as uid or as the name of the only such group in which the person has a role. */
+/** `scope` is the uid of a group, or its name if the person has a role in only one group of that name. */
 async function findGroup(store: Store, scope: string, identity: string): Promise<string> {
   if (isUid(scope)) return scope
   const rows = await store.query(sql`select distinct g.uid
     from role_bindings b join groups g on g.uid = b.parent
     where b.identity = ${identity} and g.name = ${scope} limit 2`)
   const [group, other] = rows
-  if (!group || other) throw invalidField('scope', 'must be the uid of a group, or a name that only one has')
+  if (!group || other)
+    throw invalidField(
+      'scope',
+      'must be the uid of a group, or the name of exactly one group in which you have a role',
+    )
   return group[0] as string
 }

@@ -46,7 +46,7 @@ export async function findRegistrant(
 async function findOwnPerson(store: Store, { sub, scopes, cap }: Claims): Promise<Identity> {
   // A limited token must not accept invites, which could grant more than its limits allow.
   if (parentOf(sub) !== '' || scopes || cap)
-    throw refused('its access is limited, or it is not the token of a person')
+    throw refused('the token has limits, or is not the token of a person')
   const [row] = await store.query(sql`select proto from identities where uid = ${sub}`)
   if (!row) throw refused('the identity was deleted')
   return fromBinary(IdentitySchema, row[0] as Uint8Array)
@@ -69,7 +69,10 @@ async function findForeignPerson(
   }
 }
 
-/** A token for a provider's client follows the rules of that provider, a token for this server those of its issuer. */
+/**
+ * If the token was issued to the client of a provider, the rules of that provider identify the person. If it was issued
+ * for this server, its subject does.
+ */
 function personFor(
   { authUrl, baseUrl }: RegistrantDependencies,
   issuer: string,
@@ -84,6 +87,6 @@ function personFor(
   if (provider) return personOf(provider, claims)
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
-    throw refused('it is for another audience')
+    throw refused('the token is for another audience')
   return personBySubject(issuer, claims, providers.find(isVerifiedFor)?.domain)
 }

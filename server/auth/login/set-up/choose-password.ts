@@ -1,6 +1,6 @@
 // Choosing a password at a one-time link (accounts.ts).
 import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
-import { loginOf, passwordLink, setPassword } from '../accounts.ts'
+import { loginEmailOf, passwordLink, setPassword } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
@@ -47,7 +47,7 @@ async function requirePerson(
   const person = await store.read(function* () {
     const state = yield* states.find(passwordLink, code)
     if (!state?.identity || state.useTime !== undefined) return undefined
-    const email = yield* loginOf(state.identity)
+    const email = yield* loginEmailOf(state.identity)
     return email === undefined ? undefined : { identity: state.identity, email }
   })
   if (!person) throw usedLink(advice)

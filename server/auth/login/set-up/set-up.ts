@@ -17,7 +17,7 @@ import { setUpLink } from './set-up-link.ts'
 const advice = 'start the server again to get another'
 
 const organizationRule =
-  'The name of the organization must be made of small letters, digits, spaces, dots, dashes and underscores.'
+  'The name of the organization must be made of lowercase letters, digits, spaces, dots, dashes and underscores.'
 
 export async function showSetUp(deps: SetUpDependencies, { query }: PageRequest): Promise<PageResponse> {
   const code = query.get('code') ?? ''

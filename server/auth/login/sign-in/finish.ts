@@ -21,7 +21,7 @@ export async function finishSignIn(
 ): Promise<PageResponse> {
   const { people, provider, now } = deps
   const invite = parameterOf(interaction, 'invite')
-  const { identity, second } = await writeTwice(deps, function* () {
+  const { identity, second } = await writeWithRetry(deps, function* () {
     const guest = typeof person === 'function' ? yield* person() : person
     if (invite !== '') yield* people.acceptInvite(invite, guest)
     return { identity: guest.identity, second: yield* signInSecond(guest.identity, now()) }
@@ -34,8 +34,8 @@ export async function finishSignIn(
   return { location }
 }
 
-/** Of two concurrent first sign-ins of one person, the second fails to create them and finds them when it retries. */
-async function writeTwice<T>({ store }: SignInDependencies, work: () => Work<T>): Promise<T> {
+/** Of two concurrent first sign-ins of one person, the second fails to create the identity; its retry finds it. */
+async function writeWithRetry<T>({ store }: SignInDependencies, work: () => Work<T>): Promise<T> {
   try {
     return await store.write(work)
   } catch (error) {
@@ -44,7 +44,7 @@ async function writeTwice<T>({ store }: SignInDependencies, work: () => Work<T>)
   }
 }
 
-/** A person who signs in as somebody else takes over the browser: the session of the other ends. */
+/** Ends the session of another person in this browser, which the sign-in replaces. */
 async function endSessionOfOther(
   { provider }: SignInDependencies,
   { session }: Interaction,

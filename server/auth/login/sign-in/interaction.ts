@@ -35,7 +35,7 @@ export const pageContextOf = (authUrl: string, interaction: Interaction): SignIn
   isInvited: parameterOf(interaction, 'invite') !== '',
 })
 
-/** Error of a client that asked not to create an account (`skip_registration`). */
+/** OAuth error code: the person has no account, and the client asked not to create one (`skip_registration`). */
 export const notRegistered = 'account_not_registered'
 
 /** Ends a sign-in with an error, which the client receives. */

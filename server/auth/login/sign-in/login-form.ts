@@ -11,12 +11,12 @@ import { pageContextOf, parameterOf } from './interaction.ts'
 /** Values typed before, to be shown again. */
 type Typed = { email?: string; organization?: string }
 
-type Shown = Typed & { status?: number; headers?: Record<string, string>; error?: FieldError }
+type LoginFormOptions = Typed & { status?: number; headers?: Record<string, string>; error?: FieldError }
 
 export async function showLoginForm(
   { authUrl, store }: SignInDependencies,
   interaction: Interaction,
-  { status = 200, headers = {}, error, email, organization = '' }: Shown = {},
+  { status = 200, headers = {}, error, email, organization = '' }: LoginFormOptions = {},
 ): Promise<PageResponse> {
   const page = loginPage(pageContextOf(authUrl, interaction), {
     email: email ?? parameterOf(interaction, 'login_hint'),
@@ -26,7 +26,7 @@ export async function showLoginForm(
   return { page, status, headers }
 }
 
-/** Shows the form again with an error. Errors that the caller did not cause are thrown on. */
+/** Shows the form again with an error. Errors that the caller did not cause are rethrown. */
 export function showLoginError(
   deps: SignInDependencies,
   interaction: Interaction,

@@ -41,7 +41,7 @@ async function verifyPassword(
   address: string,
 ): Promise<Account | undefined> {
   const key = digestOf(email)
-  // The limits of an address are lower than that of the account, so a guesser is locked out long before its owner.
+  // The limits of an address are lower than that of the account, so a guesser is locked out before the account is.
   const attempts: Attempt[] = [
     [throttles.perAddress, address],
     [throttles.perAccountAndAddress, `${key} ${networkOf(address)}`],

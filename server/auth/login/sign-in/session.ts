@@ -1,4 +1,4 @@
-import { loginOf } from '../accounts.ts'
+import { loginEmailOf } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
@@ -13,7 +13,7 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   if (!identity || !person) return showLoginForm(deps, interaction)
   try {
     return await finishSignIn(deps, request, interaction, 'session', function* () {
-      return { identity, email: person.email ?? (yield* loginOf(identity)) }
+      return { identity, email: person.email ?? (yield* loginEmailOf(identity)) }
     })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')

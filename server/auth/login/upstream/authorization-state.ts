@@ -1,4 +1,4 @@
-// The `state` of an authorization request to a provider. It is sealed and travels with the browser; nothing is stored.
+// The `state` of an authorization request to a provider. The browser carries it, encrypted; nothing is stored.
 import { openText, sealText } from '../../../crypto/secret.ts'
 import type { Upstream } from './upstream.ts'
 import { upstreamFailed } from './upstream.ts'
@@ -8,12 +8,12 @@ export type AuthorizationState = {
   interaction: string
   /** The uid of the provider. */
   provider: string
-  /** As configured when the request was made: a provider that is replaced meanwhile gets no code of the old one. */
+  /** Issuer and client when the request was made. If the provider was changed since, the code is not redeemed. */
   issuer: string
   clientId: string
   redirectUri: string
   nonce: string
-  /** Of PKCE. */
+  /** The PKCE code verifier. */
   verifier: string
   /** In milliseconds. */
   expires: number

@@ -14,7 +14,8 @@ export async function finishUpstream(
 ): Promise<{ person: Person; provider: string }> {
   const sealed = query.get('state') ?? ''
   const state = openState(upstream, sealed)
-  if (state.interaction !== interaction) throw upstreamFailed(new Error('the state is of another sign-in'))
+  if (state.interaction !== interaction)
+    throw upstreamFailed(new Error('the state belongs to another sign-in'))
   const provider = await requireProvider(upstream, state.provider)
   const { pkceEnabled, issuer, clientId } = provider.configuration
   if (state.issuer !== issuer || state.clientId !== clientId)

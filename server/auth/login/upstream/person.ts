@@ -22,7 +22,7 @@ export function personBySubject(issuer: string, claims: IdTokenClaims, domain: s
   return { issuer, subject, name, ...emails, verifiesDomain: domain }
 }
 
-/** Throws an error for the log; the caller chooses the one that people see. */
+/** The error is for the log; the caller replaces it by one that people see. */
 function requireText(name: string, value: unknown): string {
   if (typeof value === 'string' && /^[^\p{C}]{1,255}$/u.test(value)) return value
   throw new Error(`the claim ${name} of the provider's token is missing or malformed`)

@@ -39,8 +39,8 @@ export async function startUpstream(
 }
 
 /**
- * Providers of unverified organizations each have a redirect URI of their own. Otherwise one of them could make people
- * bring the code of another provider, which would then be sent to the wrong one (mix-up attack, RFC 9700, 4.4).
+ * Each provider of an unverified organization has its own redirect URI. Otherwise a malicious provider could send
+ * people on to another provider, whose code we would then send to the malicious one (mix-up attack, RFC 9700, 4.4).
  */
 function redirectUriOf({ authUrl }: Upstream, { uid, domain }: KnownProvider): string {
   return authUrl + paths.callback + (domain === undefined ? `/${uid}` : '')
