@@ -3,14 +3,15 @@
  * readers of one token could see different claims. The JSON must be well-formed.
  */
 export function hasDuplicateMembers(json: string): boolean {
-  const open: (Set<string> | undefined)[] = []
+  /** The names in each object that is open; undefined for an open array. */
+  const openNames: (Set<string> | undefined)[] = []
   for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/g)) {
-    if (token === '{') open.push(new Set())
-    else if (token === '[') open.push(undefined)
-    else if (token === '}' || token === ']') open.pop()
+    if (token === '{') openNames.push(new Set())
+    else if (token === '[') openNames.push(undefined)
+    else if (token === '}' || token === ']') openNames.pop()
     else if (token.endsWith(':')) {
       const name = JSON.parse(token.slice(0, -1)) as string // a string, since it is followed by a colon
-      const names = open.at(-1)
+      const names = openNames.at(-1)
       if (names?.has(name)) return true
       names?.add(name)
     }

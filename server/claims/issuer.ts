@@ -14,7 +14,7 @@ export function issuerRuleOf({ baseUrl, authUrl, trustedIssuers }: IssuerSetting
   return { isLoopbackAllowed: isLoopback(new URL(baseUrl)), trusted: [...trustedIssuers, authUrl] }
 }
 
-/** Describes what is wrong with an issuer. Tokens must spell it byte by byte alike, so it is never normalized. */
+/** Describes what is wrong with an issuer. It is never normalized: tokens must name it byte for byte. */
 export function issuerFault(issuer: string, { isLoopbackAllowed, trusted }: IssuerRule): string | undefined {
   if (trusted.includes(issuer)) return undefined
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined

@@ -65,7 +65,7 @@ export type Patterns = BoundedMap<string, RE2JS>
 
 export const openPatterns = (): Patterns => new BoundedMap(compiledLimit)
 
-/** Whether the whole text matches a pattern without faults. */
+/** Whether the whole text matches a pattern, which must be valid (`patternFault`). */
 export function matchesPattern(patterns: Patterns, pattern: string, text: string): boolean {
   if (text.length > maxTextLength) return false
   return patterns.getOrMake(pattern, () => RE2JS.compile(pattern)).matches(text)
