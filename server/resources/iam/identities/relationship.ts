@@ -17,7 +17,7 @@ import { expandedLength, issuerPatternFault, patternFault } from '../../../claim
 import { keySetFault } from './key-set.ts'
 
 const maxFaults = 20
-/** The size of all patterns of an identity together, which bounds the time to match a token. */
+/** The total size of an identity's patterns in characters, which bounds the time to match a token. */
 const maxPatternSize = 4000
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -51,7 +51,7 @@ function relationshipFaults({ relationship }: Identity, rule: IssuerRule, now: n
       if (expires <= now || expires > now + maxKeyLifetimeMs)
         check('static_keys.expiration_time', 'must be in the future, at most 365 days from now')
       if (audiences.length > 1) check('static_keys.audiences', 'must contain at most one audience')
-      if (audiences.includes('')) check('static_keys.audiences', 'must not be empty')
+      if (audiences.includes('')) check('static_keys.audiences', 'must not contain an empty audience')
       break
     }
     case 'awsIdentity':

@@ -32,7 +32,7 @@ import { identityProviders } from './table.ts'
 function identityProvidersMethods(deps: Dependencies) {
   const { store, settings } = deps
   const rule = settings.issuerRule
-  const sealed = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
+  const seal = (secret: string) => (secret === '' ? '' : settings.sealSecret(secret))
 
   return {
     getIdentityProvider: (call: Call) => getResource(store, identityProviders, call),
@@ -50,7 +50,7 @@ function identityProvidersMethods(deps: Dependencies) {
           yield* requireUsable(draft, { rule, grants, group: call.demand.scope, hasSecret: secret !== '' })
           if (oidc?.correlationRule === CorrelationRule.UNSPECIFIED)
             oidc.correlationRule = CorrelationRule.SUB_EQUALS_EXTERNAL_ID
-          return { client_secret: sealed(secret) }
+          return { client_secret: seal(secret) }
         },
       }),
 
@@ -58,13 +58,13 @@ function identityProvidersMethods(deps: Dependencies) {
       updateResource(deps, identityProviders, call, {
         *beforeUpdate({ columns: { client_secret: stored }, current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
-          // Replies never contain the secret, so an update without it keeps it, unless the mask names it.
+          // Replies never contain the secret, so an update without one keeps it, unless the mask names the field.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
-          const secret = isKept ? stored : sealed(sent)
+          const secret = isKept ? stored : seal(sent)
           const group = parentOf(call.demand.scope)
           yield* requireUsable(merged, { rule, grants, group, hasSecret: secret !== '' })
           if (isKept && stored !== '' && oidcOf(current)?.issuer !== oidcOf(merged)?.issuer)
-            throw invalidField('oidc.client_secret', 'must be given again for another issuer')
+            throw invalidField('oidc.client_secret', 'must be sent again if the issuer changes')
           return { client_secret: secret }
         },
       }),
@@ -79,10 +79,13 @@ export const identityProvidersResource = defineResource({
   methods: identityProvidersMethods,
 })
 
-type Check = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
+type CheckContext = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
 
 /** Requires a configuration with which people can sign in, and a default role that the caller may delegate. */
-function* requireUsable(provider: IdentityProvider, { rule, grants, group, hasSecret }: Check): Work<void> {
+function* requireUsable(
+  provider: IdentityProvider,
+  { rule, grants, group, hasSecret }: CheckContext,
+): Work<void> {
   yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
   const oidc = oidcOf(provider)
   if (!oidc) throw invalidField('oidc', 'is required')
@@ -96,7 +99,7 @@ function* requireUsable(provider: IdentityProvider, { rule, grants, group, hasSe
   if (badScope !== undefined)
     throw invalidField(
       'oidc.additional_scopes',
-      'must be scopes as RFC 6749 writes them: visible ASCII, no spaces',
+      'must be scopes as RFC 6749 defines them: visible ASCII, no spaces, " or \\',
     )
 }
 

@@ -80,7 +80,7 @@ function rolesMethods(deps: Dependencies) {
 
     deleteRole: (call: Call) =>
       deleteResource(deps, roles, call, {
-        inUse: 'cannot delete role that is still bound, or the default of an identity provider',
+        inUse: 'cannot delete role that is still bound or is the default of an identity provider',
       }),
   }
 }

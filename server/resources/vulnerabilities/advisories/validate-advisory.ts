@@ -40,7 +40,10 @@ function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
 
 function requireValidEvent({ author, reviewer, type, reviewState }: AdvisoryEvent, path: string): void {
   if (controlCharacter.test(author + reviewer))
-    throw invalidField(`${path}.author`, 'and reviewer must not contain line breaks or control characters')
+    throw invalidField(
+      `${path}.author`,
+      'author and reviewer must not contain line breaks or control characters',
+    )
   if (!type.case) throw invalidField(`${path}.type`, 'is required')
   if (!ReviewStateSchema.value[reviewState])
     throw invalidField(`${path}.review_state`, 'must be one of the review states')
