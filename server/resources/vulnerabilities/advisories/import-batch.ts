@@ -32,7 +32,7 @@ export function* tuneStoreForImport(): Work<void> {
 
 /**
  * Returns the outcome of each item, in the same order. No two items may have the same source. New advisories are
- * added to the segment of the search index.
+ * added to this segment of the search index.
  */
 export function* importBatch(
   access: WriteAccess,
@@ -73,15 +73,16 @@ function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>
   return found
 }
 
-/** Advisory ids are unique on a server; a record may contain one that another organization has. */
+/** Replaces advisory ids that are taken: ids are unique on a server, and another organization may have the same one. */
 function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
   const ids = items.filter(({ hasOwnId }) => hasOwnId).map(advisoryIdOf)
   const seen = new Set<string>()
+  // At first, the ids that occur more than once in the batch.
   const taken = new Set(ids.filter((id) => seen.size === seen.add(id).size))
   for (let start = 0; start < ids.length; start += valuesPerStatement) {
-    const some = among(ids.slice(start, start + valuesPerStatement))
-    const rows = yield sql`select advisory_id from advisories where advisory_id in ${some}
-      union all select name from withdrawn_advisories where name in ${some}`
+    const chunk = among(ids.slice(start, start + valuesPerStatement))
+    const rows = yield sql`select advisory_id from advisories where advisory_id in ${chunk}
+      union all select name from withdrawn_advisories where name in ${chunk}`
     for (const [id] of rows) taken.add(id as string)
   }
   return items.map((item) => (item.hasOwnId && taken.has(advisoryIdOf(item)) ? withNewId(group, item) : item))
@@ -117,7 +118,7 @@ const sourceRow = ({ sourceHash, source, entry, digest, format, record, updateTi
   ...[digest, format, record, updateTime],
 ]
 
-/** Applies a changed record to its advisory. An advisory that was withdrawn here stays withdrawn. */
+/** Applies a changed record to its advisory. A withdrawn advisory stays withdrawn. */
 function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Imported): Work<Outcome> {
   const { sourceHash, source, digest, record, updateTime, withdrawTime } = item
   yield sql`update advisory_sources set digest = ${digest}, record = ${record}

@@ -1,4 +1,4 @@
-// Adds advisories to the search index that a migration has left without a segment.
+// Adds to the search index the advisories that a migration has left without a segment.
 import { rootOf } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
 import { documentNumberOf, newBlock } from '../../../store/postings/numbering.ts'
@@ -13,10 +13,10 @@ const rowsPerTransaction = 2000
 
 export async function reindexAdvisories(store: Store): Promise<void> {
   while ((await store.query(sql`select 1 from advisories where segment = 0 limit 1`)).length > 0)
-    await store.write(indexSome)
+    await store.write(indexBatch)
 }
 
-function* indexSome(): Work<void> {
+function* indexBatch(): Work<void> {
   // The lock keeps other processes that start at the same time from indexing the same rows.
   const rows = yield* all(sql`select uid, terms, texts from advisories where segment = 0
     order by uid limit ${rowsPerTransaction} /*pg for update */`)

@@ -9,7 +9,7 @@ import { joinLines, splitLines, termsOf, textsOf } from './terms.ts'
 
 export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 
-/** `segment` is where the index keeps its postings; by default the advisory gets a segment of its own. */
+/** `segment` is that of the advisory's postings in the index; by default the advisory gets a segment of its own. */
 export function searchColumnsOf(
   advisory: Advisory,
   origin: string,

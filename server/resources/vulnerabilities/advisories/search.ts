@@ -1,9 +1,9 @@
 // Plans how a filtered list of advisories is read.
 //
 // Each requirement, and then the query, is looked up in the search index, and the advisories that were found become the
-// only candidates for the next look-up. A requirement that too many advisories meet is not looked up. If there are
-// candidates in the end, the list reads those by uid. If there are none, every requirement is common, so the list is
-// scanned in its own order and soon finds enough matches.
+// only candidates for the next look-up. A requirement that too many advisories meet is skipped. If some
+// requirement was not skipped, the list reads the candidates by uid. Otherwise every requirement is common, so the list
+// is scanned in its own order and soon finds enough matches.
 //
 // In both cases each row is tested as well, by its columns `terms` and `texts`: hashes in the index may collide, and
 // trigrams do not say that a text contains the whole query.
@@ -18,16 +18,17 @@ import type { Requirement } from './requirements.ts'
 import { requirementsOf } from './requirements.ts'
 import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 
-/** With more candidates, in advisories, scanning the list is cheaper. Set by bench/cases/advisories.ts. */
+/** With more candidates than this, scanning the list is cheaper. Set by bench/cases/advisories.ts. */
 const maxCandidates = 2000
-/** With so few candidates, testing each is cheaper than another look-up. Set by bench/cases/advisories.ts. */
+/** With no more candidates than this, testing each is cheaper than another look-up. Set by bench/cases/advisories.ts. */
 const fewCandidates = 100
 /** Numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 512
 
+/** The numbers of advisories. Undefined if all requirements so far were skipped: every advisory is a candidate. */
 type Candidates = ReadonlySet<number> | undefined
 
-/** The filters of a list in these organizations, and the uids of the candidates if there are any. */
+/** The filters of a list in these organizations, and the uids of the candidates unless all requirements were skipped. */
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
@@ -69,7 +70,7 @@ function findRequirement(
   return findAny(advisoryIndex, hashes, candidates)
 }
 
-/** A query of fewer than three characters has no trigrams, and most texts contain it. */
+/** Undefined if the query has fewer than three characters, so no trigrams, or if its trigrams are too common. */
 function* findQuery(roots: readonly string[], query: string, candidates: Candidates): Work<Candidates> {
   const found = new Set<number>()
   for (const root of roots) {
@@ -83,8 +84,8 @@ function* findQuery(roots: readonly string[], query: string, candidates: Candida
 function* uidsOf(numbers: readonly number[]): Work<string[]> {
   const uids: string[] = []
   for (let at = 0; at < numbers.length; at += numbersPerStatement) {
-    const some = among(numbers.slice(at, at + numbersPerStatement))
-    for (const [uid] of yield sql`select uid from advisories where number in ${some}`)
+    const chunk = among(numbers.slice(at, at + numbersPerStatement))
+    for (const [uid] of yield sql`select uid from advisories where number in ${chunk}`)
       uids.push(uid as string)
   }
   return uids

@@ -36,7 +36,7 @@ const patterns = new Map<Type, RegExp>([
   [Type.CVSS_V4, vectorPattern('CVSS:4\\.0/', v4)],
 ])
 
-/** A vector with every metric is shorter. */
+/** In characters. A vector with every metric is shorter. */
 const maxLength = 500
 
 /** Undefined for other types, such as Ubuntu's priorities, and for scores that are not vectors. */

@@ -20,7 +20,7 @@ export const approvedEvent = (author: string, time: number, type: EventType): Ad
     type,
   })
 
-/** Shared by all events, because most records need one and events are never modified in place. */
+/** Shared by all events, because most records need one and the details of an event are never modified. */
 export const manualDetection: EventType = {
   case: 'detection',
   value: create(AdvisoryEvent_DetectionSchema, { type: { case: 'manual', value: {} } }),

@@ -6,7 +6,7 @@ import { RecordError } from './record-error.ts'
 
 const maxRecordBytes = 2 * 1024 * 1024
 const maxPackages = 5000
-/** Of the copies that the packages of one record store, together. */
+/** The total length of the copies of one record that are stored, one for each package. */
 const maxStoredCharacters = 64 * 1024 * 1024
 
 /** A package, with all entries of `affected` about it. */
@@ -24,10 +24,10 @@ export function packagesIn(record: Fields): AffectedPackage[] {
     const path = `affected[${at}]`
     const entry = fieldsOf(item, path)
     if (entry.package === undefined || entry.package === null) return
-    const about = fieldsOf(entry.package, `${path}.package`)
-    const ecosystem = labelIn(about, 'ecosystem', `${path}.package.`, maxLength.packageType)
-    const name = labelIn(about, 'name', `${path}.package.`, maxLength.packageName)
-    const purl = textIn(about, 'purl', `${path}.package.`) ?? ''
+    const packageFields = fieldsOf(entry.package, `${path}.package`)
+    const ecosystem = labelIn(packageFields, 'ecosystem', `${path}.package.`, maxLength.packageType)
+    const name = labelIn(packageFields, 'name', `${path}.package.`, maxLength.packageName)
+    const purl = textIn(packageFields, 'purl', `${path}.package.`) ?? ''
     const key = `${ecosystem}\0${name}`
     const known = packages.get(key)
     if (known) known.entries.push({ entry, path: `${path}.` })
@@ -58,7 +58,7 @@ export function storedRecords(
   })
 }
 
-/** The source text if it is compact already, which is faster than rendering the record. JSON without line breaks is. */
+/** The record as compact JSON. A source text without line breaks is returned unchanged, which is faster. */
 function compact(record: Fields, text: string | undefined): string {
   const source = text?.trim()
   if (source !== undefined && !source.includes('\n')) return source

@@ -17,12 +17,12 @@ export type Affected = {
 export function fixesOf({ entries }: AffectedPackage): string[] {
   const [versions, commits] = [new Set<string>(), new Set<string>()]
   for (const { entry, path } of entries) {
-    listIn(entry, 'versions', path)
+    listIn(entry, 'versions', path) // only checks the type, on which exports rely
     listIn(entry, 'ranges', path).forEach((item, at) => {
-      const here = `${path}ranges[${at}]`
-      const range = fieldsOf(item, here)
-      const isGit = textIn(range, 'type', `${here}.`) === 'GIT'
-      const fix = lastFix(range, `${here}.`)
+      const rangePath = `${path}ranges[${at}]`
+      const range = fieldsOf(item, rangePath)
+      const isGit = textIn(range, 'type', `${rangePath}.`) === 'GIT'
+      const fix = lastFix(range, `${rangePath}.`)
       if (fix !== undefined) (isGit ? commits : versions).add(fix)
     })
   }

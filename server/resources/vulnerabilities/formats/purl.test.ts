@@ -28,7 +28,7 @@ describe('purls', () => {
     assert.equal(parsePurl('pkg:npm/@scope/name@1.0')?.name, '@scope/name')
   })
 
-  test('are undefined for other texts', () => {
+  test('are not parsed from other texts', () => {
     for (const text of ['', 'npm/a', 'pkg:', 'pkg:npm', 'pkg:npm/', 'pkg:npm/%zz', 'pkg:npm/a@%'])
       assert.equal(parsePurl(text), undefined, text)
   })

@@ -91,8 +91,8 @@ describe('readOsv', () => {
     const id = 'CGA-2345-6789-cfgh'
     const affected = ['a', 'b'].map((name) => ({ package: { ecosystem: 'Chainguard', name } }))
     const record = { id, modified: '2024-01-01T00:00:00Z', affected, upstream: ['CVE-2024-1'] }
-    const one = only(readOsv({ ...record, affected: affected.slice(1) }))
-    assert.deepEqual([one.draft.advisoryId, one.draft.aliases], [id, ['CVE-2024-1']])
+    const single = only(readOsv({ ...record, affected: affected.slice(1) }))
+    assert.deepEqual([single.draft.advisoryId, single.draft.aliases], [id, ['CVE-2024-1']])
     for (const { draft } of readOsv(record))
       assert.deepEqual([draft.advisoryId, draft.aliases], ['', [id, 'CVE-2024-1']])
   })

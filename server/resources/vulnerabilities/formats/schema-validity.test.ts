@@ -100,9 +100,9 @@ const advisory: fc.Arbitrary<Advisory> = fc
 
 describe('exported documents', () => {
   test('are valid OSV for any advisory', () => {
-    const property = fc.property(advisory, (one) => {
-      assert.deepEqual(violationsOf(AdvisorySchema, one), [])
-      assertValid(isOsv, writeOsv(one))
+    const property = fc.property(advisory, (generated) => {
+      assert.deepEqual(violationsOf(AdvisorySchema, generated), [])
+      assertValid(isOsv, writeOsv(generated))
     })
     fc.assert(property, { numRuns: 500 })
   })
@@ -132,13 +132,13 @@ describe('exported documents', () => {
       minLength: 1,
       maxLength: 4,
     })
-    const property = fc.property(advisories, (some) => assertValid(isOpenVex, writeOpenVex(some, head)))
+    const property = fc.property(advisories, (list) => assertValid(isOpenVex, writeOpenVex(list, head)))
     fc.assert(property, { numRuns: 500 })
   })
 
   test('in OpenVEX can be imported, and are valid when exported again', () => {
-    const property = fc.property(advisory, (one) => {
-      for (const { draft } of readRecord(writeOpenVex([one], head), 'file.json', 0)) {
+    const property = fc.property(advisory, (generated) => {
+      for (const { draft } of readRecord(writeOpenVex([generated], head), 'file.json', 0)) {
         assert.deepEqual(violationsOf(AdvisorySchema, draft), [])
         assertValid(isOpenVex, writeOpenVex([draft], head))
       }

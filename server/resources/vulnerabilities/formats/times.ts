@@ -1,7 +1,7 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt'
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 
-/** In UTC, as OSV and OpenVEX documents contain times. */
+/** In UTC, in the format of OSV and OpenVEX documents. */
 export const formatTime = (time: number) => new Date(time).toISOString().replace('.000Z', 'Z')
 
 /** Stored advisories always have their times; 0 only satisfies the type. */
