@@ -31,7 +31,7 @@ export type CreateContext = { grants: Grants; time: number }
 export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = BeforeCreate<D, X> & {
   /** A new uid below the parent by default. */
   uid?: string
-  /** The message of the error if a unique resource like this one exists. */
+  /** The error message if a unique constraint is violated, such as that on the name. */
   conflict?(draft: MessageShape<D>): string
 }
 
@@ -58,7 +58,7 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
   { store, now, random }: Dependencies,
   kind: Kind<D, X>,
   call: Call,
-  options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert without its extra columns throws
+  options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert throws if extra columns are missing
 ): Promise<Reply> {
   const { beforeCreate, uid, conflict } = options
   return store.write(function* () {
@@ -68,7 +68,7 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
     const time = now()
     const columns = yield* resultOf(beforeCreate?.(draft, { grants, time }))
     const entry = { uid: uid ?? newChildUid(parent, time, random), now: time, columns }
-    yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // as `BeforeCreate` returns them
+    yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
     return yield* readReply(kind, entry.uid, call.form)
   }, call.deadline)
 }
@@ -96,7 +96,7 @@ export type NewEntry<X extends ExtraColumns> = { uid: string; now: number } & (k
   ? { columns?: undefined }
   : { columns: ExtraValues<X> })
 
-/** Writes a new resource. */
+/** Writes a new resource. Violated constraints throw a StoreError. */
 export function* createEntry<D extends DescMessage, X extends ExtraColumns>(
   access: WriteAccess,
   kind: Kind<D, X>,

@@ -18,7 +18,7 @@ export type DeleteOptions = {
   isIdempotent?: boolean
   /** Checks preconditions, and deletes rows that depend on the resource. */
   beforeDelete?(uid: string, access: WriteAccess): Work<void>
-  /** The message of the error if other resources still refer to it. */
+  /** The error message if other resources still refer to this one. */
   inUse?: string
 }
 

@@ -10,7 +10,7 @@ import type { Reply } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** Grants and row are read with one statement. */
+/** Reads grants and row with one statement, and the bytes with a second one if the stored JSON is stale. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
   const { statement, open } = admitToRow(call.demand, kind.table, kind.forms[call.form])
@@ -20,8 +20,8 @@ export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): 
     if (row.rendered !== null) return rowReply(kind, row.rendered, row.updateTime)
     return andThen(
       store.read(() => readBytes(kind.table, [scope])),
-      (rowsByUid) => {
-        const bytes = rowsByUid.get(scope)
+      (bytesByUid) => {
+        const bytes = bytesByUid.get(scope)
         // Deleted between the two statements.
         if (!bytes) throw notFound(kind.desc.typeName, scope)
         return rowReply(kind, bytes, row.updateTime)

@@ -40,7 +40,7 @@ export type JoinedField = {
   isOptional?: boolean
 }
 
-/** The SQL that renders rows of the table `name` with their joined fields. */
+/** The SQL that renders rows of the table `name` with their joined fields. The JSON is null if a part is stale. */
 export function hydrated(name: string, fields: readonly JoinedField[]): (form: Form) => Sql {
   return (form) => {
     if (form.kind === 'bytes') {

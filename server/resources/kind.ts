@@ -27,7 +27,7 @@ export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> =
   /** Columns that are computed from the resource. */
   columnsOf(resource: MessageShape<D>): Columns
   extraColumns: X
-  /** Whether the message or one inside it has INPUT_ONLY fields. */
+  /** Whether the message, or a message inside it, has INPUT_ONLY fields. */
   hasInput: boolean
   /** Every spelling of a field that lists can be ordered by, with its column. */
   sortable: ReadonlyMap<string, string>
@@ -52,7 +52,7 @@ export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial
   /** Columns that are computed from the resource whenever it is written. */
   columns?: { [column: string]: (resource: MessageShape<D>) => Value }
   extraColumns?: X
-  /** Messages that rows keep rendered for resources of other kinds (see hydration.ts): part of this kind's shape. */
+  /** Messages in which resources of other kinds show this one (see hydration.ts). They are part of the shape. */
   shownAs?: DescMessage[]
   /** Further spellings of fields to order by. */
   sortable?: { [spelling: string]: string }

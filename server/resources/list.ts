@@ -35,15 +35,15 @@ export type ListRequest = Message & {
 export type ListOptions = {
   /** Conditions on the kind's own fields. */
   filters?: Sql[]
-  /** Only the children of this group, unless it is empty. */
+  /** Lists only the children of this group; '' for no restriction. */
   group?: string
   /** Searches the resources of these organizations. */
   search?(organizations: readonly string[]): Work<SearchResult>
-  /** Regions that the caller may read beside those that are `granted`. */
+  /** Regions that the caller may read in addition to those that are `granted`. */
   alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]
 }
 
-/** Conditions that the matches fulfil, and their uids if the search has found all of them. */
+/** Conditions that every match fulfils. `uids`, if set, contains all matches and maybe others. */
 export type SearchResult = { filters: Sql[]; uids?: string[] }
 
 export const listResources = (
@@ -73,9 +73,9 @@ function* readList(
     skip: request.skip,
     scansInOrder: options.search !== undefined,
   })
-  const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // no key is null
+  const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // sort columns are never null
   const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
-  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>) // fields of every list
+  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>) // fields of every list response
 }
 
 /** The regions and conditions of the resources that a list contains. */

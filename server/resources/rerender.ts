@@ -1,4 +1,4 @@
-// Renders rows again that a migration has marked by an empty shape, and computes their columns.
+// Renders again the rows that a migration has marked with an empty shape, and computes their columns.
 import type { DescMessage } from '@bufbuild/protobuf'
 import type { Store } from '../store/db.ts'
 import { raw, sql } from '../store/sql.ts'

@@ -18,8 +18,8 @@ import { selectionOf } from './list.ts'
 const pageSize = 100
 
 /**
- * Reads each page in a transaction of its own, so that none waits for a client. Grants are read again for each page:
- * a caller who loses access gets no further pages.
+ * Reads each page in a transaction of its own, so that no transaction waits for a client. Grants are read again for
+ * each page: a caller who loses access gets no further pages.
  */
 export async function* streamResources<T>(
   { store }: Pick<Dependencies, 'store'>,
@@ -40,7 +40,7 @@ export async function* streamResources<T>(
         ...{ regions, filters, order, after, skip: 0, size: pageSize },
         form: kind.forms.bytes,
       })
-      return { items: yield* convert(rows as Uint8Array[]), next } // as the form says
+      return { items: yield* convert(rows as Uint8Array[]), next } // the form is bytes
     })
     yield* page.items
     after = page.next

@@ -47,7 +47,7 @@ export type UpdateOptions<D extends DescMessage, X extends ExtraColumns> = {
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most hooks return nothing
   beforeUpdate?(context: UpdateContext<D, X>): HookResult<Partial<ExtraValues<X>> | void>
-  /** The message of the error if a unique resource like this one exists. */
+  /** The error message if a unique constraint is violated, such as that on the name. */
   conflict?(merged: MessageShape<D>): string
 }
 

@@ -27,7 +27,8 @@ import { messageOf } from '../kind.ts'
 import { emptyReply } from '../reply.ts'
 import { readResource } from '../stored-resource.ts'
 
-const maxCapabilities = 1000
+/** Entries of `capabilities` in a response. */
+const maxEntries = 1000
 
 export function authMethods({ store }: Dependencies) {
   return {
@@ -69,7 +70,7 @@ function* removeAllOf(access: WriteAccess, kind: Kind<DescMessage>, identity: st
 
 type Claims = { iss: string; aud: string | string[]; exp: number; iat: number }
 
-/** The claims of a token. The corridor has verified it before. */
+/** The claims of a token that the corridor has verified. */
 function claimsOf(authorization = ''): Claims {
   const payload = authorization.split('.')[1] ?? ''
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Claims
@@ -78,7 +79,7 @@ function claimsOf(authorization = ''): Claims {
 function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
   const rows = yield* all(sql`select g.proto, r.proto from role_bindings b
     join groups g on g.uid = b.parent join roles r on r.uid = b.role
-    where b.identity = ${identity} order by b.parent, b.role limit ${maxCapabilities}`)
+    where b.identity = ${identity} order by b.parent, b.role limit ${maxEntries}`)
   return rows.map(([group, role]) => {
     const { uid, name, description, capabilities } = messageOf(roles, role as Uint8Array)
     return create(WhoAmI_CapabilitySchema, {
@@ -91,7 +92,7 @@ function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
 /** The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. */
 function* limitedCapabilities({ list }: Grants): Work<WhoAmI_Capability[]> {
   const byGroup = new Map<string, Set<string>>()
-  for (const { group, bits } of list.slice(0, maxCapabilities)) {
+  for (const { group, bits } of list.slice(0, maxEntries)) {
     const names = byGroup.get(group) ?? new Set()
     for (const bit of bits) names.add(nameOfBit(bit))
     byGroup.set(group, names)

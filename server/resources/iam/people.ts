@@ -41,7 +41,7 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
   return uid
 }
 
-/** Stores an address that the issuer has verified, and unverifies one that it no longer names. */
+/** Stores an address that the issuer has verified, or marks the old one as unverified if the issuer no longer names it. */
 function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
   const { emailUnverified, email: verified, ...rest } = stored
   const { verifiesDomain } = person
@@ -74,7 +74,7 @@ export function identityOf({ issuer, subject, name, email, emailUnverified }: Pe
 
 /**
  * Binds a person to the default role of an identity provider, once for each group: a role that was taken away does not
- * come back at the next sign-in, nor by another provider of the group. The table `arrivals` records who has had it.
+ * come back at the next sign-in, nor by another provider of the group. The table `arrivals` records who has had one.
  */
 export function* grantDefaultRole(context: WriteContext, provider: string, identity: string): Work<void> {
   const row = yield* first(

@@ -33,7 +33,7 @@ const childrenOfNone = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 
-/** Renames for errors about the v1 fields of these names, which v2 reports in `uidp`. '' if the field is not set. */
+/** Renames fields of `uidp` in v2 errors to the v1 fields with these names. A name is '' if the field is not set. */
 export const uidpFieldNames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
   ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),

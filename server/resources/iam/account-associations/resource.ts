@@ -47,12 +47,12 @@ function accountAssociationsMethods(deps: Dependencies) {
       createResource(deps, accountAssociations, call, {
         uid: call.request.parent,
         conflict: () => 'the group has an account association already',
-        beforeCreate: (draft, { grants }) => requireIdentities(grants, call.demand.scope, draft),
+        beforeCreate: (draft, { grants }) => requireBindableIdentities(grants, call.demand.scope, draft),
       }),
 
     updateAccountAssociation: (call: Call<UpdateAccountAssociationRequest>) =>
       updateResource(deps, accountAssociations, call, {
-        beforeUpdate: ({ merged, grants }) => requireIdentities(grants, call.demand.scope, merged),
+        beforeUpdate: ({ merged, grants }) => requireBindableIdentities(grants, call.demand.scope, merged),
       }),
 
     deleteAccountAssociation: (call: Call) =>
@@ -79,8 +79,12 @@ export const accountAssociationsResource = defineResource({
   methods: accountAssociationsMethods,
 })
 
-/** Services act as the identities of their bindings, so the caller must be allowed to bind those. */
-function* requireIdentities(grants: Grants, group: string, { chainguard }: AccountAssociation): Work<void> {
+/** Services act as the identities in `service_bindings`, so the caller must be allowed to bind these identities. */
+function* requireBindableIdentities(
+  grants: Grants,
+  group: string,
+  { chainguard }: AccountAssociation,
+): Work<void> {
   for (const [service, uid] of Object.entries(chainguard?.serviceBindings ?? {}))
     yield* requireBindable(grants, group, uid, entryPath('chainguard.service_bindings', service))
 }

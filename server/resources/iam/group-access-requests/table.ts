@@ -8,7 +8,7 @@ const name = 'group_access_requests'
 export const groupAccessRequests = kindOf(GroupAccessRequestSchema, name, {
   /** The identity that asks for access. */
   extraColumns: { identity: 'text' },
-  // The field `identity` has the same name and number here as in a role binding.
+  // Uses the field that is stored for role bindings: `identity` has the same name and number here.
   rendered: hydrated(name, [
     { from: identities, by: 'identity', json: 'binding_json', bytes: 'binding_bytes' },
   ]),

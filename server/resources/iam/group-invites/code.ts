@@ -1,8 +1,6 @@
 // The code of an invite, which its creator sends to the guest. Only its digest is stored.
 import type { RandomBytes } from '../../../crypto/random.ts'
 
-export type Code = { group: string; keyId: string; secret: string }
-
 const keyIdBytes = 8
 const secretBytes = 32
 const maxLength = 4096
@@ -15,7 +13,7 @@ export function makeCode(group: string, random: RandomBytes): { code: string; ke
   return { code, keyId }
 }
 
-/** The key id of a code, by which its invite is found; undefined for a text that is no code. */
+/** The key id of a code, by which its invite is found; undefined for a text that is not a code. */
 export function keyIdOf(code: string): string | undefined {
   if (code.length > maxLength) return undefined
   try {

@@ -15,7 +15,7 @@ import type { WriteContext } from '../../dependencies.ts'
 import { bindRole } from '../binding.ts'
 import { groups } from './table.ts'
 
-/** People may create organizations, and identities that the operator has made founders; other workloads may not. */
+/** People, and workloads that the operator has made founders, may create organizations; other workloads may not. */
 export function* requireFounder(identity: string): Work<void> {
   const isPerson = parentOf(identity) === ''
   if (isPerson) return

@@ -16,7 +16,7 @@ import { roleBindings } from '../role-bindings/table.ts'
 export function* requireEmpty(access: WriteAccess, uid: string, caller: string): Work<void> {
   const contents = yield* contentsOf(uid)
   const association = yield* first(sql`select uid from account_associations where uid = ${uid}`)
-  // It has the uid of the group, so the tally counts it beside the group and not inside.
+  // An association has the uid of its group, so the tally does not count it among the contents of the group.
   if (association) contents.push({ kind: accountAssociations.table.name, count: 1 })
   if (contents.length === 0) return
   const own = parentOf(uid) === '' ? yield* bindingsOf(caller, uid) : []

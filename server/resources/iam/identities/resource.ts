@@ -104,7 +104,7 @@ export const identitiesResource = defineResource({
   methods: identitiesMethods,
 })
 
-/** Deletes bindings in other organizations: callers of this one cannot see them, so they must not block the deletion. */
+/** Deletes bindings in other organizations. The caller may be unable to see them, so they must not block the call. */
 function* removeForeignBindings(uid: string, access: WriteAccess): Work<void> {
   const bindings = yield* all(
     sql`select uid from role_bindings where identity = ${uid} and root <> ${rootOf(uid)}`,
@@ -120,6 +120,6 @@ function ofType(type: RelationshipType): Sql[] {
 }
 
 function isSameRelationship(current: Identity, merged: Identity): boolean {
-  const only = ({ relationship }: Identity): Message => create(IdentitySchema, { relationship })
-  return equals(IdentitySchema, only(current) as Identity, only(merged) as Identity)
+  const relationshipOnly = ({ relationship }: Identity): Message => create(IdentitySchema, { relationship })
+  return equals(IdentitySchema, relationshipOnly(current) as Identity, relationshipOnly(merged) as Identity)
 }

@@ -46,9 +46,9 @@ function roleBindingsMethods(deps: Dependencies) {
       updateResource(deps, roleBindings, call, {
         conflict,
         *beforeUpdate({ columns: { identity, role }, merged, mask, grants }) {
-          const named = (name: string) => mask.some(([field]) => field?.name === name)
-          if (!named('identity_uid')) merged.identityUid = identity
-          if (!named('role_uid')) merged.roleUid = role
+          const isInMask = (name: string) => mask.some(([field]) => field?.name === name)
+          if (!isInMask('identity_uid')) merged.identityUid = identity
+          if (!isInMask('role_uid')) merged.roleUid = role
           if (merged.identityUid === identity && merged.roleUid === role) return {}
           return yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
         },

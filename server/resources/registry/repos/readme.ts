@@ -41,7 +41,7 @@ const policy: IOptions = {
   allowedSchemes: ['http', 'https', 'mailto'],
 }
 
-/** Removes nothing. Comparing the two outputs shows only what `policy` removes, not how the text is formatted. */
+/** Removes nothing: its output differs from that of `policy` only by what `policy` removes, not by formatting. */
 const unrestricted: IOptions = {
   allowedTags: false,
   allowedAttributes: false,
@@ -65,7 +65,7 @@ function nestingOf(html: string): number {
   return maximum
 }
 
-/** Describes what is wrong with a readme. The libraries are loaded with the first one. */
+/** Describes what is wrong with a readme. The libraries are loaded on first use. */
 export async function readmeFault(content: string): Promise<string | undefined> {
   const [{ default: markdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),

@@ -1,4 +1,4 @@
-// Anyone who may write advisories may propose events; only approvers may accept, reject or change accepted ones.
+// Anyone who may write advisories may propose events; only approvers may approve, reject or change approved ones.
 import { equals } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
