@@ -140,7 +140,7 @@ describe('a status', () => {
     })
   })
 
-  test('of a denied call names the missing permission and the resource, and not whether it exists', () => {
+  test('of a denied call names the missing permission and the resource, but not whether it exists', () => {
     const { message, details } = statusOf(permissionDenied('groups.list', 'aa'), domain)
     assert.equal(message, 'Permission denied: groups.list denied on resource aa (or it might not exist)')
     assert.deepEqual(details[0]?.fields.metadata, { permission: 'groups.list', resource: 'aa' })
@@ -171,9 +171,9 @@ describe('a status', () => {
 
   test('asks for a retry only if that can help', () => {
     for (const error of errors) {
-      const isAsked = statusOf(error, domain).details.some(({ type }) => type === 'RetryInfo')
-      assert.equal(isAsked, error.code === Code.UNAVAILABLE)
-      assert.equal(error.headers['retry-after'] !== undefined, isAsked)
+      const asksForRetry = statusOf(error, domain).details.some(({ type }) => type === 'RetryInfo')
+      assert.equal(asksForRetry, error.code === Code.UNAVAILABLE)
+      assert.equal(error.headers['retry-after'] !== undefined, asksForRetry)
     }
   })
 })

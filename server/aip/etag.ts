@@ -11,8 +11,8 @@ export function requireMatch(ifMatch: string | undefined, updateTime: number): v
   throw changed()
 }
 
-/** For a resource that does not exist, which no tag matches. */
-export function requireNone(ifMatch: string | undefined): void {
+/** For a resource that does not exist: If-Match is never true (RFC 9110 section 13.1.1). */
+export function requireNoIfMatch(ifMatch: string | undefined): void {
   if (ifMatch !== undefined) throw changed()
 }
 

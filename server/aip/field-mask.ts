@@ -51,7 +51,7 @@ export type Merge = {
 export function applyMask(desc: DescMessage, current: Message, patch: Message, mask: DescField[][]): Merge {
   const merged = clone(desc, current)
   const after = reflect(desc, merged)
-  // Messages and lists that are set become part of the merged message, so they are set from copies.
+  // `set` does not copy messages and lists, so they are taken from clones of `current` and `patch`.
   const before = reflect(desc, clone(desc, current))
   const source = reflect(desc, clone(desc, patch))
   for (const path of mask) if (!path.some(isOutputOnly)) copyPath(source, after, path)

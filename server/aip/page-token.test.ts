@@ -28,11 +28,11 @@ const keys = ringOf(newKey())
 
 const seal = (from = keys, values: (string | number)[] = cursor) =>
   sealPageToken(from, query, values, now, randomBytes)
-const open = (token: string, at = now, asked = query, ring = keys) => openPageToken(ring, asked, token, at)
+const open = (token: string, at = now, list = query, ring = keys) => openPageToken(ring, list, token, at)
 
-function assertForged(token: string, asked = query, ring = keys): void {
+function assertRejected(token: string, list = query, ring = keys): void {
   assert.throws(
-    () => open(token, now, asked, ring),
+    () => open(token, now, list, ring),
     (error) => {
       assert.ok(error instanceof StatusError, String(error))
       assert.equal(error.http, 400)
@@ -93,14 +93,14 @@ describe('a page token', () => {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const changed = Buffer.from(bytes)
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-      assertForged(changed.toString('base64url'))
+      assertRejected(changed.toString('base64url'))
     }
   })
 
   test('is rejected if it is truncated', () => {
     const token = seal()
-    for (let length = 1; length < token.length; length++) assertForged(token.slice(0, length))
-    for (let from = 1; from < token.length; from++) assertForged(token.slice(from))
+    for (let length = 1; length < token.length; length++) assertRejected(token.slice(0, length))
+    for (let from = 1; from < token.length; from++) assertRejected(token.slice(from))
   })
 
   test('is rejected in any other spelling of the same bytes', () => {
@@ -112,30 +112,32 @@ describe('a page token', () => {
       `${token}\n`,
       `${token.slice(0, 9)}.${token.slice(9)}`,
     ]
-    for (const spelling of spellings) assertForged(spelling)
+    for (const spelling of spellings) assertRejected(spelling)
     // The last character may have bits that no byte uses.
     const last = token.at(-1) ?? ''
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    for (const letter of alphabet.replace(last, '')) assertForged(token.slice(0, -1) + letter)
+    for (const letter of alphabet.replace(last, '')) assertRejected(token.slice(0, -1) + letter)
   })
 
   test('is rejected if it is forged', () => {
-    assertForged('next')
-    assertForged('\0')
-    assertForged('\ud800')
-    assertForged('A'.repeat(4096))
-    assertForged('A'.repeat(10_000_000))
-    assertForged(Buffer.concat([Buffer.from(keys.current.kid, 'hex'), randomBytes(60)]).toString('base64url'))
-    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => assertForged(text)))
+    assertRejected('next')
+    assertRejected('\0')
+    assertRejected('\ud800')
+    assertRejected('A'.repeat(4096))
+    assertRejected('A'.repeat(10_000_000))
+    assertRejected(
+      Buffer.concat([Buffer.from(keys.current.kid, 'hex'), randomBytes(60)]).toString('base64url'),
+    )
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => assertRejected(text)))
   })
 
   test('is rejected by another method', () => {
-    assertForged(seal(), { ...query, method: 'platform.iam.v2beta1.RolesService.ListRoles' })
+    assertRejected(seal(), { ...query, method: 'platform.iam.v2beta1.RolesService.ListRoles' })
   })
 
   test('is rejected by a list with another filter or order, with an error that says so', () => {
     const other = { ...query, fingerprint: 'something else' }
-    assertForged(seal(), other)
+    assertRejected(seal(), other)
     assert.throws(() => open(seal(), now, other), /belongs to a list with another filter or order/)
   })
 
@@ -166,11 +168,11 @@ describe('a page token', () => {
   })
 
   test('of an unknown key is rejected', () => {
-    assertForged(seal(ringOf(newKey())))
+    assertRejected(seal(ringOf(newKey())))
   })
 
   test('of another key with the same kid is rejected', () => {
-    assertForged(seal(ringOf({ ...newKey(), kid: keys.current.kid })))
+    assertRejected(seal(ringOf({ ...newKey(), kid: keys.current.kid })))
   })
 })
 

@@ -20,7 +20,7 @@ export type PageSeals = {
 }
 
 const lifetimeMs = 3 * 24 * 60 * 60 * 1000
-/** Enough for the longest uid and a name of which JSON escapes every character with six. */
+/** In characters. Enough for the longest uid and the longest name, even if JSON escapes all of it as `\u0000`. */
 const maxTokenLength = 4096
 const nonceSize = 12
 const tagSize = 16
@@ -30,7 +30,7 @@ const maxPlainFingerprint = 128
 const reuseMs = 60 * 1000
 const maxReused = 500
 
-/** Tokens start with it. Its first bit is 0, so that no token starts with a dash, which programs take for an option. */
+/** Tokens start with the kid of their key. Its first bit is 0: a token that starts with a dash looks like an option. */
 export function newPageKid(random: RandomBytes): string {
   const bytes = Buffer.from(random(kidSize))
   bytes.writeUInt8(bytes.readUInt8() & 0x7f)
@@ -75,7 +75,7 @@ export function sealPageToken(
   return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** The cursor of a token; undefined if the list starts from its beginning, without a token or with an expired one. */
+/** The cursor of a token; undefined if there is none, it has expired or its key is retired: the list starts again. */
 export function openPageToken(keys: PageKeys, query: Query, token: string, now: number): Cursor | undefined {
   if (token === '') return undefined
   const bytes = decode(token)
@@ -87,8 +87,8 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
   const tag = bytes.subarray(kidSize + nonceSize, kidSize + nonceSize + tagSize)
   const decipher = createDecipheriv('aes-256-gcm', key.secret, nonce, { authTagLength: tagSize })
   decipher.setAAD(Buffer.from(query.method)).setAuthTag(tag)
-  const [issued, fingerprint, cursor] = JSON.parse(unseal(decipher, sealed)) as [number, string, Cursor] // we sealed it
-  if (now - issued > lifetimeMs) return undefined
+  const [issueTime, fingerprint, cursor] = JSON.parse(unseal(decipher, sealed)) as [number, string, Cursor] // we sealed it
+  if (now - issueTime > lifetimeMs) return undefined
   if (fingerprint !== query.fingerprint) {
     throw invalidField('page_token', 'belongs to a list with another filter or order; start again without it')
   }

@@ -78,24 +78,24 @@ describe('a set of regions', () => {
   test('made disjoint contains the same uids, each in one region, sorted', () => {
     fc.assert(
       fc.property(anyRegions, (regions) => {
-        const apart = disjoint(regions)
-        assert.deepEqual(uidsIn(apart), uidsIn(regions))
-        assertDisjointAndOrdered(apart)
+        const result = disjoint(regions)
+        assert.deepEqual(uidsIn(result), uidsIn(regions))
+        assertDisjointAndOrdered(result)
       }),
       { numRuns: 2000 },
     )
   })
 
-  test('made disjoint keeps the children of a resource besides trees among them', () => {
+  test('made disjoint keeps the children of a resource, and reduces the tree of a child to what is below it', () => {
     const [child = ''] = smallTree.filter((uid) => uid.includes('/'))
     const parent = parentOf(child)
-    const apart = disjoint([
+    const result = disjoint([
       { kind: 'tree', uid: child },
       { kind: 'children', uid: parent },
       { kind: 'tree', uid: child },
       { kind: 'point', uid: child },
     ])
-    assert.deepEqual(apart, [
+    assert.deepEqual(result, [
       { kind: 'children', uid: parent },
       { kind: 'below', uid: child },
     ])
@@ -103,19 +103,19 @@ describe('a set of regions', () => {
 
   test('is not changed by these functions', () => {
     fc.assert(
-      fc.property(anyRegions, anyRegions, (some, others) => {
-        const before = JSON.stringify([some, others])
-        intersectAll(disjoint(some), others)
-        assert.equal(JSON.stringify([some, others]), before)
+      fc.property(anyRegions, anyRegions, (left, right) => {
+        const before = JSON.stringify([left, right])
+        intersectAll(disjoint(left), right)
+        assert.equal(JSON.stringify([left, right]), before)
       }),
     )
   })
 
   test('intersected with another contains exactly the uids of both', () => {
     fc.assert(
-      fc.property(anyRegions, anyRegions, (some, others) => {
-        const shared = intersectAll(disjoint(some), disjoint(others))
-        const inBoth = uidsIn(some).filter((uid) => timesIn(others, uid) > 0)
+      fc.property(anyRegions, anyRegions, (left, right) => {
+        const shared = intersectAll(disjoint(left), disjoint(right))
+        const inBoth = uidsIn(left).filter((uid) => timesIn(right, uid) > 0)
         assert.deepEqual(uidsIn(shared), inBoth)
         assertDisjointAndOrdered(shared)
       }),
@@ -127,7 +127,7 @@ describe('a set of regions', () => {
     fc.assert(
       fc.property(grants, fc.array(filter, { maxLength: 3 }), (visible, filters) => {
         let regions = visible
-        for (const asked of filters) regions = intersectAll(regions, disjoint(asked))
+        for (const filterRegions of filters) regions = intersectAll(regions, disjoint(filterRegions))
         const expected = smallTree.filter((uid) =>
           [visible, ...filters].every((set) => timesIn(set, uid) > 0),
         )
@@ -139,8 +139,8 @@ describe('a set of regions', () => {
   })
 })
 
-// Nothing here is timed. Comparing each region with each would be 20 million steps for every filter below, and
-// the tests would run for minutes.
+// Nothing here is timed. An intersection that compared every pair of regions would take 20 million steps for each
+// filter below, and the tests would run for minutes.
 describe('thousands of grants', () => {
   let counter = 0
   const distinct = (size: number) => {
@@ -166,13 +166,13 @@ describe('thousands of grants', () => {
     }
   })
 
-  test('are intersected with the descendants, the children and one uid of an organization', () => {
+  test('are intersected with everything below their organization, its children, and another organization', () => {
     assert.equal(intersectAll(visible, [{ kind: 'below', uid: organization }]).length, 20_000)
     assert.deepEqual(intersectAll(visible, [{ kind: 'children', uid: organization }]), points(places))
     assert.deepEqual(intersectAll(visible, [{ kind: 'tree', uid: newRootUid(distinct) }]), [])
   })
 
-  test('are intersected with as many of another capability', () => {
+  test('are intersected with the grants of another capability', () => {
     const half = visible.filter((_, at) => at % 2 === 0)
     assert.deepEqual(intersectAll(visible, half), half)
     assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)

@@ -4,7 +4,7 @@ import type { FieldRules } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema } from '@stemma/api/gen/platform/common/rules_pb.ts'
 import { isUid } from './uid.ts'
 
-/** Calls `report` with the first rule that a string breaks, in words that follow the name of the field. */
+/** Calls `report` for the first rule that a string breaks, with a description such as `must be a uid`. */
 export type StringCheck = (value: string, report: (description: string) => void) => void
 
 export function stringCheck(rules: FieldRules): StringCheck {
@@ -31,6 +31,6 @@ export const checkAnyString = stringCheck(create(FieldRulesSchema))
 /** The pattern of a string in words. */
 export const ruleText = ({ hint, pattern }: FieldRules) => hint || `must match ${JSON.stringify(pattern)}`
 
-/** Characters are code points of one or two UTF-16 units. They are counted only if the units do not decide. */
+/** Characters are code points of one or two UTF-16 units. They are counted only if `length` does not decide. */
 const isLongerThan = (value: string, maxLength: number) =>
   value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength)

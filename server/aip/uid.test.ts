@@ -56,12 +56,12 @@ describe('a uid', () => {
   })
 
   test('that is created is well-formed and below its parent', () => {
-    const made = newRootUid(randomBytes)
-    assert.equal(isUid(made), true)
-    const below = newChildUid(made, Date.now(), randomBytes)
+    const newRoot = newRootUid(randomBytes)
+    assert.equal(isUid(newRoot), true)
+    const below = newChildUid(newRoot, Date.now(), randomBytes)
     assert.equal(isUid(below), true)
-    assert.equal(parentOf(below), made)
-    assert.notEqual(newChildUid(made, Date.now(), randomBytes), below)
+    assert.equal(parentOf(below), newRoot)
+    assert.notEqual(newChildUid(newRoot, Date.now(), randomBytes), below)
   })
 
   test('contains every random bit', () => {

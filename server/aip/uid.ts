@@ -27,14 +27,14 @@ const isHex = (unit: number) => (unit >= 48 && unit <= 57) || (unit >= 97 && uni
 
 export const newRootUid = (random: RandomBytes) => random(20).toString('hex')
 
-/** Uids that are created within this time start alike. */
+/** Child uids that are created in the same period of this length have the same prefix. */
 const prefixMs = 64
-/** The number of prefixes, after which they repeat: twelve days. */
+/** The number of prefixes. They repeat after twelve days. */
 const prefixes = 2 ** 24
 
 /**
  * Starts with the time and ends with random digits, so that resources created together are adjacent in every index and
- * few pages are written. The random digits alone make it unique.
+ * few pages are written. The random digits make it unique.
  */
 export function newChildUid(parent: string, now: number, random: RandomBytes): string {
   const prefix = Math.floor(now / prefixMs) % prefixes

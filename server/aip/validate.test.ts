@@ -58,7 +58,7 @@ describe('the name of a group', () => {
 
 describe('a description', () => {
   const kinds: DescMessage[] = [GroupSchema, IdentitySchema, RoleSchema]
-  const faults = (description: string) =>
+  const violationsByKind = (description: string) =>
     kinds.map((desc) => violationsOf(desc, create(desc, { name: 'a', description })))
 
   test('may have several lines, with Unix or Windows line breaks', () => {
@@ -70,7 +70,7 @@ describe('a description', () => {
       '日本語 😀',
       '"<>&\\',
     ]) {
-      assert.deepEqual(faults(description), [[], [], []], JSON.stringify(description))
+      assert.deepEqual(violationsByKind(description), [[], [], []], JSON.stringify(description))
     }
   })
 
@@ -85,17 +85,18 @@ describe('a description', () => {
       '\r\r\n',
       'a\u000b',
     ]) {
-      for (const found of faults(description)) {
-        assert.deepEqual(found, [{ field: 'description', description: hint }], JSON.stringify(description))
+      for (const violations of violationsByKind(description)) {
+        const expected = [{ field: 'description', description: hint }]
+        assert.deepEqual(violations, expected, JSON.stringify(description))
       }
     }
   })
 
   test('is at most 512 characters long, counted as code points', () => {
-    assert.deepEqual(faults('😀'.repeat(512)), [[], [], []])
+    assert.deepEqual(violationsByKind('😀'.repeat(512)), [[], [], []])
     for (const description of ['😀'.repeat(513), 'a'.repeat(513), 'a'.repeat(4_000_000)]) {
-      for (const found of faults(description)) {
-        assert.deepEqual(found, [
+      for (const violations of violationsByKind(description)) {
+        assert.deepEqual(violations, [
           { field: 'description', description: 'must be at most 512 characters long' },
         ])
       }
@@ -138,9 +139,9 @@ describe('a uid in a request', () => {
     )
     assert.deepEqual(listViolations({ uidp: { descendantsOf: '' } }), [])
     for (const uid of ['x', '/', 'a'.repeat(39), `${'a'.repeat(40)}/`, 'A'.repeat(40)]) {
-      const [fault] = listViolations({ uidp: { descendantsOf: uid } })
-      assert.equal(fault?.field, 'uidp.descendants_of')
-      assert.match(fault.description, /^must be a uid/)
+      const [violation] = listViolations({ uidp: { descendantsOf: uid } })
+      assert.equal(violation?.field, 'uidp.descendants_of')
+      assert.match(violation.description, /^must be a uid/)
     }
   })
 
@@ -198,11 +199,11 @@ describe('a rule', () => {
   })
 
   test('is described by its hint if it has one', () => {
-    const rules = { pattern: 'a+', hint: 'must be as' }
+    const rules = { pattern: 'a+', hint: 'must contain only a' }
     const field = { type: 'string', rules, behaviour: FieldBehavior.REQUIRED }
-    assert.deepEqual(violationsFor(field, 'b'), [{ field: 'field', description: 'must be as' }])
+    assert.deepEqual(violationsFor(field, 'b'), [{ field: 'field', description: 'must contain only a' }])
     assert.deepEqual(violationsFor(field, ''), [
-      { field: 'field', description: 'is required and must be as' },
+      { field: 'field', description: 'is required and must contain only a' },
     ])
   })
 

@@ -1,6 +1,6 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { failedPrecondition, notFound } from '../aip/errors.ts'
-import { requireMatch, requireNone } from '../aip/etag.ts'
+import { requireMatch, requireNoIfMatch } from '../aip/etag.ts'
 import { lineage, parentOf } from '../aip/uid.ts'
 import { admitToWrite } from '../policy/admit.ts'
 import type { Call } from '../rpc/call.ts'
@@ -37,7 +37,7 @@ export function deleteResource(
       if (beforeDelete) yield* beforeDelete(uid, access)
       yield* removeUnused(access, kind, uid, inUse)
     } else if (!isIdempotent) throw notFound(kind.desc.typeName, uid)
-    else requireNone(call.ifMatch)
+    else requireNoIfMatch(call.ifMatch)
     return emptyReply
   }, call.deadline)
 }
