@@ -37,16 +37,17 @@ import { sql } from './store/sql.ts'
 /** How long clients of aborted streams have to receive the error, in milliseconds. */
 const abortGraceMs = 1000
 
-/** Replacements that tests make. */
+/** Dependencies and limits that tests replace. */
 export type Overrides = AuthenticationOverrides & {
   now?: () => number
   random?: RandomBytes
+  /** How long a stopping server waits for running calls, in milliseconds. */
   drainTimeout?: number
 }
 
 export type App = {
   port: number
-  /** The page that creates the first organization; undefined if there is one. */
+  /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
   /** Stops after the running calls have ended. If `isUrgent`, it does not wait for load balancers first. */

@@ -35,7 +35,7 @@ import { sql } from './store/sql.ts'
 
 /** Failed exchanges of one address in a minute, before further ones are refused. */
 const maxFailedExchanges = 300
-const failurePeriod = 60_000
+const failurePeriodMs = 60_000
 
 export type AuthenticationDependencies = {
   config: Config
@@ -71,7 +71,7 @@ export function openAuthentication(
     exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws }),
     refreshTokens: openRefreshTokens(shared),
     isCapability: (name: string) => capabilityNamed(name) !== undefined,
-    throttle: openThrottle(maxFailedExchanges, failurePeriod, now),
+    throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
   }
   const openLogin = async () => {
     // Loaded at the first request: it takes 0.1 s and 30 MB, and most servers never need it.
@@ -133,7 +133,7 @@ async function findPerson(store: Store, uid: string): Promise<Profile | undefine
   return { name, email }
 }
 
-const sweepInterval = 60_000
+const sweepIntervalMs = 60_000
 
 /** Deletes expired sign-in states and refresh tokens every minute. Returns a function that stops it. */
 export function sweepExpiredStates(store: Store, now: () => number, log: Log): () => void {
@@ -142,6 +142,6 @@ export function sweepExpiredStates(store: Store, now: () => number, log: Log): (
   }
   const timer = setInterval(() => {
     sweep().catch((err) => log.warn({ err }, 'expired sign-in states could not be deleted'))
-  }, sweepInterval).unref()
+  }, sweepIntervalMs).unref()
   return () => clearInterval(timer)
 }

@@ -45,10 +45,10 @@ function openLineStart(now: () => number): () => string {
   }
 }
 
-const maxBuffered = 16 * 1024
+const maxBufferedChars = 16 * 1024
 const flushAfterMs = 200
 
-/** Flushes when there are enough lines, after a short time, and when the process exits. */
+/** Flushes when the buffer is full, after a short time, and when the process exits. */
 function buffer(output: Sink) {
   let buffered = ''
   let timer: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ function buffer(output: Sink) {
     flush,
     write(line: string) {
       buffered += line
-      if (buffered.length > maxBuffered) flush()
+      if (buffered.length > maxBufferedChars) flush()
       else timer ??= setTimeout(flush, flushAfterMs).unref()
     },
   }

@@ -1,7 +1,7 @@
 /** The caller, as identified by its token. Its grants are read for each call. */
 export type Caller = {
   identity: string
-  /** When the token was issued, in seconds. */
+  /** When the token was issued, in seconds since 1970. */
   issuedAt: number
   /** Undefined if the token has no limits. */
   limits?: TokenLimits

@@ -118,7 +118,7 @@ describe('the JSON writer', () => {
     assert.doesNotMatch(writeJson(sample, create(sample)), /null|maybe|one|inner":/)
   })
 
-  test('writes an optional field if it is set, also to its default', () => {
+  test('writes an optional field that is set, even to its default', () => {
     assert.deepEqual(written(ListGroupsResponseSchema, { totalCount: 0n }), {
       groups: [],
       totalCount: '0',

@@ -17,10 +17,11 @@ export function writeJson(desc: DescMessage, message: Message): string {
 }
 
 /**
- * A fingerprint of what the writer reads of a message. Stored JSON carries it, so that a row that was rendered under
- * another one is rendered again. Other options, such as hints and examples, leave it and the stored rows alone.
+ * A fingerprint of the parts of a message definition that the writer reads. It is stored with the JSON of a row; a row
+ * with another fingerprint is rendered again. Options that do not affect the JSON, such as hints, do not change it.
  */
 export function shapeOf(...descs: DescMessage[]): string {
+  // Increase the number when the writer renders the same definition differently.
   const hash = createHash('sha256').update('writer 3')
   const seen = new Set<DescMessage | DescEnum>()
   for (const desc of descs) addShape(desc)

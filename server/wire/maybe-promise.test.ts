@@ -5,10 +5,10 @@ import { andThen, recover } from './maybe-promise.ts'
 describe('a value or a promise', () => {
   test('is passed on at once, or when the promise resolves', async () => {
     assert.equal(
-      andThen(1, (one) => one + 1),
+      andThen(1, (value) => value + 1),
       2,
     )
-    assert.equal(await andThen(Promise.resolve(1), (one) => one + 1), 2)
+    assert.equal(await andThen(Promise.resolve(1), (value) => value + 1), 2)
   })
 
   test('is replaced by the recovery if it throws or rejects', async () => {

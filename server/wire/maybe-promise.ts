@@ -1,5 +1,5 @@
 // A value or a promise of it: the embedded store answers synchronously, and awaiting a value that is already there
-// would cost every call several turns of the event loop.
+// would cost every call several microtasks.
 
 export type MaybePromise<T> = T | Promise<T>
 
