@@ -1,5 +1,5 @@
-// Routes HTTP/1.1 requests: to paths with fixed responses (probes, metrics, keys, reference), to the mounted sign-in,
-// and all others to REST.
+// Routes HTTP/1.1 requests: to plain paths (probes, metrics, keys, reference), to the mounted sign-in, and all others
+// to REST.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DoorOptions } from './door.ts'
 import { forwardedFor } from './door.ts'
@@ -7,7 +7,7 @@ import { isTls, securityHeaders } from './headers.ts'
 import type { PlainPaths } from './plain-paths.ts'
 import { sendPlain } from './plain-paths.ts'
 import type { RequestIds } from './request-id.ts'
-import { isHeldBack, sendContinue } from './rest/body.ts'
+import { awaitsContinue, sendContinue } from './rest/body.ts'
 import { splitTarget } from './target.ts'
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown
@@ -33,20 +33,20 @@ export function dispatch({ plainPaths, mount, rest, requestIds, addressOf }: Dis
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
   return (request, response) => {
     const target = splitTarget(request.url ?? '')
-    // A lookup hashes the whole path, and most calls have a longer one.
+    // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
     if (respond) return sendPlain(respond, request, response, requestIds)
     if (!mount.isFor(target.path)) return rest(request, response)
-    setCommonHeaders(request, response, requestIds)
+    prepareResponse(request, response, requestIds)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())
   }
 }
 
-/** A mounted part sends the same security headers as all others. */
-function setCommonHeaders(request: IncomingMessage, response: ServerResponse, requestIds: RequestIds): void {
+/** Sets the headers that REST responses have too, and lets the client send a body that it holds back. */
+function prepareResponse(request: IncomingMessage, response: ServerResponse, requestIds: RequestIds): void {
   const headers = securityHeaders(isTls(request.socket))
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
   response.setHeader('x-request-id', requestIds.of(request.headers))
-  if (isHeldBack(request)) sendContinue(request, response)
+  if (awaitsContinue(request)) sendContinue(request, response)
 }

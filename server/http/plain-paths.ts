@@ -21,8 +21,8 @@ export async function sendPlain(
   response: ServerResponse,
   requestIds: RequestIds,
 ): Promise<void> {
-  const isRead = request.method === 'GET' || request.method === 'HEAD'
-  const plain = isRead ? await makeOrFail(makeResponse) : textResponse(405, 'method not allowed\n')
+  const isAllowed = request.method === 'GET' || request.method === 'HEAD'
+  const plain = isAllowed ? await makeOrFail(makeResponse) : textResponse(405, 'method not allowed\n')
   if (response.destroyed) return
   const { status, type, body, etag } = plain
   const isUnchanged = etag !== undefined && matchesTag(request.headers['if-none-match'], etag)
@@ -31,7 +31,7 @@ export async function sendPlain(
     ...['x-request-id', requestIds.of(request.headers)],
     ...(etag === undefined ? [] : ['etag', etag]),
     ...(isUnchanged ? [] : ['content-type', type, 'content-length', String(Buffer.byteLength(body))]),
-    ...(isRead ? [] : ['allow', 'GET, HEAD']),
+    ...(isAllowed ? [] : ['allow', 'GET, HEAD']),
   ])
   response.end(request.method === 'HEAD' || isUnchanged ? undefined : body)
 }

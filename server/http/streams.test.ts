@@ -1,4 +1,4 @@
-// Streams through both doors: what clients receive, and what happens with slow, disconnected and stopping ends.
+// Streams through both doors: what clients receive, also if they are slow or disconnect or the server stops.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
@@ -46,14 +46,14 @@ const documentReply = (document: { [name: string]: string | number }): Reply => 
 const size = 256 * 1024
 const large = documentReply({ text: 'x'.repeat(size) })
 
-/** A stream that never ends by itself, with the number of documents asked for and the error that ended it. */
+/** A stream that never ends by itself, with the number of documents requested from it and the error that ended it. */
 function endless() {
   const { promise: ended, resolve } = Promise.withResolvers<unknown>()
-  const flow = { asked: 0, ended }
+  const flow = { requested: 0, ended }
   async function* documents(): AsyncGenerator<Reply, void, void> {
     try {
       for (;;) {
-        flow.asked++
+        flow.requested++
         await turn()
         yield large
       }
@@ -95,13 +95,13 @@ function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer>
   return call
 }
 
-/** Over plain HTTP/2: the client of grpc-js reads ahead even if nothing reads from it. */
-async function callAndWait(port: number, more: OutgoingHttpHeaders = {}): Promise<ClientHttp2Stream> {
+/** A call of which only the headers are read. The client of grpc-js would read ahead, so it uses plain HTTP/2. */
+async function callAndPause(port: number, extra: OutgoingHttpHeaders = {}): Promise<ClientHttp2Stream> {
   const session = connect(`http://127.0.0.1:${port}`)
   session.on('error', () => {})
   closers.push(() => session.destroy())
   const headers = { ':method': 'POST', ':path': grpcPath, 'content-type': 'application/grpc', te: 'trailers' }
-  const stream = session.request({ ...headers, ...more })
+  const stream = session.request({ ...headers, ...extra })
   stream.on('error', () => {})
   stream.end(Buffer.alloc(5))
   await once(stream, 'response')
@@ -242,42 +242,42 @@ describe('a slow client', () => {
     const running = streams.run(client, undefined, envelope, () => Promise.reject())
     for (let written = 1; written <= 5; written++) {
       for (let turns = 0; turns < 20; turns++) await turn()
-      assert.equal(flow.asked, written)
+      assert.equal(flow.requested, written)
       if (written < 5) finishWrite()
     }
     disconnect()
     await running
     assert.ok(isCancelled(await flow.ended))
-    assert.equal(flow.asked, 5)
+    assert.equal(flow.requested, 5)
     assert.deepEqual(events, ['open', ...Array(5).fill('write'), 'fail 1'])
   })
 
-  test('over REST fills only the socket buffers, and its disconnecting ends the stream', async () => {
+  test('over REST fills only the socket buffers, and ends the stream when it disconnects', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
     const { response } = await get(port)
     response.pause()
-    const asked = await settled(() => flow.asked)
+    const requested = await settled(() => flow.requested)
     // The socket buffers of the operating system grow with the connection.
-    assert.ok(asked * size < 64 * 1024 * 1024, `${asked} were asked for`)
+    assert.ok(requested * size < 64 * 1024 * 1024, `${requested} documents were requested`)
     response.destroy()
     assert.ok(isCancelled(await flow.ended))
-    assert.ok(flow.asked <= asked + 1)
+    assert.ok(flow.requested <= requested + 1)
   })
 
-  test('over gRPC fills only its window, and its disconnecting ends the stream', async () => {
+  test('over gRPC fills only its window, and ends the stream when it disconnects', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
-    const stream = await callAndWait(port)
+    const stream = await callAndPause(port)
     // The window is smaller than a document.
-    assert.equal(await settled(() => flow.asked), 1)
+    assert.equal(await settled(() => flow.requested), 1)
     stream.close(constants.NGHTTP2_CANCEL)
     assert.ok(isCancelled(await flow.ended))
-    assert.equal(flow.asked, 1)
+    assert.equal(flow.requested, 1)
   })
 
   test('that reads nothing is disconnected', async () => {
-    for (const start of [async (port: number) => (await get(port)).response.pause(), callAndWait]) {
+    for (const start of [async (port: number) => (await get(port)).response.pause(), callAndPause]) {
       const { flow, documents } = endless()
       const { port } = await openDoor({ documents, limits: { idle: 500 } })
       await start(port)
@@ -288,7 +288,7 @@ describe('a slow client', () => {
   test('over gRPC gets an error at its deadline', async () => {
     const { flow, documents } = endless()
     const { port } = await openDoor({ documents })
-    const stream = await callAndWait(port, { 'grpc-timeout': '300m' })
+    const stream = await callAndPause(port, { 'grpc-timeout': '300m' })
     stream.resume()
     const [trailers] = await once(stream, 'trailers')
     assert.equal(trailers['grpc-status'], String(Code.DEADLINE_EXCEEDED))

@@ -7,7 +7,7 @@ import type { Reply } from '../wire/reply.ts'
 
 /** The reader of a stream, implemented by each door. */
 export type StreamClient = {
-  /** Begins the response. False if the client wants nothing but its beginning (HEAD). */
+  /** Begins the response. False if the client wants only its headers (HEAD). */
   open(): boolean
   write(reply: Reply, onWritten: () => void): void
   end(): void

@@ -9,7 +9,7 @@ export const maxDurationOf = (method: Method | undefined) => (method?.isStream ?
 
 const unitMs: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
 
-/** The timeout of a call in milliseconds, from its Grpc-Timeout header; `maxMs` at most, and without the header. */
+/** The timeout of a call in milliseconds, from its Grpc-Timeout header: at most `maxMs`, which is also the default. */
 export function timeoutOf(header: string | string[] | undefined, maxMs: number): number {
   if (header === undefined) return maxMs
   const [, amount, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(String(header)) ?? []

@@ -1,4 +1,4 @@
-// A stream whose response passes through us before it is sent: every response gets the request id, and every error that
+// Completes the responses of grpc-js before they are sent: every response gets the request id, and every error that
 // grpc-js creates itself gets the same details as ours.
 import type { OutgoingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'

@@ -1,5 +1,6 @@
-// Deadlines for calls that came without one and whose request never ends. Calls with a complete request are ended by
-// the corridor. One interval serves all calls: a timer per call would cost more than the rest of the interceptor.
+// Deadlines for calls whose client sent no deadline and never completes the request. Calls with a complete request are
+// ended by the corridor. One interval serves all calls: a timer per call would cost more than the rest of the
+// interceptor.
 
 /** The part of an HTTP/2 stream that is needed here. */
 type Incoming = { destroyed: boolean; readableEnded: boolean }

@@ -15,6 +15,7 @@ import {
   GetGroupRequestSchema,
   GroupSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code } from '../../aip/code.ts'
 import { malformed } from '../../aip/errors.ts'
 import { rawClient } from '../../testing/raw-http.ts'
 import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
@@ -131,7 +132,7 @@ describe('a call', () => {
 
   test('that fails with an internal error shows nothing of it', async () => {
     const act = () => {
-      throw new Error('the secret of the house')
+      throw new Error('a secret of the server')
     }
     const session = connectTo(await openDoor({ act }))
     const outcome = await call(session, getGroup)
@@ -161,7 +162,7 @@ describe('a call', () => {
     for (const outcome of await Promise.all(outcomes)) assertStatus(outcome, 4)
   })
 
-  test('ends without a deadline of the caller too if its message never arrives', async () => {
+  test('ends after its longest duration if its caller sends no deadline and its message never arrives', async () => {
     const session = connectTo(await openDoor({ maxCallMs: 50 }))
     const silent = start(session, getGroup)
     silent.write(frame(new Uint8Array(100)).subarray(0, 10))
@@ -195,7 +196,7 @@ describe('a call', () => {
   })
 })
 
-describe('responses that grpc-js creates itself', () => {
+describe('errors of unknown and malformed calls', () => {
   const large = toBinary(
     CreateGroupRequestSchema,
     create(CreateGroupRequestSchema, { group: { description: 'x'.repeat(4 * 1024 * 1024) } }),
@@ -311,7 +312,7 @@ describe('floods', () => {
   })
 
   const garbage: Record<string, Uint8Array> = {
-    'random bytes': Buffer.from('no frames at all, only words of a stranger'.repeat(10)),
+    'random bytes': Buffer.from('text that contains no frames'.repeat(10)),
     'an oversized frame': Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1]),
     'data for a stream that is not open': frameOf(0, 0, 1, Buffer.from('x')),
     'broken header compression': Buffer.concat([frameOf(4, 0, 0), frameOf(1, 5, 1, Buffer.alloc(20, 255))]),
@@ -360,7 +361,7 @@ function frameOf(
 }
 
 const nameField = (name: string) => Buffer.concat([Buffer.of(10, name.length), Buffer.from(name)])
-const [unknownService, serving, notServing, serviceUnknown] = [5, 1, 2, 3]
+const [serving, notServing, serviceUnknown] = [1, 2, 3]
 const healthOf = (body: Buffer) => body.at(-1)
 
 describe('the health service', () => {
@@ -377,7 +378,7 @@ describe('the health service', () => {
 
   test('does not know other services', async () => {
     const session = connectTo(await openDoor())
-    assertStatus(await call(session, healthCheck, frame(nameField('a.B'))), unknownService)
+    assertStatus(await call(session, healthCheck, frame(nameField('a.B'))), Code.NOT_FOUND)
   })
 
   test('can be watched', async () => {

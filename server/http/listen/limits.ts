@@ -7,7 +7,7 @@ export type Limits = {
   request: number
   /** To send the next request on an open connection. */
   keepAlive: number
-  /** To neither send nor read a single byte. Longer than any call may take. */
+  /** To neither send nor read a single byte. Longer than a call without a stream may take. */
   idle: number
   /** To go on sending after its request was rejected, so that it can read the error. */
   linger: number

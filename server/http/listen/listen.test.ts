@@ -68,7 +68,7 @@ const closed = ({ socket }: RawClient) => new Promise((resolve) => socket.once('
 const deferred = () => Promise.withResolvers<void>()
 
 for (const isTls of [false, true]) {
-  const where = isTls ? 'under TLS' : 'in the clear'
+  const where = isTls ? 'under TLS' : 'without TLS'
 
   describe(`first bytes ${where}`, () => {
     test('answers a request that arrives byte by byte', async () => {
@@ -102,7 +102,7 @@ for (const isTls of [false, true]) {
     test('answers input that only starts like HTTP/2 as HTTP/1.1', async () => {
       const limits = { headers: 100, checkInterval: 50 }
       const client = await connect(await openDoor({ isTls, limits }), isTls)
-      // The parser takes the bytes for HTTP/2 and waits for more.
+      // The HTTP/1.1 parser of Node takes the bytes for HTTP/2 and waits for more.
       client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
       assertError(await client.response(), 408, 4)
     })
@@ -186,9 +186,9 @@ test('a client that never starts the TLS handshake is disconnected', async () =>
 
 test('input that is not TLS closes only its own connection', async () => {
   const door = await openDoor({ isTls: true })
-  const stranger = await connect(door)
-  stranger.send(get('/healthz'))
-  await stranger.rest()
+  const plainClient = await connect(door)
+  plainClient.send(get('/healthz'))
+  await plainClient.rest()
   const client = await connect(door, true)
   client.send(get('/healthz'))
   assert.equal((await client.response()).status, 200)
@@ -425,7 +425,7 @@ describe('unusual requests', () => {
     'a length together with chunks': [get(groups, 'Content-Length: 1', 'Transfer-Encoding: chunked'), 400],
     'an unknown method': [get(groups).replace('GET', 'BREW'), 400],
     'a control character in a header': [get(groups, 'X-Bad: \x01'), 400],
-    'TLS in the clear': ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', 400],
+    'a TLS handshake on a port without TLS': ['\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03', 400],
   }
   for (const [what, [text, status]] of Object.entries(cases)) {
     test(`${what} is answered with ${status}`, async () => {
@@ -531,7 +531,7 @@ describe('every response', () => {
 describe('errors behind the door', () => {
   test('are hidden from callers if they are internal', async () => {
     const act = () => {
-      throw new Error('the secret of the house')
+      throw new Error('a secret of the server')
     }
     const client = await connect(await openDoor({ act }))
     client.send(get(groups))

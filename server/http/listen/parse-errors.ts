@@ -93,5 +93,6 @@ function statusErrorOf({ code, rawPacket }: ParseError): StatusError {
   }
 }
 
+/** Whether the URL is over its limit of 8 KiB; otherwise the headers are too large. */
 const isLongUrl = (packet: Buffer | undefined) =>
   packet !== undefined && /^[A-Z]+ \S{8192}/.test(packet.toString('latin1', 0, 9000))

@@ -166,7 +166,7 @@ describe('PATCH', () => {
       assert.deepEqual(maskOf(`/a?updateMask=${mask}`, '{"name":"n"}'), ['name'])
   })
 
-  test('reads the mask from no parameter of another name', () => {
+  test('does not read the mask from a parameter with another name', () => {
     for (const name of ['updatemask', 'update_Mask', 'mask', 'update_mask.paths', 'x.update_mask']) {
       assert.deepEqual(maskOf(`/a?${name}=description`, '{"name":"n"}'), ['name'])
     }
@@ -273,7 +273,7 @@ describe('a body that is the whole request', () => {
   })
 })
 
-test('a body without a field for it throws', () => {
+test('a route whose body field does not exist throws', () => {
   const routes = routesTo(IdentitySchema, { verb: 'POST', path: '/a/b/c', body: 'nothing' })
   assert.throws(() => bind('POST', '/a/b/c', '{}', routes), /has no message field nothing/)
 })

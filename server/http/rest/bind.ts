@@ -53,16 +53,16 @@ function readResource(request: ReflectMessage, bodyField: string, json: JsonValu
     throw new Error(`${request.desc.typeName} has no message field ${bodyField}`)
   const resource = reflect(field.message, create(field.message))
   request.set(field, resource)
-  const isMasked = !isPatch || hasMask(request)
+  const needsMask = isPatch && !hasMask(request)
   const paths: string[] = []
   readJson(resource, json, {
     onPath: (path) => paths.push(path),
     onUnknown(path) {
       // A typo must not look like success.
-      if (!isMasked) throw invalidField(path, 'is not a field of this resource')
+      if (needsMask) throw invalidField(path, 'is not a field of this resource')
     },
   })
-  if (!isMasked) setMask(request, paths)
+  if (needsMask) setMask(request, paths)
 }
 
 function parse(body: string): JsonValue {
@@ -74,7 +74,7 @@ function parse(body: string): JsonValue {
   }
 }
 
-/** Resolved variables of routes. Bounded by the contract, from which all paths come. */
+/** The fields of the variables of routes. Bounded by the contract, from which all paths come. */
 const resolvedPaths = new Map<DescMessage, Map<string, DescField[]>>()
 
 function fieldsOf(desc: DescMessage, path: string): DescField[] {
@@ -91,7 +91,7 @@ function fieldsOf(desc: DescMessage, path: string): DescField[] {
   return fields
 }
 
-/** Overwrites a value from the body: the path decides. */
+/** Sets a variable of the URL path. It overwrites a value from the body. */
 function setString(request: ReflectMessage, path: string, value: string): void {
   let message = request
   for (const field of fieldsOf(request.desc, path)) {
@@ -102,17 +102,17 @@ function setString(request: ReflectMessage, path: string, value: string): void {
   }
 }
 
-const maskOf = (request: ReflectMessage) => findField(request.desc, 'update_mask')
+const maskFieldOf = (request: ReflectMessage) => findField(request.desc, 'update_mask')
 
 function hasMask(request: ReflectMessage): boolean {
-  const field = maskOf(request)
+  const field = maskFieldOf(request)
   if (field?.fieldKind !== 'message' || !request.isSet(field)) return false
   const { paths } = request.get(field).message as FieldMask // the contract's masks are FieldMasks
   return paths.some((path) => path.trim() !== '')
 }
 
 function setMask(request: ReflectMessage, paths: string[]): void {
-  const field = maskOf(request)
+  const field = maskFieldOf(request)
   if (field?.fieldKind === 'message')
     request.set(field, reflect(field.message, create(field.message, { paths })))
 }

@@ -27,7 +27,7 @@ const unsupported = () => malformed('the body must be JSON, sent with Content-Ty
 export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   if (request.readableEnded) return ''
   if (announcedBytes(request) > maxBodyBytes) throw oversized()
-  if (isHeldBack(request)) sendContinue(request, response)
+  if (awaitsContinue(request)) sendContinue(request, response)
   const chunks: Buffer[] = []
   let size = 0
   return new Promise((resolve, reject) => {
@@ -45,7 +45,7 @@ export async function readText(request: IncomingMessage, response: ServerRespons
     })
     request.on('error', reject)
     request.on('close', () => {
-      if (!request.complete) reject(malformed('the body ended before its length'))
+      if (!request.complete) reject(malformed('the connection was closed before the body was complete'))
     })
   })
 }
@@ -57,11 +57,11 @@ const oversized = () => tooLarge(`the body must be at most ${maxBodyBytes} bytes
 const announcedBytes = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
 
 /**
- * Whether a body is arriving that is too long to be read to its end for nothing, or may be. A short one is discarded,
- * so that the connection can be used again.
+ * Whether the rest of the body is, or may be, too long to be read and discarded. A short rest is discarded, so that the
+ * connection can be used again.
  */
-export function isLongUnread(request: IncomingMessage): boolean {
-  if (request.complete || isHeldBack(request)) return false
+export function hasLongUnreadBody(request: IncomingMessage): boolean {
+  if (request.complete || awaitsContinue(request)) return false
   return request.headers['transfer-encoding'] !== undefined || announcedBytes(request) > maxBodyBytes
 }
 
@@ -69,7 +69,7 @@ export function isLongUnread(request: IncomingMessage): boolean {
 const continued = new WeakSet<IncomingMessage>()
 
 /** Whether the client waits for 100 Continue before it sends the body. */
-export function isHeldBack(request: IncomingMessage): boolean {
+export function awaitsContinue(request: IncomingMessage): boolean {
   const { expect } = request.headers
   if (expect === undefined || request.complete || request.httpVersion === '1.0') return false
   return expect.toLowerCase() === '100-continue' && !continued.has(request)

@@ -1,6 +1,6 @@
-// Which web pages may call. Tokens are sent in a header and never in cookies, so credentials are not allowed.
+// Which web pages may call the API. Tokens are sent in a header and never in cookies, so credentials are not allowed.
 
-/** The last ones are sent by published clients: client id, request id and trace context. */
+/** From `cgclientid` on, headers of published clients: client id, request id and trace context. */
 const requestHeaders = [
   ...['authorization', 'content-type', 'if-match', 'user-agent', 'x-request-id', 'cgclientid', 'cgrequestid'],
   ...['traceparent', 'tracestate', 'baggage'],

@@ -9,7 +9,7 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
   corridor: Corridor<E>
   streams: Streams<E>
   routes: Routes
-  /** The realm of challenges is the base URL. */
+  /** Also the realm of WWW-Authenticate challenges. */
   baseUrl: string
   corsOrigins: readonly string[]
   securityHeaders: readonly string[]
@@ -18,7 +18,7 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
   lingerMs: number
 }
 
-/** The part that writes responses. */
+/** The part that is needed to write responses. */
 export type ResponseContext = Omit<RestContext<Endpoint>, 'corridor' | 'streams' | 'routes'>
 
 /** A request and its response. `match` is set when the route is found. */

@@ -76,6 +76,7 @@ function wrongValue(path: string, expectation: string, value: JsonValue): Status
   )
 }
 
+/** The value as it is passed to protobuf-es. Throws if ProtoJSON does not allow it. */
 function checked(field: DescField, value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((element) => checkedElement(field, element))
   if (!isObject(value)) return checkedElement(field, value)

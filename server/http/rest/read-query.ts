@@ -11,7 +11,7 @@ import { readLeaf, typeError } from './read-leaf.ts'
 
 const maxParameters = 2000
 
-/** `isBound` tells which paths are set from the path or the body, and are ignored in the query. */
+/** `isBound` tells which fields are set from the URL path or the body, and are ignored in the query. */
 export function readQuery(target: ReflectMessage, query: string, isBound: (path: string) => boolean): void {
   if (query === '') return
   const seen = new Set<string>()
@@ -22,7 +22,7 @@ export function readQuery(target: ReflectMessage, query: string, isBound: (path:
     if (!fields || !field || isBranch(field)) continue
     const canonical = pathOf(fields)
     if (isBound(canonical)) continue
-    const owner = enter(target, fields.slice(0, -1))
+    const owner = openMessage(target, fields.slice(0, -1))
     if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
     else if (key !== undefined) throw invalidField(canonical, 'is not a map and takes no key in brackets')
     else if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
@@ -56,7 +56,8 @@ function decode(text: string): string {
   }
 }
 
-function enter(target: ReflectMessage, path: DescField[]): ReflectMessage {
+/** The message at a path inside `target`. Messages on the way are created. */
+function openMessage(target: ReflectMessage, path: DescField[]): ReflectMessage {
   let message = target
   for (const [at, field] of path.entries()) {
     if (!isBranch(field)) break

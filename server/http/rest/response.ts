@@ -4,7 +4,7 @@ import { asStatusError } from '../../aip/errors.ts'
 import type { Json } from '../../wire/reply.ts'
 import { asJson } from '../../wire/reply.ts'
 import type { StreamClient } from '../streams.ts'
-import { isHeldBack, isLongUnread } from './body.ts'
+import { awaitsContinue, hasLongUnreadBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-body.ts'
 import type { Exchange, ResponseContext } from './exchange.ts'
@@ -21,10 +21,10 @@ export function sendJson(
   const headers = [...context.securityHeaders, 'x-request-id', requestId, ...extraHeaders]
   if (size > 0) headers.push('content-type', 'application/json')
   if (status !== 204) headers.push('content-length', String(size))
-  const isUnread = isLongUnread(request)
-  writeHead(context, request, response, status, headers, isUnread)
+  const hasUnreadBody = hasLongUnreadBody(request)
+  writeHead(context, request, response, status, headers, hasUnreadBody)
   const body = request.method === 'HEAD' ? '' : text
-  if (isUnread) endAfterRequest(request, response, body, context.lingerMs)
+  if (hasUnreadBody) endAfterRequest(request, response, body, context.lingerMs)
   // ASCII has the same bytes in latin1, which is written without an encoding step.
   else response.end(body, size === text.length ? 'latin1' : 'utf8')
 }
@@ -51,7 +51,7 @@ export function streamClient(
   { request, response, requestId }: Exchange,
 ): StreamClient {
   const end = () => {
-    if (isLongUnread(request)) endAfterRequest(request, response, '', context.lingerMs)
+    if (hasLongUnreadBody(request)) endAfterRequest(request, response, '', context.lingerMs)
     else response.end()
   }
   return lineWriter(response, {
@@ -59,7 +59,7 @@ export function streamClient(
     open() {
       if (response.destroyed) return true
       const headers = [...context.securityHeaders, 'x-request-id', requestId, 'content-type', linesType]
-      writeHead(context, request, response, 200, headers, isLongUnread(request))
+      writeHead(context, request, response, 200, headers, hasLongUnreadBody(request))
       if (request.method === 'HEAD') end()
       return request.method !== 'HEAD'
     },
@@ -72,11 +72,11 @@ function writeHead(
   response: ServerResponse,
   status: number,
   headers: string[],
-  isUnread: boolean,
+  hasUnreadBody: boolean,
 ): void {
   const { origin } = request.headers
   if (origin !== undefined) headers.push(...corsHeaders(corsOrigins, origin, request.method === 'OPTIONS'))
-  if (isUnread || isHeldBack(request) || isDraining()) headers.push('connection', 'close')
+  if (hasUnreadBody || awaitsContinue(request) || isDraining()) headers.push('connection', 'close')
   response.writeHead(status, headers)
 }
 

@@ -8,7 +8,7 @@ import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
 import { maxDurationOf } from '../timeout.ts'
-import { isHeldBack } from './body.ts'
+import { awaitsContinue } from './body.ts'
 import type { Exchange, RestContext } from './exchange.ts'
 import { requireChunks } from './lines.ts'
 import { allowHeader, envelopeOf, findRoute, readRequest, targetOf } from './request.ts'
@@ -46,8 +46,8 @@ function handle<E extends Endpoint>(
   const exchange: Exchange = { request, response, requestId, match: undefined }
   const answer = () => answerCall(context, exchange)
   // Whether the body has arrived is known only after the parser has returned from the headers.
-  const hasBody = request.headers['transfer-encoding'] !== undefined || isHeldBack(request)
-  return recover(hasBody ? () => Promise.resolve().then(answer) : answer, (thrown) =>
+  const mustWaitForParser = request.headers['transfer-encoding'] !== undefined || awaitsContinue(request)
+  return recover(mustWaitForParser ? () => Promise.resolve().then(answer) : answer, (thrown) =>
     sendError(context, exchange, thrown),
   )
 }

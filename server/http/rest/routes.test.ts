@@ -9,11 +9,7 @@ import { makeRoutes, splitPath } from './routes.ts'
 const groups = makeRoutes(describeMethods(GroupsService).map((method) => ({ method })))
 
 /** The name of the method of a path, and the fields that the path fills. */
-function answering(
-  verb: string,
-  path: string,
-  routes = groups,
-): [string, Record<string, string>] | undefined {
+function matchOf(verb: string, path: string, routes = groups): [string, Record<string, string>] | undefined {
   const match = routes.match(verb, splitPath(path))
   return match && [match.route.endpoint.method.desc.name, Object.fromEntries(match.fields)]
 }
@@ -22,23 +18,23 @@ const verbsOf = (path: string, routes = groups) => [...routes.find(splitPath(pat
 
 describe('the routes of groups', () => {
   test('match the bare collection with List, not with Get', () => {
-    assert.deepEqual(answering('GET', '/iam/v2beta1/groups'), ['ListGroups', {}])
-    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/b'), ['GetGroup', { uid: 'a/b' }])
+    assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups'), ['ListGroups', {}])
+    assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/a/b'), ['GetGroup', { uid: 'a/b' }])
   })
 
   test('distinguish a path with a trailing slash', () => {
-    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/'), ['GetGroup', { uid: '' }])
-    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a/'), ['GetGroup', { uid: 'a/' }])
+    assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/'), ['GetGroup', { uid: '' }])
+    assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/a/'), ['GetGroup', { uid: 'a/' }])
   })
 
   test('match Create without a parent, for organizations', () => {
-    assert.deepEqual(answering('POST', '/iam/v2beta1/groups'), ['CreateGroup', { parent: '' }])
-    assert.deepEqual(answering('POST', '/iam/v2beta1/groups/a'), ['CreateGroup', { parent: 'a' }])
+    assert.deepEqual(matchOf('POST', '/iam/v2beta1/groups'), ['CreateGroup', { parent: '' }])
+    assert.deepEqual(matchOf('POST', '/iam/v2beta1/groups/a'), ['CreateGroup', { parent: 'a' }])
   })
 
-  test('match PATCH and DELETE without a uid, so that the method can report it', () => {
-    assert.deepEqual(answering('PATCH', '/iam/v2beta1/groups'), ['UpdateGroup', { 'group.uid': '' }])
-    assert.deepEqual(answering('DELETE', '/iam/v2beta1/groups'), ['DeleteGroup', { uid: '' }])
+  test('match PATCH and DELETE without a uid, so that the method can report that it is missing', () => {
+    assert.deepEqual(matchOf('PATCH', '/iam/v2beta1/groups'), ['UpdateGroup', { 'group.uid': '' }])
+    assert.deepEqual(matchOf('DELETE', '/iam/v2beta1/groups'), ['DeleteGroup', { uid: '' }])
   })
 
   test('list the methods that a path accepts', () => {
@@ -49,8 +45,8 @@ describe('the routes of groups', () => {
       groups.find(splitPath('/iam/v2beta1/groups')).get('GET')?.route.endpoint.method.desc.name,
       'ListGroups',
     )
-    assert.equal(answering('PUT', '/iam/v2beta1/groups/a'), undefined)
-    assert.equal(answering('get', '/iam/v2beta1/groups/a'), undefined)
+    assert.equal(matchOf('PUT', '/iam/v2beta1/groups/a'), undefined)
+    assert.equal(matchOf('get', '/iam/v2beta1/groups/a'), undefined)
   })
 
   test('match no other path', () => {
@@ -68,16 +64,16 @@ describe('the routes of groups', () => {
     }
   })
 
-  test('leave an unknown verb in the uid', () => {
-    assert.deepEqual(answering('GET', '/iam/v2beta1/groups/a:purge'), ['GetGroup', { uid: 'a:purge' }])
+  test('leave an unknown custom verb in the uid', () => {
+    assert.deepEqual(matchOf('GET', '/iam/v2beta1/groups/a:purge'), ['GetGroup', { uid: 'a:purge' }])
   })
 })
 
-const some = describeMethod(GroupsService.method.getGroup)
+const getGroup = describeMethod(GroupsService.method.getGroup)
 const endpoint = (name: string, verb: string, ...paths: string[]): Endpoint => ({
   method: {
-    ...some,
-    desc: { ...some.desc, name },
+    ...getGroup,
+    desc: { ...getGroup.desc, name },
     bindings: paths.map((path) => ({ verb, path, body: '' })),
   },
 })
@@ -94,30 +90,30 @@ describe('routes', () => {
   ]
 
   for (const [order, endpoints] of [
-    ['as they come', list],
-    ['backwards', list.toReversed()],
+    ['in this order', list],
+    ['in reverse order', list.toReversed()],
   ] as const) {
     const routes = makeRoutes(endpoints)
-    const named = (verb: string, path: string) => answering(verb, path, routes)
+    const match = (verb: string, path: string) => matchOf(verb, path, routes)
 
     test(`prefer the more specific template, registered ${order}`, () => {
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos'), ['List', {}])
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/b'), ['Get', { uid: 'a/b' }])
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/readme'), ['Readme', { uid: 'a' }])
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/digests/d/size'), [
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos'), ['List', {}])
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos/a/b'), ['Get', { uid: 'a/b' }])
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos/a/readme'), ['Readme', { uid: 'a' }])
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos/a/digests/d/size'), [
         'Size',
         { uid: 'a', digest: 'd' },
       ])
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a:check'), ['Check', { uid: 'a' }])
-      assert.deepEqual(named('GET', '/registry/v2beta1/repos/a/readme:check'), ['Check', { uid: 'a/readme' }])
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos/a:check'), ['Check', { uid: 'a' }])
+      assert.deepEqual(match('GET', '/registry/v2beta1/repos/a/readme:check'), ['Check', { uid: 'a/readme' }])
     })
 
-    test(`find verbs on collections and short paths, registered ${order}`, () => {
-      assert.deepEqual(named('POST', '/registry/v2beta1/repos:sync'), ['Sync', {}])
+    test(`find custom verbs on collections and short paths, registered ${order}`, () => {
+      assert.deepEqual(match('POST', '/registry/v2beta1/repos:sync'), ['Sync', {}])
       assert.deepEqual(verbsOf('/registry/v2beta1/repos:sync', routes), ['POST'])
-      assert.deepEqual(named('POST', '/sts/exchange'), ['Exchange', {}])
-      assert.deepEqual(named('POST', '/sts/exchange:now'), ['Exchange', {}])
-      assert.equal(named('POST', '/sts/exchange/'), undefined)
+      assert.deepEqual(match('POST', '/sts/exchange'), ['Exchange', {}])
+      assert.deepEqual(match('POST', '/sts/exchange:now'), ['Exchange', {}])
+      assert.equal(match('POST', '/sts/exchange/'), undefined)
     })
   }
 

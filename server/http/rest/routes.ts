@@ -11,6 +11,7 @@ export type Match = { route: Route; fields: Map<string, string> }
 export type Routes = {
   /** The route of a path for each HTTP method that it accepts. */
   find(segments: readonly string[]): Map<string, Match>
+  /** `verb` is the HTTP method. */
   match(verb: string, segments: readonly string[]): Match | undefined
 }
 
@@ -36,7 +37,7 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   }
 }
 
-/** Paths start with domain, version and collection, or are shorter; a verb may follow. */
+/** Paths start with domain, version and collection, or are shorter; a custom verb such as `:osv` may follow. */
 const prefixLength = 3
 
 /** A node of the trie of path prefixes, with the routes that have this prefix. */
@@ -67,12 +68,12 @@ function candidates(root: Node, segments: readonly string[]): readonly Route[] {
   let node: Node | undefined = root
   for (let at = 0; at < prefixLength && at < segments.length && node; at++) {
     const segment = segments[at] as string // at is below the length
-    node = node.next.get(at === segments.length - 1 ? withoutVerb(segment) : segment)
+    node = node.next.get(at === segments.length - 1 ? withoutCustomVerb(segment) : segment)
   }
   return node?.routes ?? []
 }
 
-const withoutVerb = (segment: string) =>
+const withoutCustomVerb = (segment: string) =>
   segment.includes(':') ? segment.slice(0, segment.indexOf(':')) : segment
 
 function prefixOf({ template, binding }: Route): string[] {
@@ -82,7 +83,7 @@ function prefixOf({ template, binding }: Route): string[] {
   })
 }
 
-/** Paths with a verb come first, then those without wildcards for several segments, then those with more literals. */
+/** Paths with a custom verb come first, then those without `**`, then those with more literals. */
 function bySpecificity({ template: a }: Route, { template: b }: Route): number {
   const rank = ({ verb, tokens }: Template) => [
     verb === '' ? 1 : 0,

@@ -6,6 +6,7 @@ export type Template = {
   tokens: Token[]
   /** The index of the `**` token, or -1. */
   many: number
+  /** The custom verb (AIP-136); empty if there is none. */
   verb: string
   /** The verb with its colon, as it ends a path. */
   ending: string
