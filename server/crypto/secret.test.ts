@@ -10,7 +10,7 @@ import { readSecretFile } from './secret-file.ts'
 describe('the secret of the server', () => {
   const secret = makeSecret('a secret', randomBytes)
 
-  test('opens the text that it sealed, each time differently', () => {
+  test('seals a text differently each time, and opens every result', () => {
     const [first, second] = [sealText(secret, 'test', 'hello'), sealText(secret, 'test', 'hello')]
     assert.notEqual(first, second)
     for (const sealed of [first, second]) assert.equal(openText(secret, 'test', sealed), 'hello')

@@ -21,6 +21,7 @@ export type Demand = {
   scope: string
   /** The name of the field that contains the scope. */
   scopeField: string
+  /** Whether the request may name no uid. */
   unscoped: boolean
   /** The error to return if the request breaks the contract's rules. Only an authorized caller gets it. */
   fault: StatusError | undefined
@@ -35,14 +36,14 @@ export function* admitToRead(demand: Demand): Work<Grants> {
   return grants
 }
 
-/** The grants of a caller who may write, which are also the proof that functions which write ask for. */
+/** The grants of an authorized caller. They are also the proof that functions which write require. */
 export type WriteGrants = Grants & WriteAccess
 
 /** Locks the grants until the transaction ends, so that a concurrent revocation waits. */
 export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   const grants = yield* readGrants(demand.caller, scopeOf(demand), true, demand.parseGrants)
   requireGranted(demand, grants)
-  return grants as WriteGrants // granted, in the line before
+  return grants as WriteGrants // requireGranted has checked them
 }
 
 export type RowAdmission = { statement: Sql; open(rows: Row[]): RenderedRow | undefined }

@@ -60,7 +60,7 @@ describe('a set of capabilities', () => {
     fc.assert(fc.property(fc.subarray(numbers), (held) => /^[A-Za-z0-9_-]+={0,2}$/.test(encodeBits(held))))
   })
 
-  test('leaves out numbers of no capability', () => {
+  test('leaves out numbers that are not capabilities', () => {
     assert.equal(encodeBits([0, 1, 1601, 99999, -1, 103]), encodeBits([103]))
   })
 

@@ -29,7 +29,7 @@ describe('built-in roles', () => {
     })
   })
 
-  test('hold exactly the same published capabilities as ever', () => {
+  test('hold exactly the published capabilities, which never change', () => {
     const digests = builtInRoles.map((role) => {
       const digest = createHash('sha256').update(published(role).sort().join('\n')).digest('hex')
       return [role.name, digest.slice(0, 16)]
@@ -93,7 +93,7 @@ describe('built-in roles', () => {
       assert.match(description, /^[A-Z][A-Za-z ]+ Role \(built-in\)$/)
   })
 
-  test('include each other', () => {
+  test('include smaller roles', () => {
     const pairs = [
       ['registry.pull', 'viewer'],
       ['console_viewer', 'viewer'],

@@ -13,9 +13,9 @@ export const builtInRoles: readonly BuiltInRole[] = BuiltInRoleSchema.values
   .map(roleOf)
 
 export const builtInRole = (name: string): BuiltInRole => {
-  const found = builtInRoles.find((candidate) => candidate.name === name)
-  if (!found) throw new Error(`there is no built-in role ${name}`)
-  return found
+  const role = builtInRoles.find((candidate) => candidate.name === name)
+  if (!role) throw new Error(`there is no built-in role ${name}`)
+  return role
 }
 
 function roleOf(value: DescEnumValue): BuiltInRole {

@@ -63,7 +63,7 @@ describe('grants', () => {
     )
   })
 
-  test('lack the first bit that no applicable binding has', () => {
+  test('are missing the first bit that no applicable binding has', () => {
     fc.assert(
       fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
         const bits = decodeBits(encodeBits([list, create]))

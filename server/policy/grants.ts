@@ -21,13 +21,13 @@ export type ParseGrants = (text: string) => readonly Grant[]
 
 export const parseGrants: ParseGrants = (text) => parseWith(text, decodeBits)
 
-const maxTexts = 1000
-const maxBits = 1000
+const maxCachedTexts = 1000
+const maxCachedBits = 1000
 
 /** A parser with a cache: most callers have the same grants in every call, and decoding bits takes microseconds. */
 export function openGrantParser(): ParseGrants {
-  const parsed = new BoundedMap<string, readonly Grant[]>(maxTexts)
-  const decoded = new BoundedMap<string, Bits>(maxBits)
+  const parsed = new BoundedMap<string, readonly Grant[]>(maxCachedTexts)
+  const decoded = new BoundedMap<string, Bits>(maxCachedBits)
   const decode = (bits: string) => decoded.getOrMake(bits, () => decodeBits(bits))
   return (text) => {
     let list = parsed.get(text)

@@ -114,7 +114,7 @@ function grantsOf(
   text: string | null | undefined,
   parse: ParseGrants,
 ): Grants {
-  // Uids are not reused, but an identity may be restored or imported; tokens of the deleted one must not work for it.
+  // A user who is deleted and signs in again has the same uid, but tokens from before the deletion must not work.
   if (createTime === undefined || Math.floor(createTime / 1000) > caller.issuedAt) {
     throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
   }

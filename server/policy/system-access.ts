@@ -1,4 +1,4 @@
-// Proofs for writes that no caller of a method asks for. The import table says which rooms may use them.
+// Proofs for writes without a caller. `restricted` in scripts/rooms.ts lists the rooms that may import them.
 import type { WriteAccess } from '../store/write-access.ts'
 
 /** For the commands of `stemmad`, which run with access to the store itself. */

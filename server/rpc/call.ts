@@ -10,7 +10,7 @@ export type Call<Request extends Message = Message> = {
   request: Request
   /** The form of the reply that the door will ask for. */
   form: 'json' | 'bytes'
-  /** The grants that the call requires. The handler checks them first, in the transaction that reads the data. */
+  /** The capabilities that the call requires. The handler checks them first, in the transaction that reads the data. */
   demand: Demand
   /** When the caller stops waiting, in milliseconds since 1970. */
   deadline: number

@@ -26,7 +26,7 @@ export function demandOf(method: Method, request: Message, caller: Caller, parse
   }
 }
 
-/** Paths are relative to the resource if the request contains one. The resource of an update is checked when merged. */
+/** Violations in the resource have paths relative to it. The resource of an update is checked after it is merged. */
 function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
   const violations = violationsOf(desc.input, request, resource)
   if (resource?.fieldKind === 'message') {

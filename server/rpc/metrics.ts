@@ -33,12 +33,12 @@ export function observe(series: Series, code: string, seconds: number): void {
   series.totalSeconds += seconds
 }
 
-/** Reads `allSeries` each time it is asked, so series may be added later. */
+/** Reads `allSeries` each time metrics are requested, so series may be added later. */
 export function openRegistry(allSeries: readonly Series[]): Registry {
   const registry = new Registry()
   const register = (name: string, type: string, help: string, valuesOf: (series: Series) => object[]) => {
     const get = async () => ({ name, type, help, values: allSeries.flatMap(valuesOf) })
-    // A registry uses nothing else of a metric.
+    // A registry uses only these properties of a metric.
     registry.registerMetric({ name, get } as unknown as Metric)
   }
   register('stemma_calls_total', 'counter', 'Calls by method, door and resulting code', countsOf)

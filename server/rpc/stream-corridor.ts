@@ -41,7 +41,7 @@ export function openStreamCorridor({
       for (;;) {
         const next = await deadlines.enforce(stream.next(), Math.min(deadline, deadlines.after(maxReplyMs)))
         if (next.done) return
-        // A promise that is resolved already is not rejected, however late it was asked for.
+        // `enforce` does not reject a promise that is already resolved, even after the deadline.
         if (deadlines.msUntil(deadline) <= 0) throw deadlineExceeded()
         yield renderFor(next.value, envelope.door)
       }
@@ -55,7 +55,10 @@ export function openStreamCorridor({
   }
 }
 
-/** Counts a stream of a caller, and returns the function that ends it. Throws if the caller has too many. */
+/**
+ * Limits the streams of each caller. The result is called when a stream starts, and throws if the caller has too many.
+ * It returns the function to call when the stream ends.
+ */
 function openStreamCounter(): (caller: Caller) => () => void {
   const running = new Map<string, number>()
   return ({ identity }) => {
