@@ -140,8 +140,8 @@ onEachStore('a backup', (engine) => {
     const broken: [string, Buffer, RegExp][] = [
       ['short', gzipSync(lines.slice(0, -2).join('\n')), /its end is missing/],
       ['lost', gzipSync([...lines.slice(0, 40), ...lines.slice(41)].join('\n')), /should have [\d]+ rows/],
-      ['cut', (await readFile(file)).subarray(0, 5000), /unexpected end|broken one/],
-      ['text', Buffer.from('no backup'), /no backup of Stemma/],
+      ['cut', (await readFile(file)).subarray(0, 5000), /unexpected end|it is damaged/],
+      ['text', Buffer.from('no backup'), /not a backup of Stemma/],
       ['newer', gzipSync(lines.join('\n').replace('0001-tree', '9999-later')), /newer version/],
     ]
     for (const [name, bytes, words] of broken) {

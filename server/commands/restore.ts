@@ -57,5 +57,5 @@ async function* decompressedLines(source: Readable): AsyncGenerator<string> {
 
 function rethrow(error: NodeJS.ErrnoException): never {
   const isGzipError = error.code?.startsWith('Z_')
-  throw isGzipError ? new BackupError('this is no backup of Stemma, or a broken one') : error
+  throw isGzipError ? new BackupError('this is not a backup of Stemma, or it is damaged') : error
 }

@@ -85,7 +85,7 @@ function parse(text: string): BackupLine {
   try {
     return JSON.parse(text)
   } catch {
-    throw new BackupError('this is no backup of Stemma, or a broken one')
+    throw new BackupError('this is not a backup of Stemma, or it is damaged')
   }
 }
 
@@ -95,7 +95,7 @@ async function begin(
   { stemma, edition, migrations: applied }: { stemma: string; edition: number; migrations: string[] },
 ): Promise<void> {
   if (stemma !== 'backup' || edition !== backupEdition)
-    throw new BackupError('this is no backup of Stemma, or one of another version')
+    throw new BackupError('this is not a backup of Stemma, or it has another format version')
   const known = migrations.filter(({ name }) => applied.includes(name))
   const unknown = applied.filter((name) => !known.some((migration) => migration.name === name))
   if (unknown.length > 0)
