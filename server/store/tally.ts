@@ -11,11 +11,13 @@ import type { Work } from './work.ts'
  */
 const stripe = raw('/*pg pg_backend_pid() % 16 + */ 0')
 
-/** Adds to the counts, or subtracts. `above` are the groups from the organization down to the resource's parent. */
-export function* adjustTally(kind: string, above: readonly string[], by: number): Work<void> {
-  if (above.length === 0) return
-  const parent = above.at(-1)
-  const rows = above.map((group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? by : 0}, ${by})`)
+/** Adds to the counts, or subtracts. `ancestors` are the uids from the organization down to the parent. */
+export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<void> {
+  if (ancestors.length === 0) return
+  const parent = ancestors.at(-1)
+  const rows = ancestors.map(
+    (group) => sql`(${kind}, ${group}, ${stripe}, ${group === parent ? by : 0}, ${by})`,
+  )
   yield sql`insert into tally (kind, place, stripe, children, subtree) values ${join(rows, ', ')}
     on conflict (kind, place, stripe) do update
     set children = tally.children + excluded.children, subtree = tally.subtree + excluded.subtree`
@@ -32,9 +34,9 @@ const groupsPerStatement = 512
 export function* readTally(kind: string, groups: readonly string[]): Work<Map<string, Count>> {
   const counts = new Map<string, Count>()
   for (let at = 0; at < groups.length; at += groupsPerStatement) {
-    const some = among(groups.slice(at, at + groupsPerStatement))
+    const batch = among(groups.slice(at, at + groupsPerStatement))
     const rows = yield sql`select place, sum(children), sum(subtree) from tally
-      where kind = ${kind} and place in ${some} group by place`
+      where kind = ${kind} and place in ${batch} group by place`
     for (const [group, children, subtree] of rows) {
       counts.set(group as string, { children: children as number, subtree: subtree as number })
     }
