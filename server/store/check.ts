@@ -22,8 +22,8 @@ export async function checkTally(
   if (!isRepair) return differences
   const repaired: Difference[] = []
   for (let at = 0; at < differences.length; at += repairsPerTransaction) {
-    const some = differences.slice(at, at + repairsPerTransaction)
-    repaired.push(...(await store.write(() => repairAll(some))))
+    const batch = differences.slice(at, at + repairsPerTransaction)
+    repaired.push(...(await store.write(() => repairAll(batch))))
   }
   return repaired
 }
@@ -32,7 +32,7 @@ function* findDifferences(kinds: readonly string[]): Work<Difference[]> {
   const differences: Difference[] = []
   for (const kind of kinds) {
     const counted = yield* recount(kind)
-    const tallied = yield* readAll(kind)
+    const tallied = yield* readTallies(kind)
     for (const group of new Set([...counted.keys(), ...tallied.keys()])) {
       const difference = compare(kind, group, tallied.get(group), counted.get(group))
       if (difference) differences.push(difference)
@@ -68,7 +68,7 @@ function* recount(kind: string): Work<Map<string, Count>> {
   return counts
 }
 
-function* readAll(kind: string): Work<Map<string, Count>> {
+function* readTallies(kind: string): Work<Map<string, Count>> {
   const rows =
     yield sql`select place, sum(children), sum(subtree) from tally where kind = ${kind} group by place`
   return new Map(

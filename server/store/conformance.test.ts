@@ -100,7 +100,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.ok(await has('meanwhile'))
     })
 
-    test('see a write as soon as it was answered, also in a turn in which others read', async () => {
+    test('see a write once it was answered, even if others read in the same turn of the event loop', async () => {
       const keys = Array.from({ length: 20 }, (_, at) => `turn-${at}`)
       await Promise.all(
         keys.map(async (key) => {

@@ -26,7 +26,7 @@ export type TestStore = {
   address: string
   /** Opens the store once more, as another process would. */
   open(): Store
-  /** Runs a statement in another transaction, to its end, from inside of a work. */
+  /** Runs a statement in a transaction of its own while the work that calls this is running. */
   elsewhere(statement: Sql): Work<Row[]>
   remove(): Promise<void>
 }

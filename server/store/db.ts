@@ -19,7 +19,7 @@ export type Store = {
    * effects but SQL. `deadline` is in milliseconds since 1970.
    */
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
-  /** Applies the missing migrations once, however many processes start together. Returns the names of those. */
+  /** Applies the missing migrations once, however many processes start together. Returns their names. */
   migrate(migrations: readonly Migration[]): Promise<string[]>
   /** All rows of all tables in one snapshot. Other reads and writes continue meanwhile. */
   snapshot(): AsyncGenerator<Portion>
@@ -31,7 +31,7 @@ export const migrationsTable = `create table if not exists migrations (
   apply_time bigint not null
 )`
 
-/** Is among the applied migrations while a backup is restored. */
+/** A name that is among the applied migrations while a backup is restored, so that no server starts. */
 export const unfinishedRestore = 'unfinished-restore'
 
 /** Has a code, so that commands print the message without a stack trace. */

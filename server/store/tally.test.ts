@@ -97,7 +97,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
 
   test('is correct after any sequence of writes, including failed ones', async () => {
     const step = fc.record({
-      does: fc.constantFrom('insert', 'delete', 'throw', 'orphan', 'again'),
+      action: fc.constantFrom('insert', 'delete', 'throw', 'orphan', 'again'),
       isGroup: fc.boolean(),
       at: fc.nat(),
     })
@@ -199,7 +199,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
 
 const nothing = { children: 0, subtree: 0 }
 
-type Step = { does: string; isGroup: boolean; at: number }
+type Step = { action: string; isGroup: boolean; at: number }
 
 /** A naive model of the content of an organization. */
 function startHistory() {
@@ -208,19 +208,19 @@ function startHistory() {
 
   function* run(steps: readonly Step[]): Work<void> {
     const next = [...rows]
-    for (const { does, isGroup, at } of steps) {
+    for (const { action, isGroup, at } of steps) {
       const table = isGroup ? groups : identities
       const places = next.filter((row) => row.table === groups)
       const place = (places[at % places.length] ?? { uid: root }).uid
-      const some = next[at % next.length]
-      if (does === 'throw') throw new Error('thrown by the work')
-      if (does === 'orphan') yield* insert(table, newChild(newChild(place)))
-      if (does === 'again' && some) yield* insert(some.table, some.uid)
-      if (does === 'delete' && some && some.uid !== root) {
-        yield* remove(some.table, some.uid)
-        next.splice(next.indexOf(some), 1)
+      const target = next[at % next.length]
+      if (action === 'throw') throw new Error('thrown by the work')
+      if (action === 'orphan') yield* insert(table, newChild(newChild(place)))
+      if (action === 'again' && target) yield* insert(target.table, target.uid)
+      if (action === 'delete' && target && target.uid !== root) {
+        yield* remove(target.table, target.uid)
+        next.splice(next.indexOf(target), 1)
       }
-      if (does === 'insert') {
+      if (action === 'insert') {
         const uid = newChild(place)
         yield* insert(table, uid)
         next.push({ table, uid })
@@ -259,19 +259,19 @@ async function race(testStore: TestStore, store: Store): Promise<void> {
   const stores = [store, testStore.open(), testStore.open()]
   await Promise.all(
     Array.from({ length: 24 }, async (_, writer) => {
-      const mine = stores[writer % stores.length] as Store
+      const writerStore = stores[writer % stores.length] as Store
       for (let round = 0; round < 6; round++) {
         const uid = newChild(teams[(writer + round) % teams.length] ?? root)
         const isKept = round % 3 !== 2
-        const writing = mine.write(function* () {
+        const writing = writerStore.write(function* () {
           yield* insert(groups, uid)
           yield* insert(identities, newChild(uid))
           if (!isKept) throw new Error('thrown by the work')
         })
         await (isKept ? writing : assert.rejects(writing, /thrown by the work/))
         const leaf = newChild(uid)
-        if (isKept) await mine.write(() => insert(groups, leaf))
-        if (isKept && round % 2 === 0) await mine.write(() => remove(groups, leaf))
+        if (isKept) await writerStore.write(() => insert(groups, leaf))
+        if (isKept && round % 2 === 0) await writerStore.write(() => remove(groups, leaf))
       }
     }),
   )

@@ -1,5 +1,5 @@
 // A transaction is a generator that yields SQL and receives rows. So it can wait for nothing but the store; SQLite runs
-// it to its end without a promise, and PostgreSQL awaits each step of the same text.
+// it to its end without a promise, and PostgreSQL awaits each step of the same code.
 import type { Row, Sql } from './sql.ts'
 import type { StoreError } from './store-error.ts'
 

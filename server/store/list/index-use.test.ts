@@ -32,7 +32,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     store = await openMigrated(testStore())
     // With statistics of so small a table, PostgreSQL would consider all indexes equally good.
     await store.write(() => all(raw('/*pg alter table groups set (autovacuum_enabled = off) -- */ select 1')))
-    await store.write(plant)
+    await store.write(insertTree)
   })
 
   /** The query plan of the statement that reads the rows of a page. */
@@ -57,7 +57,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     const used = plan.matchAll(
       /using (?:covering )?index (\w+)|index (?:only )?scan (?:backward )?using (\w+)/gi,
     )
-    assert.deepEqual(new Set([...used].map(([, lite, postgres]) => lite ?? postgres)), new Set(indexes), plan)
+    assert.deepEqual(new Set([...used].map(([, sqlite, pg]) => sqlite ?? pg)), new Set(indexes), plan)
     assert.doesNotMatch(plan, /SCAN groups|Seq Scan/)
   }
   const isOrdered = (plan: string) => assert.doesNotMatch(plan, /TEMP B-TREE|Sort/)
@@ -69,13 +69,13 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
       test(`a list by ${column}${descending ? ' descending' : ''} uses the index of that order`, async () => {
         for (const cursor of [{}, { after }]) {
           for (const region of [tree(root), below(root), below(large)]) {
-            const found = await explain([region], order, cursor)
-            usesOnly(found, `groups_by_root_${column}`)
-            isOrdered(found)
+            const plan = await explain([region], order, cursor)
+            usesOnly(plan, `groups_by_root_${column}`)
+            isOrdered(plan)
           }
-          const found = await explain([children(large)], order, cursor)
-          usesOnly(found, `groups_by_parent_${column}`)
-          isOrdered(found)
+          const plan = await explain([children(large)], order, cursor)
+          usesOnly(plan, `groups_by_parent_${column}`)
+          isOrdered(plan)
           const withoutGroupIndexes: typeof readPage = (table, listing) =>
             readPage({ ...table, isIndexedByParent: false }, listing)
           const skipping = await explain([children(large)], order, cursor, withoutGroupIndexes)
@@ -91,13 +91,13 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
       for (const cursor of [{}, { after: [`${large}/0000000000000010`] }]) {
         const order = [{ column: 'uid', descending }]
         for (const region of [tree(root), below(root), below(large)]) {
-          const found = await explain([region], order, cursor)
-          usesOnly(found, primary())
-          isOrdered(found)
+          const plan = await explain([region], order, cursor)
+          usesOnly(plan, primary())
+          isOrdered(plan)
         }
-        const found = await explain([children(large)], order, cursor)
-        usesOnly(found, 'groups_by_parent')
-        isOrdered(found)
+        const plan = await explain([children(large)], order, cursor)
+        usesOnly(plan, 'groups_by_parent')
+        isOrdered(plan)
       }
     }
   })
@@ -109,9 +109,9 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         const order = [column, 'uid'].map((name) => ({ column: name, descending }))
         for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
           const joined = async (region: Region) => {
-            const found = await explain([region], order, { after, size: 10 })
-            isOrdered(found)
-            return found
+            const plan = await explain([region], order, { after, size: 10 })
+            isOrdered(plan)
+            return plan
           }
           usesOnly(await joined(tree(root)), `groups_by_root_${column}`, tally, primary())
           usesOnly(await joined(below(root)), `groups_by_root_${column}`, tally)
@@ -119,9 +119,9 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         }
       }
       for (const after of [undefined, [`${large}/0000000000000010`]]) {
-        const found = await explain([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
-        usesOnly(found, primary(), tally)
-        isOrdered(found)
+        const plan = await explain([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
+        usesOnly(plan, primary(), tally)
+        isOrdered(plan)
       }
     }
   })
@@ -134,19 +134,19 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         { column: 'uid', descending: false },
       ]
       for (const cursor of [{}, { after: ['group-5', 5, large] }]) {
-        const found = await explain([tree(root)], order, cursor)
-        assert.match(found, /groups_by_root_name/)
-        assert.match(found, /LAST 2 TERMS|Presorted Key: groups_1.name/)
+        const plan = await explain([tree(root)], order, cursor)
+        assert.match(plan, /groups_by_root_name/)
+        assert.match(plan, /LAST 2 TERMS|Presorted Key: groups_1.name/)
       }
     }
   })
 
   test('a list of several regions merges their indexes', async () => {
     const order = ['name', 'uid'].map((column) => ({ column, descending: false }))
-    const found = await explain([tree(root), tree(other)], order)
-    assert.match(found, /MERGE \(UNION ALL\)|Merge Append/)
-    assert.match(found, /groups_by_root_name/)
-    assert.doesNotMatch(found, /SCAN groups|Seq Scan|groups_by_root_\w+_time/)
+    const plan = await explain([tree(root), tree(other)], order)
+    assert.match(plan, /MERGE \(UNION ALL\)|Merge Append/)
+    assert.match(plan, /groups_by_root_name/)
+    assert.doesNotMatch(plan, /SCAN groups|Seq Scan|groups_by_root_\w+_time/)
   })
 
   test('a small group in a large organization is read by primary key and sorted', async () => {
@@ -158,9 +158,9 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     const order = [{ column: 'uid', descending: false }]
     const filters = [sql`name = ${'group-5'}`]
     for (const region of [tree(root), below(root), below(large)]) {
-      const found = await explain([region], order, { filters })
-      usesOnly(found, 'groups_by_root_name')
-      isOrdered(found)
+      const plan = await explain([region], order, { filters })
+      usesOnly(plan, 'groups_by_root_name')
+      isOrdered(plan)
     }
     usesOnly(await explain([children(large)], order, { filters }), 'groups_by_parent_name')
   })
@@ -170,14 +170,14 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
       for (const cursor of [{}, { after: [`${large}/0000000000000010`] }]) {
         const filters = [sql`length(name) > ${3}`]
         for (const region of [tree(root), below(root), below(large)]) {
-          const found = await explain(
+          const plan = await explain(
             [region],
             [{ column: 'uid', descending }],
             { filters, ...cursor },
             readUncountedPage,
           )
-          usesOnly(found, primary())
-          isOrdered(found)
+          usesOnly(plan, primary())
+          isOrdered(plan)
         }
       }
     }
@@ -194,7 +194,7 @@ function* recordStatements<T>(work: Work<T>, statements: Sql[]): Work<T> {
 }
 
 /** Two organizations; one of them has a large group and a small one. */
-function* plant(): Work<void> {
+function* insertTree(): Work<void> {
   const segment = (at: number) => at.toString(16).padStart(16, '0')
   const leaves = Array.from({ length: 400 }, (_, at) => `${at % 20 === 0 ? small : large}/${segment(at)}`)
   for (const [at, uid] of [root, other, large, small, `${other}/${segment(1)}`, ...leaves].entries()) {

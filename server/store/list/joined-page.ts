@@ -23,12 +23,12 @@ export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): 
   const keys: unknown[] = [selectJoined, table, form, size, where.template, total.template]
   for (const { column, descending } of order) keys.push(column, descending)
   return preparedByKeys(keys, [...total.values, ...where.values], (placeholders) => {
-    const totalCount = total.values.length
+    const totalValueCount = total.values.length
     return joinedStatement(
       table,
       listing,
-      fill(where.template, placeholders.slice(totalCount)),
-      fill(total.template, placeholders.slice(0, totalCount)),
+      fill(where.template, placeholders.slice(totalValueCount)),
+      fill(total.template, placeholders.slice(0, totalValueCount)),
     )
   })
 }
@@ -44,12 +44,12 @@ function joinedStatement(table: Table, { form, order, size }: Listing, where: Sq
       from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
 }
 
-/** Replaces the JSON of a row with another shape. No JSON contains this character. */
+/** Selected in place of JSON that has another shape. No JSON contains this character. */
 const staleMark = '\u0001'
 
 /** The page, or undefined if some of its JSON is stale. */
-export function joinedPage([first, last, beyond]: readonly Row[]): Page | undefined {
-  const [text, bytes, total] = first as [string | null, number, number] // as selected
+export function joinedPage([summary, last, beyond]: readonly Row[]): Page | undefined {
+  const [text, bytes, total] = summary as [string | null, number, number] // as selected
   if (text?.includes(staleMark)) return undefined
   const rows = text === null ? [] : { text, size: bytes }
   return { rows, next: beyond && last?.slice(3), total }

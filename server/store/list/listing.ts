@@ -10,7 +10,7 @@ export type Term = { column: string; descending: boolean }
 export type Listing = {
   /** Disjoint, in order of their uids. */
   regions: readonly Region[]
-  /** Further conditions. With any, the total is counted rather than read from the tally. */
+  /** Further conditions. If there are any, the total is counted rather than read from the tally. */
   filters: readonly Sql[]
   /** Ends with the uid. */
   order: readonly Term[]

@@ -29,8 +29,8 @@ const children = (uid: string): Region => ({ kind: 'children', uid })
 const point = (uid: string): Region => ({ kind: 'point', uid })
 
 /** The plan, with these rows as the tally. Undefined means that the tally must not be read. */
-function planOf(asked: Listing, tally?: Row[], plan: typeof planList = planList): Plan {
-  const work = plan(groups, asked)
+function planOf(wanted: Listing, tally?: Row[], plan: typeof planList = planList): Plan {
+  const work = plan(groups, wanted)
   const step = work.next()
   if (step.done) return step.value
   assert.ok(tally, 'the tally was read')

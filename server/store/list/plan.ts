@@ -27,7 +27,10 @@ export type RowsPlan = { total: Total } & (
   | { kind: 'points'; scan: Scan }
   /** One statement merges, sorts and skips the keys of the scans, then reads only the rows of the page. */
   | { kind: 'merged'; scans: readonly Scan[] }
-  /** More scans than one statement can contain: each batch is a statement, and this process merges their keys. */
+  /**
+   * More scans than one statement can contain: each batch is a statement, and this process merges their keys.
+   * `isSequence`: all keys of a batch precede those of the next.
+   */
   | { kind: 'batched'; batches: readonly (readonly Scan[])[]; isSequence: boolean }
 )
 
@@ -38,7 +41,7 @@ export type Total =
 
 type Counts = ReadonlyMap<string, Count>
 
-/** Limits are part of the text, because both engines plan badly for a bound one. These sizes keep the texts few. */
+/** Limits are part of the text, because both engines plan badly for a limit parameter. Few sizes make few texts. */
 export const pageSizes = [10, 50, 100, 200]
 
 export const scansPerStatement = 40
@@ -115,7 +118,7 @@ function totalOf(table: Table, { filters }: Listing, regions: readonly ScanRegio
   return { kind: 'tallied', sum, points }
 }
 
-/** The access that needs no counts to decide, if there is one. */
+/** The access path, if it can be chosen without counts. */
 function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listing): AccessPath | undefined {
   if (!usesOrganizationIndex(region, table) || isByUid(order)) return 'own-index'
   const isWhole = isSubtree(region) && isRoot(region.uid)
@@ -124,8 +127,8 @@ function fixedAccess(table: Table, region: ScanRegion, { order, filters }: Listi
 
 /**
  * In a group, in an order other than by uid, either the organization's index is scanned and rows outside the group are
- * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper, so for a given page size the
- * number of rows read is at most proportional to the square root of the size of the organization.
+ * skipped, or all rows of the group are read and sorted. The tally shows which is cheaper. If the rows of the group are
+ * spread evenly, the number of rows read for a page grows at most with the square root of the size of the organization.
  */
 function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Counts): AccessPath {
   const fixed = fixedAccess(table, region, listing)

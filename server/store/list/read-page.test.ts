@@ -94,7 +94,7 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
         tree,
         fc.array(randomQuery, { minLength: 12, maxLength: 12 }),
         async (nodes, queries) => {
-          await plant(store, nodes)
+          await insertTree(store, nodes)
           for (const query of queries) {
             await compare(store, nodes, { ...query, regions: disjoint(nodes, query.regions) }, texts)
           }
@@ -106,12 +106,12 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
 
   test('returns the same pages below a group by every kind of plan', async () => {
     const nodes = twoGroups()
-    await plant(store, nodes)
+    await insertTree(store, nodes)
     const [{ uid: root }, large, small] = nodes as [Node, Node, Node]
     const leaves = nodes.slice(3).map(({ uid }): Region => ({ kind: 'tree', uid }))
-    const together: Region[] = [large, small].map(({ uid }) => ({ kind: 'below', uid }))
+    const bothGroups: Region[] = [large, small].map(({ uid }) => ({ kind: 'below', uid }))
     for (const order of ordersOfTwo) {
-      for (const regions of [...together.map((region) => [region]), together]) {
+      for (const regions of [...bothGroups.map((region) => [region]), bothGroups]) {
         await compare(store, nodes, { regions, order, size: 7 }, texts)
       }
     }
@@ -126,11 +126,11 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
     }
   })
 
-  test('returns all rows of more regions than one statement can name', async () => {
+  test('returns the page and total of more regions than one statement can contain', async () => {
     const root = '7'.repeat(40)
     const uids = Array.from({ length: 1500 }, (_, at) => `${root}/${at.toString(16).padStart(16, '0')}`)
     const nodes = [root, ...uids].map((uid) => ({ uid, name: 'a', create_time: 1, update_time: 1 }))
-    await plant(store, nodes)
+    await insertTree(store, nodes)
     const order = [{ column: 'uid', descending: true }]
     const rest = { filters: [], order, after: undefined, skip: 10, size: 5, form }
     for (const kind of ['tree', 'point'] as const) {
@@ -157,7 +157,7 @@ const statementKinds = {
 /** An organization with a large group and a small one. */
 function twoGroups(): Node[] {
   const root = '8'.repeat(40)
-  const made = (uid: string, at: number): Node => ({
+  const nodeOf = (uid: string, at: number): Node => ({
     uid,
     name: names[at % names.length] ?? '',
     create_time: at % 4,
@@ -166,7 +166,7 @@ function twoGroups(): Node[] {
   const segment = (at: number) => at.toString(16).padStart(16, '0')
   const [large, small] = [`${root}/${segment(1)}`, `${root}/${segment(2)}`]
   const below = Array.from({ length: 64 }, (_, at) => `${at % 16 === 0 ? small : large}/${segment(at)}`)
-  return [root, large, small, ...below].map(made)
+  return [root, large, small, ...below].map(nodeOf)
 }
 
 const ordersOfTwo = (['name', 'create_time', 'update_time'] as const).flatMap((column) =>
@@ -285,7 +285,7 @@ function* recordTexts<T>(work: Work<T>, texts: Set<string>): Work<T> {
 }
 
 /** Replaces a tree with the same root: fast-check repeats a failing tree with fewer nodes. */
-function plant(store: Store, nodes: readonly Node[]): Promise<void> {
+function insertTree(store: Store, nodes: readonly Node[]): Promise<void> {
   const root = (nodes[0] as Node).uid
   return store.write(function* () {
     const old = yield sql`select uid from groups where root = ${root} order by uid desc`

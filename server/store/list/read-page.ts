@@ -41,7 +41,7 @@ function* readRows(table: Table, listing: Listing, plan: RowsPlan): Work<Uncount
   return { rows: yield* renderAll(table, page), next: last?.slice(1) }
 }
 
-/** More rows than the page has, if there are more. */
+/** The rows of the page, and at least one more if there is a next page. */
 function* runPlan(table: Table, listing: Listing, plan: RowsPlan): Work<Row[]> {
   const { order, size, skip } = listing
   const limit = limitOf(size)
@@ -69,7 +69,7 @@ function* renderAll(table: Table, rows: readonly Row[]): Work<Rendered[]> {
   const stale = rows.filter((row) => row[0] === null).map((row) => row.at(-1) as string)
   if (stale.length === 0) return rows.map((row) => row[0] as Rendered)
   const bytes = yield* readBytes(table, stale)
-  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Rendered) // of the same snapshot
+  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Rendered) // same snapshot: none is missing
 }
 
 function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<number> {

@@ -34,6 +34,7 @@ export function scanCondition({ region, access }: Scan, selection: Selection): S
 export const regionCondition = (region: ScanRegion, filters: readonly Sql[]): Sql =>
   join([isSubtree(region) ? inOrganization(region) : inRegionOf(region), ...filters], ' and ')
 
+/** `0` is the character after `/`, so `UID0` follows all uids below UID. */
 function inRegionOf(region: ScanRegion): Sql {
   switch (region.kind) {
     case 'tree':

@@ -19,17 +19,17 @@ export const selectRowsOfKeys = (table: Table, { form, order }: Output, keys: Sq
 
 /**
  * The first keys of several scans, in order. SQLite merges the scans of a `union all` as they are. PostgreSQL merges
- * them only if each has an order and a limit; a power of two is precise enough and makes few texts.
+ * them only if each has an order and a limit; rounded up to a power of two, it makes few texts.
  */
 export function selectKeys(
   table: Table,
   order: readonly Term[],
   scans: readonly Sql[],
-  page: Sql,
+  pageLimit: Sql,
   keyCount: number,
 ): Sql {
   const selects = scans.map((where) => sql`select ${columnsOf(order)} from ${raw(table.name)} where ${where}`)
-  const end = sql`order by ${orderBy(order)} ${page}`
+  const end = sql`order by ${orderBy(order)} ${pageLimit}`
   if (selects.length === 1) return sql`${join(selects, '')} ${end}`
   const limit = raw(String(2 ** Math.ceil(Math.log2(keyCount))))
   const merged = selects.map(

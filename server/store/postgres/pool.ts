@@ -3,6 +3,7 @@ import pg from 'pg'
 import { StoreError } from '../store-error.ts'
 import { isConnectionLost } from './errors.ts'
 
+/** Calls that may wait for a connection. */
 const waitingLimit = 10_000
 /** How much longer than the statement timeout the driver waits for the server to report that timeout. */
 const replyMarginMs = 5_000
@@ -34,8 +35,8 @@ export function openPool(options: PoolOptions): pg.Pool {
 }
 
 /**
- * Every statement is written for one index. With these settings the planner chooses it in a table of any size, with or
- * without statistics: it neither plans for the values at hand nor collects rows to sort them.
+ * Every statement is written for one index. With these settings the planner chooses that index in a table of any size,
+ * with or without statistics: it makes no plan for particular values, and no bitmap scan, which loses the order.
  */
 const planning = [
   'plan_cache_mode=force_generic_plan',
@@ -48,7 +49,7 @@ const int8 = 20
 const numeric = 1700
 const parsers: Record<number, (text: string) => number> = { [int8]: Number, [numeric]: Number }
 
-/** Uses a connection. If that fails, its transaction is rolled back; a connection that cannot do that is closed. */
+/** If `use` fails, its transaction is rolled back; a connection that cannot roll back is closed. */
 export async function withConnection<T>(
   pool: pg.Pool,
   use: (client: pg.PoolClient) => Promise<T>,

@@ -91,11 +91,11 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('connections that are lost while idle are replaced', async () => {
     const errors: unknown[] = []
-    const some = open({ onIdleError: (error) => errors.push(error) })
-    await Promise.all(Array.from({ length: 5 }, () => some.query(sql`select pg_sleep(0.01)`)))
+    const other = open({ onIdleError: (error) => errors.push(error) })
+    await Promise.all(Array.from({ length: 5 }, () => other.query(sql`select pg_sleep(0.01)`)))
     await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'stemma'`)
-    for (let at = 0; at < 10; at++) await some.write(() => all(add('c')))
+    for (let at = 0; at < 10; at++) await other.write(() => all(add('c')))
     assert.ok(errors.length > 0)
   })
 
@@ -128,11 +128,11 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('a read runs again if its connection is lost', async () => {
     let attempts = 0
-    const found = await store.read(function* () {
+    const rows = await store.read(function* () {
       if (++attempts === 1) yield sql`select pg_terminate_backend(pg_backend_pid())`
       return yield* all(sql`select 1`)
     })
-    assert.deepEqual([attempts, found], [2, [[1]]])
+    assert.deepEqual([attempts, rows], [2, [[1]]])
   })
 
   test('a write that waits for a lock fails at its deadline and leaves nothing', async () => {

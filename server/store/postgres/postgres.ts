@@ -62,7 +62,7 @@ export function openPostgres(options: PostgresOptions): Store {
   }
 }
 
-/** Counts running calls, so that a store that is being closed accepts no more and completes those it has accepted. */
+/** Tracks running calls: a store that is being closed accepts no more and completes those it has accepted. */
 function openTracker() {
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
@@ -92,7 +92,7 @@ async function* dumpPool(pool: pg.Pool) {
   }
 }
 
-/** In one round trip: no statement, including its wait for locks, takes longer than the time that is left. */
+/** Sets the timeout in the same round trip: no statement, including its wait for locks, exceeds the time left. */
 function withTimeout(begin: string, leftMs: number, statementTimeoutMs: number): string {
   const timeoutMs = Math.max(1, Math.ceil(leftMs))
   return timeoutMs < statementTimeoutMs ? `${begin}; set local statement_timeout = ${timeoutMs}` : begin

@@ -4,12 +4,12 @@ import type { Template } from '../statement/template.ts'
 
 export type NamedStatement = { text: string; name?: string }
 
-/** How to send a template. One is made for each store. */
+/** Returns the statement to send for a template. Each store has its own function. */
 export type StatementTexts = (template: Template) => NamedStatement
 
 /**
- * Every connection keeps a named statement and its plan until it closes. So a name is never given up for another, as a
- * cache would do: statements beyond this number are sent without a name.
+ * Every connection keeps a named statement and its plan until it closes, so names are never evicted as in a
+ * cache: statements beyond this number are sent without a name.
  */
 const nameLimit = 500
 /** Statements with more values are rare and large, so they get no name. */

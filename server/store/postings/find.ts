@@ -58,15 +58,15 @@ export function* findTrigrams(
     .map((trigram, at) => ({ trigram, count: counts[at] ?? 0 }))
     .sort((a, b) => a.count - b.count)
     .slice(0, usedTrigrams)
-  let found: Set<number> | undefined
+  let matches: Set<number> | undefined
   for (const { trigram, count } of rarest) {
-    if (found && found.size <= fewDocuments) break
+    if (matches && matches.size <= fewDocuments) break
     if (count > rareTrigramPostings && (yield* areTooMany(index, [trigram]))) break
-    const numbers = yield* readNumbers(index, [trigram], found ?? candidates)
+    const numbers = yield* readNumbers(index, [trigram], matches ?? candidates)
     if (!numbers) break
-    found = numbers
+    matches = numbers
   }
-  return found
+  return matches
 }
 
 /** The total of each term, or the number of postings in its first packs if it has none. */
@@ -106,8 +106,8 @@ function* readNumbers(
   const rows = yield* all(sql`select ${raw(index.numbers)} from ${raw(index.table)}
     where term in ${among(hashes)} and segment > ${totalSegment} limit ${packLimit}`)
   if (rows.length === packLimit) return undefined
-  const found = new Set<number>()
+  const matches = new Set<number>()
   for (const [bytes] of rows)
-    for (const number of unpack(bytes as Uint8Array)) if (candidates?.has(number) ?? true) found.add(number)
-  return found
+    for (const number of unpack(bytes as Uint8Array)) if (candidates?.has(number) ?? true) matches.add(number)
+  return matches
 }

@@ -6,7 +6,7 @@
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
-/** The packs of a term in a segment have this many consecutive numbers, starting with that of the segment. */
+/** The packs of a term in a segment are numbered from the number of the segment. There are at most this many. */
 export const packsPerSegment = 32
 
 export const segmentsPerBlock = 8
@@ -19,7 +19,7 @@ export const totalSegment = -1
 /** The first segment of a block, which identifies the block. */
 export const blockOf = (segment: number) => segment - (segment % packsPerBlock)
 
-/** The first segment of a new block, above those of single documents, whose segment is their own number. */
+/** The first segment of a new block. Segments of single documents are smaller: they are the documents' own numbers. */
 export const newBlock = (firstUid: string) => blockOf(documentNumberOf(firstUid)) + 2 ** 52
 
 /** Returns the segment for each batch of an import, given the uid of its first document. */

@@ -101,7 +101,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.deepEqual(await find([]), [])
   })
 
-  test('finds nothing certain for terms with more than 50,000 postings', async () => {
+  test('returns undefined for terms with more than 50,000 postings', async () => {
     const [term, rare] = [newTerm(), newTerm()]
     for (const at of range(20)) await add(newSegment(), range(3000, at * 3000), [term])
     await add(newSegment(), [7], [rare])

@@ -61,7 +61,7 @@ function rowsOf(term: number, segment: number, numbers: readonly number[]): Valu
   const count = numbers.length
   if (count < rarePostings) return [[term, blockOf(segment), count, pack(numbers)]]
   const size = Math.max(postingsPerPack, Math.ceil(count / packsPerSegment))
-  const packs = chunks(numbers, size).map((some, at) => [term, segment + at, some.length, pack(some)])
+  const packs = chunks(numbers, size).map((part, at) => [term, segment + at, part.length, pack(part)])
   return [[term, totalSegment, count, pack([])], ...packs]
 }
 

@@ -16,7 +16,7 @@ const primaryCodeOf = (error: unknown) => codeOf(error) & 0xff
 /** Whether another process has the lock. */
 export const isBusy = (error: unknown) => primaryCodeOf(error) === busy
 
-/** A StoreError where the error has such a meaning, else the error itself. */
+/** Converts an error to the StoreError that corresponds to it. Other errors are returned unchanged. */
 export function translate(error: unknown): unknown {
   switch (codeOf(error)) {
     case constraintForeignKey:

@@ -189,7 +189,7 @@ test('a commit accepts no further writes after 20 ms, by the clock of the store'
   }
   setImmediate(count)
   await Promise.all(writes)
-  const sizes = Map.groupBy(turns, (of) => of)
+  const sizes = Map.groupBy(turns, (value) => value)
   assert.deepEqual(
     [...sizes.values()].map(({ length }) => length),
     [3, 3, 3, 1],

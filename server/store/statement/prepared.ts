@@ -24,7 +24,7 @@ export function prepared<const Args extends readonly unknown[], Values extends r
   )
 }
 
-/** The same for keys that are not the arguments of a function. The first says which statement it is. */
+/** The same for keys that are not the arguments of a function. The first key identifies the statement. */
 export function preparedByKeys(
   keys: readonly unknown[],
   values: readonly Value[],

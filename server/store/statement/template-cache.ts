@@ -1,8 +1,8 @@
 // Templates that were composed before. A server composes the same statements all the time: in process, a Get takes 4 µs
 // of CPU with this cache and 16 µs without it, a List of 50 takes 40 µs and 62 µs.
 //
-// This is the only cache of this room at module level. The first key is a tagged template literal or a function, both
-// of which belong to the program rather than to a store.
+// This is the only cache of this room at module level. Its keys are texts, functions and constants of the program,
+// which are the same for all stores.
 import type { Template } from './template.ts'
 import { compose } from './template.ts'
 
