@@ -1,14 +1,12 @@
 // `stemma auth` as a CI job uses it, with a real server and a token of a real issuer.
 
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { decodeJwt } from 'jose'
-import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
@@ -16,6 +14,7 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { issueRefreshToken } from '../sign-in/refresh-token.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
 
@@ -97,16 +96,7 @@ onEachStore('stemma auth', (engine) => {
   })
 
   test('an expired token is refreshed automatically, and the next refresh token is stored', async () => {
-    const { store, keys, config } = platform
-    const refreshTokens = openRefreshTokens({
-      store,
-      keys,
-      authUrl: config.authUrl,
-      baseUrl: config.baseUrl,
-      now: Date.now,
-      random: randomBytes,
-    })
-    const { token } = await refreshTokens.issue(identity, config.baseUrl)
+    const token = await issueRefreshToken(platform, identity)
     const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')
     await writeFile(join(folder, 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
     await writeFile(join(folder, 'refresh-token'), token)

@@ -1,9 +1,6 @@
 // The JSON client of the SDK against the real server: its differences from the client with messages.
 
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Client, ConnectionOptions } from '@stemma/api/json'
 import {
@@ -20,32 +17,28 @@ import { IdentitiesService } from '@stemma/api/json/platform/iam/v2beta1/identit
 import { RolesService } from '@stemma/api/json/platform/iam/v2beta1/role'
 import { RoleBindingsService } from '@stemma/api/json/platform/iam/v2beta1/role_binding'
 import { AdvisoriesService } from '@stemma/api/json/platform/vulnerabilities/v2beta1/advisory'
-import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
-import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { remove, temporaryFolder } from '../server/stemmad.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
-import { startIssuer } from '../sign-in/foreign-issuer.ts'
-import { startSignIn } from '../sign-in/sign-in.ts'
+import { issueRefreshToken } from '../sign-in/refresh-token.ts'
+import type { SdkPlatform } from './sdk-platform.ts'
+import { importRecords, startSdkPlatform } from './sdk-platform.ts'
 
 onEachStore('the SDK with JSON', (engine) => {
+  let setUp: SdkPlatform
   let issuer: ForeignIssuer
   let platform: Platform
   let options: ConnectionOptions
   let groups: Client<typeof GroupsService>
   let parent: string
   before(async () => {
-    issuer = await startIssuer()
-    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    setUp = await startSdkPlatform(engine)
+    ;({ issuer, platform } = setUp)
     options = { baseUrl: platform.url, token: platform.owner.token }
     groups = createClient(GroupsService, options)
     parent = platform.owner.organization
   })
-  after(async () => {
-    await platform.stop()
-    await issuer.close()
-  })
+  after(() => setUp.stop())
 
   const isError = (code: Code, field?: string) => {
     return (error: unknown) => {
@@ -105,20 +98,7 @@ onEachStore('the SDK with JSON', (engine) => {
 
   test('reads a stream and can stop early', async () => {
     const advisories = createClient(AdvisoriesService, options)
-    const osv = (at: number) => ({
-      ...{ schema_version: '1.7.3', id: `GHSA-${at}`, modified: '2026-02-03T04:05:06Z' },
-      affected: [{ package: { ecosystem: 'npm', name: `left-pad-${at}` } }],
-    })
-    const folder = await temporaryFolder()
-    try {
-      const file = join(folder, 'dump.jsonl')
-      await writeFile(file, Array.from({ length: 50 }, (_, at) => `${JSON.stringify(osv(at))}\n`).join(''))
-      await importAdvisories({ store: platform.store, now: Date.now }, parent, file, (line) =>
-        assert.fail(line),
-      )
-    } finally {
-      await remove(folder)
-    }
+    await importRecords(platform, 50)
     const ids = await Array.fromAsync(advisories.exportAdvisoriesOsv({}), ({ id }) => id)
     assert.deepEqual(ids.toSorted(), Array.from({ length: 50 }, (_, at) => `GHSA-${at}`).toSorted())
     let read = 0
@@ -163,9 +143,7 @@ onEachStore('the SDK with JSON', (engine) => {
     const token = exchangeTokenSource({ issuer: at, subject, identity: identity.uid })
     assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
 
-    const { store, keys, config, owner } = platform
-    const tokens = openRefreshTokens({ store, keys, ...config, now: Date.now, random: randomBytes })
-    const { token: refreshToken } = await tokens.issue(owner.identity, config.baseUrl)
+    const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
     const seen: string[] = []
     const source = refreshTokenSource({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })
     const mine = createClient(GroupsService, { ...at, token: source })

@@ -9,10 +9,11 @@ import { grpcDoor } from '@stemma/server/testing/doors.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
-import { startIssuer } from '../sign-in/foreign-issuer.ts'
-import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, password } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 import { buildGoProgram } from './go-program.ts'
+import type { SdkPlatform } from './sdk-platform.ts'
+import { startSdkPlatform } from './sdk-platform.ts'
 
 const ada = 'ada@example.com'
 const built = await buildGoProgram()
@@ -21,18 +22,18 @@ const [program, skip] = typeof built === 'string' ? [undefined, built] : [built,
 after(() => program?.remove())
 
 onEachStore('the published Go SDK', (engine) => {
+  let setUp: SdkPlatform
   let issuer: ForeignIssuer
   let platform: Platform
   let door: Door
   before(async () => {
-    issuer = await startIssuer()
-    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    setUp = await startSdkPlatform(engine)
+    ;({ issuer, platform } = setUp)
     door = grpcDoor(platform.url)
   })
   after(async () => {
     door.close()
-    await platform.stop()
-    await issuer.close()
+    await setUp.stop()
   })
 
   async function make(method: Parameters<Door['call']>[0], request: JsonObject): Promise<string> {

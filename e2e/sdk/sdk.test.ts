@@ -1,9 +1,6 @@
 // The SDK against the real server: lists, streams, errors, entity tags and token sources.
 
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Client, ConnectionOptions } from '@stemma/api'
 import { Code, createClient, exchangeTokenSource, list, refreshTokenSource, StemmaError } from '@stemma/api'
@@ -12,32 +9,29 @@ import { IdentitiesService } from '@stemma/api/platform/iam/v2beta1/identity'
 import { RolesService } from '@stemma/api/platform/iam/v2beta1/role'
 import { RoleBindingsService } from '@stemma/api/platform/iam/v2beta1/role_binding'
 import { AdvisoriesService } from '@stemma/api/platform/vulnerabilities/v2beta1/advisory'
-import { openRefreshTokens } from '../../server/auth/refresh/refresh-tokens.ts'
-import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { remove, temporaryFolder } from '../server/stemmad.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
-import { startIssuer } from '../sign-in/foreign-issuer.ts'
-import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { issueRefreshToken } from '../sign-in/refresh-token.ts'
+import { addAccount, signIn } from '../sign-in/sign-in.ts'
+import type { SdkPlatform } from './sdk-platform.ts'
+import { importRecords, startSdkPlatform } from './sdk-platform.ts'
 
 onEachStore('the SDK', (engine) => {
+  let setUp: SdkPlatform
   let issuer: ForeignIssuer
   let platform: Platform
   let options: ConnectionOptions
   let groups: Client<typeof GroupsService>
   let parent: string
   before(async () => {
-    issuer = await startIssuer()
-    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    setUp = await startSdkPlatform(engine)
+    ;({ issuer, platform } = setUp)
     options = { baseUrl: platform.url, token: platform.owner.token }
     groups = createClient(GroupsService, options)
     parent = platform.owner.organization
   })
-  after(async () => {
-    await platform.stop()
-    await issuer.close()
-  })
+  after(() => setUp.stop())
 
   async function failure(call: Promise<unknown>): Promise<StemmaError> {
     const error = await call.then(
@@ -124,31 +118,14 @@ onEachStore('the SDK', (engine) => {
 
   describe('reads a stream', () => {
     const count = 300
-    const osv = (at: number) => ({
-      ...{
-        schema_version: '1.7.3',
-        id: `GHSA-${at}`,
-        modified: '2026-02-03T04:05:06Z',
-        details: 'ä'.repeat(999),
-      },
-      affected: [{ package: { ecosystem: 'npm', name: `left-pad-${at}` } }],
-    })
-    let folder: string
-    before(async () => {
-      folder = await temporaryFolder()
-      const file = join(folder, 'dump.jsonl')
-      await writeFile(file, Array.from({ length: count }, (_, at) => `${JSON.stringify(osv(at))}\n`).join(''))
-      await importAdvisories({ store: platform.store, now: Date.now }, parent, file, (line) =>
-        assert.fail(line),
-      )
-    })
-    after(() => remove(folder))
+    const details = 'ä'.repeat(999)
+    before(() => importRecords(platform, count, details))
 
     test('to its end', async () => {
       const advisories = createClient(AdvisoriesService, options)
       const documents = await Array.fromAsync(advisories.exportAdvisoriesOsv({}))
       assert.equal(documents.length, count)
-      assert.equal(documents[0]?.details, 'ä'.repeat(999))
+      assert.equal(documents[0]?.details, details)
     })
 
     test('and can stop early', async () => {
@@ -199,10 +176,7 @@ onEachStore('the SDK', (engine) => {
     })
 
     test('by a refresh token of the exchange, and returns the next one', async () => {
-      const { store, keys, config, owner } = platform
-      const { authUrl, baseUrl } = config
-      const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now, random: randomBytes })
-      const { token: refreshToken } = await tokens.issue(owner.identity, baseUrl)
+      const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
       await continues({ issuer: { baseUrl: platform.url }, refreshToken })
     })
 
