@@ -1,6 +1,7 @@
 // Fails for a method of the contract that lacks options, a handler or a row of the access matrix.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { ScalarType } from '@bufbuild/protobuf'
 import { services } from '@stemma/api/gen/services.ts'
 import type { Method } from '@stemma/api/method.ts'
 import { describeMethods, isRequired } from '@stemma/api/method.ts'
@@ -55,13 +56,13 @@ function requireAccess({ access, scope }: Method): void {
   assert.ok(access.capabilities.length > 0, 'needs no capability')
   const field = scope.at(-1)
   assert.equal(field?.fieldKind, 'scalar', 'has no scope field')
-  assert.equal(field.scalar, 9, 'has a scope field that is not a string')
+  assert.equal(field.scalar, ScalarType.STRING, 'has a scope field that is not a string')
   assert.ok(scope[0] && isRequired(scope[0]), 'has a scope field that may be absent')
 }
 
 const capabilityVerbs = { Get: 'list', List: 'list', Create: 'create', Update: 'update', Delete: 'delete' }
 
-/** Expected codes of standard methods are derived from their capabilities, so these must be the right ones. */
+/** The access matrix derives the expected codes of a standard method from its capabilities, so these must be right. */
 function requireUsualCapability({ name, access }: Method, { verb, resource }: StandardMethod): void {
   const [first = 0, ...others] = (access?.capabilities ?? []).map(nameOf)
   const words = resource.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
@@ -70,7 +71,7 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
     [...usual, unusual[name]].includes(String(first)),
     `needs ${first} in place of ${usual.join(' or ')}`,
   )
-  // A call that grants a role needs this one as well.
+  // Calls that grant a role need role_bindings.create as well.
   assert.deepEqual(
     others.filter((other) => other !== 'role_bindings.create'),
     [],

@@ -13,7 +13,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 
 const { getIdentity, updateIdentity, deleteIdentity } = IdentitiesService.method
 
-type Tagged = { code: number; http?: number; etag: string | undefined; body: JsonObject }
+type TaggedReply = { code: number; http?: number; etag: string | undefined; body: JsonObject }
 
 onEachStore('entity tags', (engine) => {
   let platform: Platform
@@ -27,25 +27,25 @@ onEachStore('entity tags', (engine) => {
     await platform.stop()
   })
 
-  async function rest(verb: string, path: string, body?: JsonObject, ifMatch?: string): Promise<Tagged> {
+  async function rest(verb: string, path: string, body?: JsonObject, ifMatch?: string): Promise<TaggedReply> {
     const headers: Record<string, string> = {
       authorization: `Bearer ${platform.owner.token}`,
       'content-type': 'application/json',
     }
     if (ifMatch !== undefined) headers['if-match'] = ifMatch
-    const text = body ? { body: JSON.stringify(body) } : {}
+    const payload = body ? { body: JSON.stringify(body) } : {}
     const answer = await fetch(`${platform.url}/iam/v2beta1/identities/${path}`, {
       method: verb,
       headers,
-      ...text,
+      ...payload,
     })
-    const words = await answer.text()
-    const json = words === '' ? {} : JSON.parse(words)
+    const text = await answer.text()
+    const json = text === '' ? {} : JSON.parse(text)
     const code = answer.ok ? 0 : json.code
     return { code, http: answer.status, etag: answer.headers.get('etag') ?? undefined, body: json }
   }
 
-  function grpc(method: DescMethod, request: JsonObject, ifMatch?: string): Promise<Tagged> {
+  function grpc(method: DescMethod, request: JsonObject, ifMatch?: string): Promise<TaggedReply> {
     const metadata = new Metadata()
     metadata.set('authorization', `Bearer ${platform.owner.token}`)
     if (ifMatch !== undefined) metadata.set('if-match', ifMatch)

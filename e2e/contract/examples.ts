@@ -30,7 +30,7 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
     let platform: Platform
     let doors: Door[] = []
     before(async () => {
-      platform = await startPlatform(engine, [], { now, random: counting() })
+      platform = await startPlatform(engine, [], { now, random: countingBytes() })
       doors = [restDoor(platform.url), grpcDoor(platform.url)]
     })
     after(async () => {
@@ -43,8 +43,8 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
         const transcripts: CallResult[][] = []
         for (const door of doors) {
           const transcript: CallResult[] = []
-          await example(await setStage(platform, door, transcript))
-          transcripts.push(transcript.map(plain()))
+          await example(await newContext(platform, door, transcript))
+          transcripts.push(transcript.map(normalizer()))
         }
         assert.deepEqual(transcripts[1], transcripts[0], 'gRPC must answer as REST does')
       })
@@ -52,7 +52,7 @@ export function examples(name: string, all: Record<string, Example>, now: () => 
   })
 }
 
-async function setStage(platform: Platform, door: Door, transcript: CallResult[]): Promise<ExampleContext> {
+async function newContext(platform: Platform, door: Door, transcript: CallResult[]): Promise<ExampleContext> {
   const owner = await platform.addOrganization('acme')
   const call = async (method: DescMethod, request: JsonObject, token = owner.token) => {
     const answer = await door.call(method, request, token)
@@ -76,7 +76,7 @@ async function setStage(platform: Platform, door: Door, transcript: CallResult[]
 }
 
 export const detail = (error: ErrorBody, type: string) =>
-  error.details.find((some) => some['@type'] === `type.googleapis.com/google.rpc.${type}`)
+  error.details.find((entry) => entry['@type'] === `type.googleapis.com/google.rpc.${type}`)
 
 /** Creates a resource and returns its uid. */
 export async function make(
@@ -95,8 +95,8 @@ export function violations(error: ErrorBody): string[] {
   return fieldViolations.map(({ field }) => toCamel(field))
 }
 
-/** Uids in order of creation, so that lists by uid have the same order in every run. */
-function counting(): (size: number) => Buffer {
+/** Bytes that count up instead of random ones, so that lists by uid are in order of creation in every run. */
+function countingBytes(): (size: number) => Buffer {
   let count = 0
   return (size) => {
     const bytes = Buffer.alloc(size)
@@ -106,11 +106,11 @@ function counting(): (size: number) => Buffer {
 }
 
 /** Replaces values that differ from run to run: uids and advisory ids by numbers in order of appearance, times and tokens by words. */
-function plain(): (answer: CallResult) => CallResult {
-  const segments = new Map<string, string>()
-  const number = (hex: string) => {
-    if (!segments.has(hex)) segments.set(hex, `#${segments.size + 1}`)
-    return segments.get(hex) ?? ''
+function normalizer(): (answer: CallResult) => CallResult {
+  const numbers = new Map<string, string>()
+  const numberOf = (id: string) => {
+    if (!numbers.has(id)) numbers.set(id, `#${numbers.size + 1}`)
+    return numbers.get(id) ?? ''
   }
   return (answer) => {
     const text = JSON.stringify(answer)
@@ -118,7 +118,7 @@ function plain(): (answer: CallResult) => CallResult {
       .replaceAll(/"nextPageToken":"[^"]+"/g, '"nextPageToken":"token"')
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
-      .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, number)
+      .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, numberOf)
       .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
     return JSON.parse(text) as CallResult
   }

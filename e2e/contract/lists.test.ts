@@ -7,16 +7,17 @@ import { examples, violations } from './examples.ts'
 
 const { listGroups, createGroup } = GroupsService.method
 
-type Listed = {
+type GroupPage = {
   groups: { uid: string; name: string; createTime: string }[]
   nextPageToken?: string
   totalCount: string
   skipped: number
 }
 
+/** The time of the server. It advances before each new group, so that create times differ. */
 let clock = Date.now()
 
-async function plant(
+async function makeGroups(
   { succeed, owner }: ExampleContext,
   names: string[],
   parent = owner.organization,
@@ -30,10 +31,10 @@ async function plant(
 }
 
 const list = async ({ succeed }: ExampleContext, request: JsonObject) =>
-  (await succeed(listGroups, request)) as unknown as Listed
-const names = ({ groups }: Listed) => groups.map(({ name }) => name)
+  (await succeed(listGroups, request)) as unknown as GroupPage
+const names = ({ groups }: GroupPage) => groups.map(({ name }) => name)
 
-async function walk(stage: ExampleContext, request: JsonObject): Promise<Listed[]> {
+async function listPages(stage: ExampleContext, request: JsonObject): Promise<GroupPage[]> {
   const pages = [await list(stage, request)]
   for (let last = pages[0]; last?.nextPageToken; last = pages.at(-1)) {
     pages.push(await list(stage, { ...request, pageToken: last.nextPageToken }))
@@ -45,7 +46,7 @@ examples(
   'lists',
   {
     async 'a list has the collection, the total and skipped, and no token on the last page'(stage) {
-      await plant(stage, ['a'])
+      await makeGroups(stage, ['a'])
       const page = await list(stage, { uidp: { descendantsOf: stage.owner.organization } })
       assert.deepEqual(Object.keys(page), ['groups', 'totalCount', 'skipped'])
       assert.equal(page.totalCount, '1')
@@ -53,7 +54,7 @@ examples(
     },
 
     async 'a page has 50 results by default and at most 200'(stage) {
-      await plant(
+      await makeGroups(
         stage,
         Array.from({ length: 205 }, (_, at) => `g${at}`),
       )
@@ -73,7 +74,7 @@ examples(
     },
 
     async 'paging returns every group once, in every order'(stage) {
-      await plant(stage, ['d', 'a', 'c', 'a', 'b', 'e', 'a'])
+      await makeGroups(stage, ['d', 'a', 'c', 'a', 'b', 'e', 'a'])
       const uidp = { childrenOf: stage.owner.organization }
       for (const orderBy of [
         '',
@@ -86,11 +87,11 @@ examples(
         'name, create_time desc',
         ' name  asc ',
       ]) {
-        const pages = await walk(stage, { uidp, pageSize: 2, orderBy })
-        const walked = pages.flatMap(({ groups }) => groups)
+        const pages = await listPages(stage, { uidp, pageSize: 2, orderBy })
+        const paged = pages.flatMap(({ groups }) => groups)
         const whole = await list(stage, { uidp, orderBy })
-        assert.deepEqual(walked, whole.groups, orderBy)
-        assert.equal(new Set(walked.map(({ uid }) => uid)).size, 7)
+        assert.deepEqual(paged, whole.groups, orderBy)
+        assert.equal(new Set(paged.map(({ uid }) => uid)).size, 7)
         assert.deepEqual(
           pages.map(({ totalCount }) => totalCount),
           ['7', '7', '7', '7'],
@@ -131,7 +132,7 @@ examples(
     },
 
     async 'skip drops the first results of the ordered set and is echoed'(stage) {
-      await plant(stage, ['a', 'b', 'c', 'd', 'e'])
+      await makeGroups(stage, ['a', 'b', 'c', 'd', 'e'])
       const uidp = { childrenOf: stage.owner.organization }
       const page = await list(stage, { uidp, orderBy: 'name', skip: 2, pageSize: 2 })
       assert.deepEqual([names(page), page.skipped, page.totalCount], [['c', 'd'], 2, '5'])
@@ -156,16 +157,16 @@ examples(
 
     async 'filters by group and exact name can be combined'(stage) {
       const { organization } = stage.owner
-      const [left = '', right = ''] = await plant(stage, ['left', 'right'])
-      const [inner = ''] = await plant(stage, ['x', 'y'], left)
-      await plant(stage, ['x'], right)
-      await plant(stage, ['x', 'x2'], inner)
-      const below = async (uidp: JsonObject, more: JsonObject = {}) => {
+      const [left = '', right = ''] = await makeGroups(stage, ['left', 'right'])
+      const [inner = ''] = await makeGroups(stage, ['x', 'y'], left)
+      await makeGroups(stage, ['x'], right)
+      await makeGroups(stage, ['x', 'x2'], inner)
+      const namesIn = async (uidp: JsonObject, more: JsonObject = {}) => {
         const page = await list(stage, { uidp, orderBy: 'create_time', ...more })
         assert.equal(page.totalCount, String(page.groups.length))
         return names(page)
       }
-      assert.deepEqual(await below({ descendantsOf: organization }), [
+      assert.deepEqual(await namesIn({ descendantsOf: organization }), [
         'left',
         'right',
         'x',
@@ -174,21 +175,21 @@ examples(
         'x',
         'x2',
       ])
-      assert.deepEqual(await below({ descendantsOf: left }), ['x', 'y', 'x', 'x2'])
-      assert.deepEqual(await below({ childrenOf: left }), ['x', 'y'])
-      assert.deepEqual(await below({ descendantsOf: organization }, { name: 'x' }), ['x', 'x', 'x'])
-      assert.deepEqual(await below({ descendantsOf: left }, { name: 'x' }), ['x', 'x'])
-      assert.deepEqual(await below({ childrenOf: organization }, { name: 'x' }), [])
-      assert.deepEqual(await below({ ancestorsOf: inner }), ['acme', 'left'])
-      assert.deepEqual(await below({ inRoot: true }), ['acme'])
-      assert.deepEqual(await below({ ids: [inner, right, right] }), ['right', 'x'])
-      assert.deepEqual(await below({ ids: [inner, right], descendantsOf: left }), ['x'])
-      assert.deepEqual(await below({ descendantsOf: `${left}/${'0'.repeat(16)}` }), [])
-      assert.deepEqual(await below({}), ['acme', 'left', 'right', 'x', 'y', 'x', 'x', 'x2'])
+      assert.deepEqual(await namesIn({ descendantsOf: left }), ['x', 'y', 'x', 'x2'])
+      assert.deepEqual(await namesIn({ childrenOf: left }), ['x', 'y'])
+      assert.deepEqual(await namesIn({ descendantsOf: organization }, { name: 'x' }), ['x', 'x', 'x'])
+      assert.deepEqual(await namesIn({ descendantsOf: left }, { name: 'x' }), ['x', 'x'])
+      assert.deepEqual(await namesIn({ childrenOf: organization }, { name: 'x' }), [])
+      assert.deepEqual(await namesIn({ ancestorsOf: inner }), ['acme', 'left'])
+      assert.deepEqual(await namesIn({ inRoot: true }), ['acme'])
+      assert.deepEqual(await namesIn({ ids: [inner, right, right] }), ['right', 'x'])
+      assert.deepEqual(await namesIn({ ids: [inner, right], descendantsOf: left }), ['x'])
+      assert.deepEqual(await namesIn({ descendantsOf: `${left}/${'0'.repeat(16)}` }), [])
+      assert.deepEqual(await namesIn({}), ['acme', 'left', 'right', 'x', 'y', 'x', 'x', 'x2'])
     },
 
     async 'a changed filter or order makes a token invalid, a changed page size does not'(stage) {
-      await plant(stage, ['a', 'b', 'c', 'd'])
+      await makeGroups(stage, ['a', 'b', 'c', 'd'])
       const uidp = { childrenOf: stage.owner.organization }
       const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
       assert.deepEqual(names(await list(stage, { uidp, orderBy: 'name', pageSize: 2, pageToken })), [
@@ -215,7 +216,7 @@ examples(
     },
 
     async 'a token older than three days restarts the list without an error'(stage) {
-      await plant(stage, ['a', 'b', 'c'])
+      await makeGroups(stage, ['a', 'b', 'c'])
       const uidp = { childrenOf: stage.owner.organization }
       const { nextPageToken: pageToken = '' } = await list(stage, { uidp, orderBy: 'name', pageSize: 1 })
       const later = await stage.platform.tokenOf(stage.owner.identity, clock + 3 * 24 * 3600_000)
@@ -233,7 +234,7 @@ examples(
           listGroups,
           { uidp, orderBy, pageSize: 1, pageToken },
           later,
-        )) as unknown as Listed
+        )) as unknown as GroupPage
         assert.deepEqual(names(page), orderBy === 'name' ? ['a'] : ['c'])
       }
     },
@@ -258,15 +259,15 @@ examples(
 
     async 'a list contains exactly what the caller may see'(stage) {
       const { platform, owner } = stage
-      const [left = '', right = ''] = await plant(stage, ['left', 'right'])
-      const [inner = ''] = await plant(stage, ['inner'], left)
+      const [left = '', right = ''] = await makeGroups(stage, ['left', 'right'])
+      const [inner = ''] = await makeGroups(stage, ['inner'], left)
       const viewer = await platform.addIdentity(owner.organization, 'viewer', left)
       const seen = async (request: JsonObject) => {
         const page = (await stage.succeed(
           listGroups,
           { orderBy: 'name', ...request },
           viewer.token,
-        )) as unknown as Listed
+        )) as unknown as GroupPage
         assert.equal(page.totalCount, String(page.groups.length))
         return names(page)
       }

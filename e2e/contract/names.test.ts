@@ -13,8 +13,8 @@ import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createGroup, listGroups, deleteGroup } = GroupsService.method
 
-const stable = (name: string) => name.replace(/([./])v2beta1([./])/, '$1v2$2')
-const vendor = (name: string) => `chainguard.${name}`
+const toV2 = (name: string) => name.replace(/([./])v2beta1([./])/, '$1v2$2')
+const withVendorPrefix = (name: string) => `chainguard.${name}`
 
 onEachStore('calls under other names', (engine) => {
   let platform: Platform
@@ -23,12 +23,12 @@ onEachStore('calls under other names', (engine) => {
     platform = await startPlatform(engine, ['--cors-origins', 'https://console.test'])
     const { url } = platform
     doors = {
-      'REST as it is': restDoor(url),
-      'REST of v2': restDoor(url, stable),
-      'gRPC as it is': grpcDoor(url),
-      'gRPC of v2': grpcDoor(url, stable),
-      'gRPC with a label': grpcDoor(url, vendor),
-      'gRPC of v2 with a label': grpcDoor(url, (name) => vendor(stable(name))),
+      'REST of v2beta1': restDoor(url),
+      'REST of v2': restDoor(url, toV2),
+      'gRPC of v2beta1': grpcDoor(url),
+      'gRPC of v2': grpcDoor(url, toV2),
+      'gRPC with a vendor prefix': grpcDoor(url, withVendorPrefix),
+      'gRPC of v2 with a vendor prefix': grpcDoor(url, (name) => withVendorPrefix(toV2(name))),
     }
   })
   after(async () => {
@@ -72,8 +72,8 @@ onEachStore('calls under other names', (engine) => {
     const names: unknown[] = []
     let pageToken = ''
     for (const door of Object.values(doors)) {
-      const asked = { uidp: { childrenOf: organization }, orderBy: 'name', pageSize: 1, pageToken }
-      const { body } = await door.call(listGroups, asked, token)
+      const request = { uidp: { childrenOf: organization }, orderBy: 'name', pageSize: 1, pageToken }
+      const { body } = await door.call(listGroups, request, token)
       const groups = (body?.groups ?? []) as JsonObject[]
       names.push(...groups.map(({ name }) => name))
       pageToken = String(body?.nextPageToken ?? '')
@@ -83,9 +83,9 @@ onEachStore('calls under other names', (engine) => {
   })
 
   test('are counted under the canonical name', async () => {
-    const figures = await (await fetch(`${platform.url}/metrics`)).text()
-    assert.match(figures, /stemma_calls_total\{method="platform\.iam\.v2beta1\.GroupsService\.ListGroups"/)
-    assert.doesNotMatch(figures, /chainguard|\.v2\./)
+    const metrics = await (await fetch(`${platform.url}/metrics`)).text()
+    assert.match(metrics, /stemma_calls_total\{method="platform\.iam\.v2beta1\.GroupsService\.ListGroups"/)
+    assert.doesNotMatch(metrics, /chainguard|\.v2\./)
   })
 
   test('accept the headers of published clients', async () => {
@@ -103,7 +103,7 @@ onEachStore('calls under other names', (engine) => {
       const call = client.makeUnaryRequest(path, asIs, asIs, Buffer.of(), metadata, (error) => {
         if (error) reject(error)
       })
-      call.on('metadata', (sent: Metadata) => resolve(sent.get('x-request-id')[0]))
+      call.on('metadata', (received: Metadata) => resolve(received.get('x-request-id')[0]))
     })
     client.close()
     assert.equal(id, 'their-id')
@@ -114,7 +114,7 @@ onEachStore('calls under other names', (engine) => {
   test('give the same answers to OPTIONS, HEAD and disallowed methods', async () => {
     const { token } = platform.owner
     const headers = { authorization: `Bearer ${token}`, origin: 'https://console.test' }
-    const told = async (path: string, method: string) => {
+    const replyTo = async (path: string, method: string) => {
       const response = await fetch(platform.url + path, { method, headers })
       await response.arrayBuffer()
       const names = ['allow', 'content-length', 'access-control-allow-headers', 'access-control-allow-origin']
@@ -127,10 +127,10 @@ onEachStore('calls under other names', (engine) => {
       '/x/v2beta1/y',
     ]) {
       for (const method of ['OPTIONS', 'HEAD', 'PUT'])
-        assert.deepEqual(await told(stable(path), method), await told(path, method), `${method} ${path}`)
+        assert.deepEqual(await replyTo(toV2(path), method), await replyTo(path, method), `${method} ${path}`)
     }
-    assert.equal((await told('/iam/v2/groups', 'PUT'))[0], 405)
-    assert.equal((await told('/iam/v2/groups', 'HEAD'))[0], 200)
+    assert.equal((await replyTo('/iam/v2/groups', 'PUT'))[0], 405)
+    assert.equal((await replyTo('/iam/v2/groups', 'HEAD'))[0], 200)
   })
 })
 
@@ -147,17 +147,17 @@ describe('vendor prefixes', () => {
   }
 
   test('can be configured', async () => {
-    const set = ['--vendor-prefixes', 'example.api.']
-    assert.deepEqual((await answerOf(set, 'example.api.platform.ping.PingService')).body, {
+    const args = ['--vendor-prefixes', 'example.api.']
+    assert.deepEqual((await answerOf(args, 'example.api.platform.ping.PingService')).body, {
       response: 'pong',
     })
-    assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
+    assert.equal((await answerOf(args, 'chainguard.platform.ping.PingService')).error?.code, 12)
   })
 
   test('can be turned off', async () => {
-    const set = ['--vendor-prefixes=']
-    assert.deepEqual((await answerOf(set, 'platform.ping.PingService')).body, { response: 'pong' })
-    assert.equal((await answerOf(set, 'chainguard.platform.ping.PingService')).error?.code, 12)
+    const args = ['--vendor-prefixes=']
+    assert.deepEqual((await answerOf(args, 'platform.ping.PingService')).body, { response: 'pong' })
+    assert.equal((await answerOf(args, 'chainguard.platform.ping.PingService')).error?.code, 12)
   })
 
   test('do not apply to health and reflection', async () => {

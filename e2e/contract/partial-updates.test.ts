@@ -6,14 +6,14 @@ import { examples, violations } from './examples.ts'
 
 const { createGroup, getGroup, updateGroup } = GroupsService.method
 
-async function plant({ succeed, owner }: ExampleContext): Promise<string> {
+async function makeGroup({ succeed, owner }: ExampleContext): Promise<string> {
   const group = { name: 'before', description: 'kept' }
   return (await succeed(createGroup, { parent: owner.organization, group })).uid as string
 }
 
 examples('partial updates', {
   async 'without a mask, only the fields in the body change'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const changed = await stage.succeed(updateGroup, { group: { uid, name: 'after' } })
     assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
     assert.deepEqual(await stage.succeed(getGroup, { uid }), changed)
@@ -21,20 +21,20 @@ examples('partial updates', {
   },
 
   async 'with a mask, only the listed fields change and the rest of the body is ignored'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const request = { group: { uid, name: 'after', description: 'ignored' }, updateMask: 'name' }
     const changed = await stage.succeed(updateGroup, request)
     assert.deepEqual([changed.name, changed.description], ['after', 'kept'])
   },
 
   async 'values outside the mask are not validated'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const request = { group: { uid, name: 'NOT A NAME', description: 'new' }, updateMask: 'description' }
     assert.equal((await stage.succeed(updateGroup, request)).description, 'new')
   },
 
   async 'a field in the mask that the body omits is cleared'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     assert.equal(
       (await stage.succeed(updateGroup, { group: { uid }, updateMask: 'description' })).description,
       '',
@@ -46,7 +46,7 @@ examples('partial updates', {
   },
 
   async 'several fields are separated by commas, and * means all'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const both = { group: { uid, name: 'after', description: 'new' }, updateMask: 'name,description' }
     const changed = await stage.succeed(updateGroup, both)
     assert.deepEqual([changed.name, changed.description], ['after', 'new'])
@@ -55,7 +55,7 @@ examples('partial updates', {
   },
 
   async 'output-only fields are ignored in body and mask'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const before = await stage.succeed(getGroup, { uid })
     const group = { uid, createTime: '2001-01-01T00:00:00Z', resourceLimits: { idps: 3 } }
     const mask = 'uid,createTime,updateTime,resourceLimits,status'
@@ -64,21 +64,21 @@ examples('partial updates', {
   },
 
   async 'an update without changes keeps updateTime'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const before = await stage.succeed(getGroup, { uid })
     assert.deepEqual(await stage.succeed(updateGroup, { group: { uid } }), before)
     assert.deepEqual(await stage.succeed(updateGroup, { group: { uid, name: 'before' } }), before)
   },
 
   async 'a new value is validated like at creation'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     const error = await stage.fail(updateGroup, { group: { uid, name: 'Not A Name' } })
     assert.equal(error.code, 3)
     assert.deepEqual(violations(error), ['name'])
   },
 
   async 'a mask with an unknown field is refused'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeGroup(stage)
     for (const updateMask of ['nope', 'name.first', 'name,nope']) {
       const error = await stage.fail(updateGroup, { group: { uid, name: 'after' }, updateMask })
       assert.equal(error.code, 3)

@@ -1,7 +1,7 @@
 // Concurrent calls that exclude each other: the tree stays consistent, whichever wins.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -44,7 +44,7 @@ onEachStore('races', (engine) => {
     return body?.uid as string
   }
 
-  async function assertWhole(): Promise<void> {
+  async function assertConsistent(): Promise<void> {
     const orphans = await platform.store.query(
       sql`select uid from groups where parent is not null and parent not in (select uid from groups)`,
     )
@@ -69,7 +69,7 @@ onEachStore('races', (engine) => {
   test('a group is either deleted or gets children, never both', async () => {
     for (let round = 0; round < rounds; round++) {
       const team = await makeTeam()
-      // Sometimes the delete is sent first.
+      // In every second round, one more delete is sent before the creates.
       const early = round % 2 === 0 ? [remove(team)] : []
       const making = [1, 2, 3, 4].map((number) => make(team, `child-${number}`))
       const removing = [...early, remove(team)]
@@ -81,10 +81,10 @@ onEachStore('races', (engine) => {
       assert.deepEqual(removed.sort(), isGone ? [ok, ...others.slice(1)] : others)
       assert.equal(codeOf(await read(team)), isGone ? notFound : ok)
     }
-    await assertWhole()
+    await assertConsistent()
   })
 
-  test('a branch can be deleted from below while it grows', async () => {
+  test('concurrent creates and deletes in a branch keep the tree consistent', async () => {
     for (let round = 0; round < rounds / 4; round++) {
       const team = await makeTeam()
       const leaf = (await make(team, 'leaf')).body?.uid as string
@@ -94,7 +94,7 @@ onEachStore('races', (engine) => {
       ])
       for (const answer of answers) assert.ok([ok, notFound, failedPrecondition].includes(codeOf(answer)))
     }
-    await assertWhole()
+    await assertConsistent()
   })
 
   test('one of several concurrent deletes succeeds, and the others return 404', async () => {
@@ -103,7 +103,7 @@ onEachStore('races', (engine) => {
       const codes = (await Promise.all([1, 2, 3].map(() => remove(team)))).map(codeOf)
       assert.deepEqual(codes.sort(), [ok, notFound, notFound])
     }
-    await assertWhole()
+    await assertConsistent()
   })
 
   test('concurrent updates of different fields are all kept', async () => {
@@ -139,20 +139,20 @@ onEachStore('races', (engine) => {
           worked++
         }
       })
-      while (worked < 10) await turn()
-      const accepted = await takeRoles(worker.identity, team)
+      while (worked < 10) await nextTurn()
+      const accepted = await revokeRoles(worker.identity, team)
       isRevoked = true
       const codes = (await Promise.all(workers)).flat()
       assert.deepEqual([...new Set(codes)].sort(), [ok, permissionDenied])
       assert.equal(codes.filter((code) => code === ok).length, accepted)
       const [row] = await platform.store.query(sql`select count(*) from groups where parent = ${team}`)
-      assert.equal(row?.[0], accepted, 'what was there when the role went is all there is')
+      assert.equal(row?.[0], accepted, 'a group was created after the role was revoked')
     }
-    await assertWhole()
+    await assertConsistent()
   })
 
-  /** Revokes the role and returns the number of groups at that time. */
-  function takeRoles(identity: string, team: string): Promise<number> {
+  /** Revokes the roles of an identity and returns the number of groups in the team at that time. */
+  function revokeRoles(identity: string, team: string): Promise<number> {
     return platform.store.write(function* () {
       const bindings = yield sql`select uid from role_bindings where identity = ${identity}`
       for (const [uid] of bindings) yield* removeEntry(operatorAccess, roleBindings, uid as string)

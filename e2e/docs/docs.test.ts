@@ -8,11 +8,11 @@ import { createDatabase } from '../../server/testing/postgres.ts'
 import type { Outcome, Shell } from './page-shell.ts'
 import { noShell, openShell } from './page-shell.ts'
 import type { Block } from './pages.ts'
-import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
+import { blocksOf, commandsOf, inBackground, isExpected } from './pages.ts'
 
 const root = join(import.meta.dirname, '../..')
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES
-const timeout = 180_000
+const timeoutMs = 180_000
 
 const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
   .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
@@ -21,26 +21,26 @@ const pages = globSync('{README.md,docs/**/*.md}', { cwd: root })
 type Page = (typeof pages)[number]
 
 /** Generated pages show calls one by one, with placeholders for the reader's values. */
-const isMade = ({ text }: Page) => text.startsWith('<!-- Generated')
+const isGenerated = ({ text }: Page) => text.startsWith('<!-- Generated')
 const startsServer = ({ source, needs }: Block) => !needs && inBackground(source) !== source
 
-describe('the pages', { concurrency: 2, timeout, skip: noShell }, () => {
-  for (const page of pages.filter((one) => !isMade(one))) test(page.name, (t) => typeIn(t, page))
+describe('the pages', { concurrency: 2, timeout: timeoutMs, skip: noShell }, () => {
+  for (const page of pages.filter((each) => !isGenerated(each))) test(page.name, (t) => runPage(t, page))
 
   test('of the reference show calls that are served', async () => {
-    const made = pages.filter(isMade)
-    assert.ok(made.length > 0)
+    const generated = pages.filter(isGenerated)
+    assert.ok(generated.length > 0)
     const shell = await openShell('', undefined)
     try {
       await serve(shell)
-      for (const { name, blocks } of made) await tryCalls(shell, name, blocks)
+      for (const { name, blocks } of generated) await tryCalls(shell, name, blocks)
     } finally {
       await shell.close()
     }
   })
 })
 
-async function typeIn(t: TestContext, { name, text, blocks }: Page): Promise<void> {
+async function runPage(t: TestContext, { name, text, blocks }: Page): Promise<void> {
   const wantsDatabase = text.includes('@db.example.com')
   const database = wantsDatabase && clusterUrl ? await createDatabase(clusterUrl) : undefined
   const shell = await openShell(text, database?.url)
@@ -54,8 +54,8 @@ async function typeIn(t: TestContext, { name, text, blocks }: Page): Promise<voi
 }
 
 async function serve(shell: Shell): Promise<void> {
-  const { isDone, said } = await shell.run('npx stemmad serve', 1)
-  assert.ok(isDone, said)
+  const { isDone, output } = await shell.run('npx stemmad serve', 1)
+  assert.ok(isDone, output)
 }
 
 async function runBlocks(
@@ -84,21 +84,21 @@ function reasonToSkip({ needs, source }: Block, isBroken: boolean, isDatabaseMis
 
 async function runBlock(shell: Shell, name: string, block: Block): Promise<void> {
   const answers: string[] = []
-  let all = ''
-  for (const { line, source, answer } of commandsOf(block)) {
+  let output = ''
+  for (const { line, source, expected } of commandsOf(block)) {
     const outcome = await shell.run(source, line)
-    all += outcome.said
-    assert.ok(outcome.isDone, `${name}:${line} failed:\n${outcome.said}`)
-    if (answer?.trim())
+    output += outcome.output
+    assert.ok(outcome.isDone, `${name}:${line} failed:\n${outcome.output}`)
+    if (expected?.trim())
       assert.ok(
-        isAnswer(answer, outcome.said),
-        `${name}:${line} shows\n${answer}and it says\n${outcome.said}`,
+        isExpected(expected, outcome.output),
+        `${name}:${line} shows\n${expected}but the output is\n${outcome.output}`,
       )
     answers.push(...outcome.answers)
   }
   const errors = answers.filter(isError).sort()
-  const told = `${name}:${block.line} gets other errors than its mark says; it said\n${all}`
-  assert.deepEqual(errors, block.answers.map(String).sort(), told)
+  const message = `${name}:${block.line} gets other errors than its mark lists; its output is\n${output}`
+  assert.deepEqual(errors, block.answers.map(String).sort(), message)
 }
 
 const isError = (answer: string) => !/^[23]\d\d$/.test(answer)
@@ -110,12 +110,12 @@ async function tryCalls(shell: Shell, name: string, blocks: Block[]): Promise<vo
     const names = new Set([...source.matchAll(/\$\{?([A-Z_]+)/g)].map(([, variable]) => variable))
     const values = [...names].map((variable) => `${variable}=${'0'.repeat(40)}; `).join('')
     const outcome: Outcome = await shell.run(values + source, line)
-    const text = `${name}:${line} answers ${outcome.answers}:\n${outcome.said}`
+    const text = `${name}:${line} answers ${outcome.answers}:\n${outcome.output}`
     assert.ok(outcome.isDone && outcome.answers.length > 0, text)
     assert.ok(
       outcome.answers.every((answer) => /^[24]\d\d$/.test(answer)),
       text,
     )
-    assert.doesNotMatch(outcome.said, /no such path|method not allowed/, text)
+    assert.doesNotMatch(outcome.output, /no such path|method not allowed/, text)
   }
 }

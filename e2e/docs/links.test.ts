@@ -41,11 +41,11 @@ describe('links', () => {
 })
 
 describe('file paths', () => {
-  // With a slash before it, a path that is relative to some folder is the end of one of these.
-  const known = globSync('**/*', { cwd: root, exclude: ['**/node_modules', '.git', 'dist'] }).map(
+  // With a leading slash, so that a path relative to any folder is a suffix of one of them.
+  const files = globSync('**/*', { cwd: root, exclude: ['**/node_modules', '.git', 'dist'] }).map(
     (file) => `/${file}`,
   )
-  const isKnown = (path: string) => known.some((file) => file.endsWith(`/${path.replace(/\/$/, '')}`))
+  const exists = (path: string) => files.some((file) => file.endsWith(`/${path.replace(/\/$/, '')}`))
 
   const name = String.raw`[\w.@-]+`
   const path = new RegExp(
@@ -61,7 +61,7 @@ describe('file paths', () => {
       const quoted = [...read(page).matchAll(/(?<!New file )`([^`\n]+)`/g)].map(([, text = '']) => text)
       assert.deepEqual(
         // A name with NNNN stands for a file to be created.
-        quoted.filter((text) => path.test(text) && !text.includes('NNNN') && !isKnown(text)),
+        quoted.filter((text) => path.test(text) && !text.includes('NNNN') && !exists(text)),
         [],
       )
     })
@@ -78,8 +78,8 @@ function describeImports(names: readonly string[]): string {
   if (names.length === 0) return 'nothing of ours'
   if (names.includes('*')) return 'every room'
   const types = names.filter((name) => name.startsWith('type '))
-  const list = (some: readonly string[]) =>
-    some.map((name) => name.replace(/^(?:type )?server\//, '')).join(', ')
+  const list = (rooms: readonly string[]) =>
+    rooms.map((name) => name.replace(/^(?:type )?server\//, '')).join(', ')
   const direct = list(names.filter((name) => !types.includes(name))).replace('tables', 'tables of resources')
   return types.length === 0 ? direct : `${direct}; types of ${list(types)}`
 }
@@ -114,7 +114,7 @@ describe('references to the specification', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('are to the page in this repository', () => {
+  test('give its path instead of SPEC', () => {
     assert.deepEqual(
       sources.filter((file) => /\bSPEC\b/.test(read(file))),
       [],

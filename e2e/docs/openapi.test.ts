@@ -52,8 +52,8 @@ function closed(value: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(value, close)) as OpenApi
 }
 
-/** Validates a value against the schema at a pointer of the document. */
-function fits(value: unknown, ...pointer: string[]): void {
+/** Validates a value against the schema at a JSON pointer into the document. */
+function assertFits(value: unknown, ...pointer: string[]): void {
   const path = pointer
     .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/')
@@ -117,21 +117,21 @@ describe('the OpenAPI document', () => {
       test(operation.operationId, () => {
         const { requestBody, responses } = operation
         for (const [type, { example }] of Object.entries(requestBody?.content ?? {}))
-          fits(example, 'paths', path, verb, 'requestBody', 'content', type, 'schema')
+          assertFits(example, 'paths', path, verb, 'requestBody', 'content', type, 'schema')
         for (const [type, { example }] of Object.entries(responses[200]?.content ?? {}))
-          if (example) fits(example, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
+          if (example) assertFits(example, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
       })
     }
 
     test('parameters', () => {
-      let found = 0
+      let count = 0
       for (const { path, verb, operation } of operations)
         for (const [at, { example }] of (operation.parameters ?? []).entries()) {
           if (example === undefined) continue
-          found++
-          fits(example, 'paths', path, verb, 'parameters', String(at), 'schema')
+          count++
+          assertFits(example, 'paths', path, verb, 'parameters', String(at), 'schema')
         }
-      assert.ok(found > 40)
+      assert.ok(count > 40)
     })
 
     test('errors', () => {
@@ -142,7 +142,7 @@ describe('the OpenAPI document', () => {
         Object.values(content['application/json']?.examples ?? {}).map(({ value }) => value),
       )
       assert.ok(values.length > 5)
-      for (const value of values) fits(value, 'components', 'schemas', 'Status')
+      for (const value of values) assertFits(value, 'components', 'schemas', 'Status')
     })
   })
 })
@@ -165,7 +165,7 @@ describe('a server', () => {
     make(GroupsService.method.createGroup, { parent: platform.owner.organization, group: { name: 'here' } })
 
   describe('responds as the document says', () => {
-    let good = 0
+    let okCount = 0
     for (const { operation, path, verb } of operations) {
       const name = `platform.${operation.operationId}`
       const row = matrix[name]
@@ -177,18 +177,18 @@ describe('a server', () => {
         const endpoint = platform.app.endpoints.find(({ method }) => method.name === name)
         assert.ok(endpoint)
         const { body, error } = await door.call(endpoint.method.desc, request, token)
-        if (error) return fits(error, 'components', 'schemas', 'Status')
-        good++
+        if (error) return assertFits(error, 'components', 'schemas', 'Status')
+        okCount++
         const { content } = operation.responses[200] ?? {}
         if (!content) return assert.deepEqual(body, {})
         const [type = ''] = Object.keys(content)
         for (const document of type === 'application/jsonl' ? (body.documents as JsonObject[]) : [body])
-          fits(document, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
+          assertFits(document, 'paths', path, verb, 'responses', '200', 'content', type, 'schema')
       })
     }
 
-    test('and most operations were tried with success', () => {
-      assert.ok(good > 0.85 * Object.keys(matrix).length, `${good} of ${Object.keys(matrix).length}`)
+    test('and most operations were called successfully', () => {
+      assert.ok(okCount > 0.85 * Object.keys(matrix).length, `${okCount} of ${Object.keys(matrix).length}`)
     })
   })
 
@@ -238,7 +238,7 @@ describe('a server', () => {
       'a missing capability': await door.call(getGroup, { uid: full }, stranger.token),
       'an unknown uid': await door.call(getGroup, { uid: unknown }, token),
       'a name that exists': await door.call(createRepo, { parent: full, repo: { name: 'static' } }, token),
-      'an old ETag': await holding('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
+      'an old ETag': await ifMatch('"old"').call(updateGroup, { group: { uid: full, name: 'new' } }, token),
     }
     const documented = Object.assign({}, ...Object.values(errorResponses).map(({ examples }) => examples))
     assert.deepEqual(Object.keys(actual).sort(), Object.keys(documented).sort())
@@ -248,8 +248,8 @@ describe('a server', () => {
     }
   })
 
-  /** A door that sends If-Match with every call. */
-  const holding = (etag: string): Pick<Door, 'call'> => ({
+  /** A door that updates a group with If-Match and expects 412. */
+  const ifMatch = (etag: string): Pick<Door, 'call'> => ({
     async call(_, request, token) {
       const { uid, ...group } = request.group as JsonObject
       const response = await fetch(`${platform.url}/iam/v2beta1/groups/${uid}`, {

@@ -35,6 +35,6 @@ stop_server() {
 }
 
 while IFS= read -r PAGE_BLOCK <&3; do
-  . "$PAGE_BLOCK" </dev/null >"$PAGE_BLOCK.said" 2>&1
+  . "$PAGE_BLOCK" </dev/null >"$PAGE_BLOCK.output" 2>&1
   echo done >&4
 done

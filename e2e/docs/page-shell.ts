@@ -10,22 +10,23 @@ import { remove, temporaryFolder } from '../server/stemmad.ts'
 import { inBackground } from './pages.ts'
 
 const root = join(import.meta.dirname, '../..')
-const longest = 60_000
+/** For one block or command. */
+const timeoutMs = 60_000
 
-const lacking = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
+const missingTool = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error)
 /** The reason why pages cannot run on this machine, if there is one. */
-export const noShell = lacking === undefined ? undefined : `there is no ${lacking} on this machine`
+export const noShell = missingTool === undefined ? undefined : `${missingTool} is not installed`
 
 export type Outcome = {
   /** Whether every command succeeded. */
   isDone: boolean
-  said: string
+  output: string
   /** The HTTP status of each call by curl, or curl's exit code. */
   answers: string[]
 }
 
 export type Shell = {
-  /** `line` is its line in the page, for error messages. */
+  /** `line` is the line of the source in the page, for error messages. */
   run(source: string, line: number): Promise<Outcome>
   close(): Promise<void>
 }
@@ -36,9 +37,9 @@ export async function openShell(page: string, database: string | undefined): Pro
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
   await mkdir(home)
   await mkdir(state)
-  const hidden = ['data', '.git']
+  const notLinked = ['data', '.git']
   for (const name of await readdir(root)) {
-    if (!hidden.includes(name)) await symlink(join(root, name), join(home, name))
+    if (!notLinked.includes(name)) await symlink(join(root, name), join(home, name))
   }
   const ports = new Map<string, number>()
   for (const port of new Set(['8080', ...(page.match(/\b808\d\b/g) ?? [])])) ports.set(port, await freePort())
@@ -63,10 +64,10 @@ export async function openShell(page: string, database: string | undefined): Pro
     stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'pipe'],
     detached: true,
   })
-  const [orders, reports] = [child.stdio[3] as Writable, child.stdio[4] as Readable]
-  orders.on('error', () => {}) // the shell may have ended
+  const [blockFiles, completions] = [child.stdio[3] as Writable, child.stdio[4] as Readable]
+  blockFiles.on('error', () => {}) // the shell may have ended
   const ended = once(child, 'exit').then(() => false)
-  const end = (pid: number) => {
+  const killGroup = (pid: number) => {
     try {
       process.kill(-pid, 'SIGKILL')
     } catch {
@@ -80,22 +81,23 @@ export async function openShell(page: string, database: string | undefined): Pro
       const file = join(state, `block-${count++}`)
       // Empty lines first, so that error messages have the line numbers of the page.
       await writeFile(file, `${'\n'.repeat(line - 1)}${inBackground(adapt(source))}\n`)
-      orders.write(`${file}\n`)
-      const tooLate = setTimeout(() => end(child.pid ?? 0), longest)
-      const isDone = await Promise.race([once(reports, 'data').then(() => true), ended])
-      clearTimeout(tooLate)
-      return { isDone, said: await readFile(`${file}.said`, 'utf8'), answers: await takeAnswers(state) }
+      blockFiles.write(`${file}\n`)
+      const timer = setTimeout(() => killGroup(child.pid ?? 0), timeoutMs)
+      const isDone = await Promise.race([once(completions, 'data').then(() => true), ended])
+      clearTimeout(timer)
+      return { isDone, output: await readFile(`${file}.output`, 'utf8'), answers: await takeAnswers(state) }
     },
     async close() {
       for (const file of (await readdir(state)).filter((name) => name.endsWith('.pid')))
-        end(Number(await readFile(join(state, file), 'utf8')))
-      if (child.exitCode === null && child.signalCode === null) end(child.pid ?? 0)
+        killGroup(Number(await readFile(join(state, file), 'utf8')))
+      if (child.exitCode === null && child.signalCode === null) killGroup(child.pid ?? 0)
       await ended
       await remove(folder)
     },
   }
 }
 
+/** Reads and deletes what the calls by curl have recorded. */
 async function takeAnswers(state: string): Promise<string[]> {
   const files = (await readdir(state)).filter((name) => name.startsWith('call.'))
   return Promise.all(

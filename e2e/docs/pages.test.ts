@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Outcome } from './page-shell.ts'
 import { noShell, openShell } from './page-shell.ts'
-import { blocksOf, commandsOf, inBackground, isAnswer } from './pages.ts'
+import { blocksOf, commandsOf, inBackground, isExpected } from './pages.ts'
 
 const fence = '```'
 const page = `# A page
@@ -31,7 +31,7 @@ Words.
   ${fence}console
   $ first \\
     more
-  said
+  output
   $ second
   ${fence}
 `
@@ -42,22 +42,22 @@ describe('the blocks of a page', () => {
     assert.deepEqual(blocksOf(page), [
       { ...plain, line: 5, source: 'docker ps', needs: 'docker' },
       { ...plain, line: 15, source: 'one\ntwo', answers: [400, 412] },
-      { ...plain, line: 24, source: '$ first \\\n  more\nsaid\n$ second', isConsole: true },
+      { ...plain, line: 24, source: '$ first \\\n  more\noutput\n$ second', isConsole: true },
     ])
     assert.throws(() => blocksOf(`${fence}sh\nx`), /line 1 has no end/)
   })
 
   test('of a console are commands with their output', () => {
     assert.deepEqual(blocksOf(page).slice(2).flatMap(commandsOf), [
-      { line: 24, source: 'first \\\n  more', answer: 'said\n' },
-      { line: 27, source: 'second', answer: '' },
+      { line: 24, source: 'first \\\n  more', expected: 'output\n' },
+      { line: 27, source: 'second', expected: '' },
     ])
   })
 
   test('may contain … for output that varies', () => {
-    assert.ok(isAnswer('{"uid":"…","n":1}\n', '{"uid":"a/b","n":1}\n\n'))
-    assert.ok(!isAnswer('{"uid":"…","n":1}', '{"uid":"a/b","n":2}'))
-    assert.ok(!isAnswer('a.c', 'abc'))
+    assert.ok(isExpected('{"uid":"…","n":1}\n', '{"uid":"a/b","n":1}\n\n'))
+    assert.ok(!isExpected('{"uid":"…","n":1}', '{"uid":"a/b","n":2}'))
+    assert.ok(!isExpected('a.c', 'abc'))
   })
 
   test('start servers in the background and keep their line numbers', () => {
@@ -83,11 +83,11 @@ describe('the shell of a page', { skip: noShell }, () => {
 
   test('keeps variables for the next block and reports every kind of failure', async () => {
     const [, kept] = await inShell('A=1; f() { echo "$A"; }', 'f')
-    assert.deepEqual(kept, { isDone: true, said: '1\n', answers: [] })
+    assert.deepEqual(kept, { isDone: true, output: '1\n', answers: [] })
     for (const failing of ['true\nfalse', 'true\nX=$(false | cat)', 'true\necho "$UNSET"']) {
       const [outcome] = await inShell(failing)
       assert.equal(outcome?.isDone, false, failing)
-      assert.match(outcome?.said ?? '', /line 8/, failing)
+      assert.match(outcome?.output ?? '', /line 8/, failing)
     }
   })
 

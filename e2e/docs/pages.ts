@@ -6,13 +6,14 @@ export type Block = {
   source: string
   /** Whether lines with `$` are commands and the others their output. */
   isConsole: boolean
-  /** The reason why it is not run, if any. */
+  /** Something that the tests do not have, such as docker. The block is not run. */
   needs: string | undefined
   /** The error statuses that its calls are expected to get. */
   answers: number[]
 }
 
-export type Command = { line: number; source: string; answer: string | undefined }
+/** `expected` is the output that a console block shows. */
+export type Command = { line: number; source: string; expected: string | undefined }
 
 const opening = /^( *)(`{3,})([a-z]*)/
 const mark = /^ *<!-- (needs|answers): (.+) -->$/
@@ -44,35 +45,35 @@ export function blocksOf(page: string): Block[] {
 
 /** The commands of a block; a block that is not a console is one command. */
 export function commandsOf({ isConsole, line, source }: Block): Command[] {
-  if (!isConsole) return [{ line, source, answer: undefined }]
+  if (!isConsole) return [{ line, source, expected: undefined }]
   const commands: Command[] = []
   let isContinued = false
   for (const [at, text] of source.split('\n').entries()) {
     const last = commands.at(-1)
-    if (text.startsWith('$ ')) commands.push({ line: line + at, source: text.slice(2), answer: '' })
-    else if (!last) throw new Error(`a console starts with a command after a $, not with ${text}`)
+    if (text.startsWith('$ ')) commands.push({ line: line + at, source: text.slice(2), expected: '' })
+    else if (!last) throw new Error(`a console block must start with a command after "$ ", not with ${text}`)
     else if (isContinued) last.source += `\n${text}`
-    else last.answer += `${text}\n`
+    else last.expected += `${text}\n`
     isContinued = (text.startsWith('$ ') || isContinued) && text.endsWith('\\')
   }
   return commands
 }
 
 /** Whether the output is as the page shows; `…` matches anything. */
-export function isAnswer(shown: string, said: string): boolean {
-  const parts = shown.trim().split('…')
+export function isExpected(expected: string, output: string): boolean {
+  const parts = expected.trim().split('…')
   const pattern = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*')
-  return new RegExp(`^${pattern}$`).test(said.trim())
+  return new RegExp(`^${pattern}$`).test(output.trim())
 }
 
 // A command that starts a server, which the reader runs in a second terminal.
-const start =
+const serverCommand =
   /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*\b(?:npm start|stemmad serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
 
 /** The same script with each server in the background and unchanged line numbers. */
 export const inBackground = (source: string) =>
-  source.replace(start, (_, command: string) => {
+  source.replace(serverCommand, (_, command: string) => {
     const port = /(?:\bPORT=|--port[ =])(\d+)/.exec(command)?.[1] ?? '"$PORT"'
-    // Packages are installed already; installing again would remove them from under the tests.
+    // Packages are installed already; installing again would delete those that the tests are using.
     return `in_background ${port} <<< '${command.replace(/\bnpm ci && /g, '').replaceAll("'", "'\\''")}'`
   })

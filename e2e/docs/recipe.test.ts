@@ -70,8 +70,8 @@ describe('the recipe for a resource', () => {
           await copy.load<typeof import('../../server/testing/doors.ts')>('server/testing/doors.ts')
         const door = doors[name](platform.url)
         const { token, organization: parent } = await platform.addOrganization(name.toLowerCase())
-        const call = async (wanted: LabelMethod, request: JsonObject) => {
-          const { body, error } = await door.call(method[wanted], request, token)
+        const call = async (methodName: LabelMethod, request: JsonObject) => {
+          const { body, error } = await door.call(method[methodName], request, token)
           return body ?? { code: error?.code ?? 0 }
         }
         try {

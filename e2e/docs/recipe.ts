@@ -19,13 +19,13 @@ export function stepsOf(page: string, heading: string): Step[] {
 }
 
 export async function applyStep(root: string, { isNew, path, code }: Step): Promise<void> {
-  const file = join(root, await numbered(root, path))
+  const file = join(root, await numberMigration(root, path))
   await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, isNew ? code : inserted(await readFile(file, 'utf8'), code))
+  await writeFile(file, isNew ? code : insertCode(await readFile(file, 'utf8'), code))
 }
 
-/** Gives a migration the next number. */
-async function numbered(root: string, path: string): Promise<string> {
+/** Replaces NNNN in the name of a migration by the next number. */
+async function numberMigration(root: string, path: string): Promise<string> {
   if (!path.includes('NNNN')) return path
   const files = await readdir(join(root, dirname(path)))
   const last = Math.max(...files.map((file) => Number.parseInt(file, 10)).filter(Number.isFinite))
@@ -33,7 +33,7 @@ async function numbered(root: string, path: string): Promise<string> {
 }
 
 /** Imports go before the first import, other lines before the last line, which closes the list or enum. */
-function inserted(text: string, code: string): string {
+function insertCode(text: string, code: string): string {
   const lines = code.trimEnd().split('\n')
   const imports = lines.filter((line) => line.startsWith('import '))
   const others = lines.filter((line) => !line.startsWith('import '))

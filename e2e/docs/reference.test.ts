@@ -126,8 +126,8 @@ describe('the reference', () => {
           javaScriptEnabled,
         })
         const page = await visitor.newPage()
-        const complaints: string[] = []
-        page.on('console', (message) => complaints.push(message.text()))
+        const consoleMessages: string[] = []
+        page.on('console', (message) => consoleMessages.push(message.text()))
         for (const path of [
           '/docs',
           '/docs/iam-v2beta1-groups',
@@ -137,7 +137,7 @@ describe('the reference', () => {
           const width = await page.locator('body').evaluate(({ scrollWidth }) => scrollWidth)
           assert.ok(width <= 320, `${path} is ${width} wide`)
         }
-        assert.deepEqual(complaints, [])
+        assert.deepEqual(consoleMessages, [])
         await visitor.close()
       })
     }

@@ -1,4 +1,4 @@
-// A copy of the repository that can be changed and run. Packages are linked, those of the workspaces to the copy.
+// A copy of the repository that can be changed and run. Its packages are links, those of the workspaces into the copy.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -33,10 +33,10 @@ examples('subscriptions', {
     const uids = []
     for (const _ of [1, 2, 3])
       uids.push(await make(stage, createSubscription, { parent, subscription: { sink } }))
-    const asked = { uidp: { descendantsOf: parent }, orderBy: 'uid desc', pageSize: 2 }
-    const page = await stage.succeed(listSubscriptions, asked)
-    const rest = await stage.succeed(listSubscriptions, { ...asked, pageToken: page.nextPageToken ?? '' })
-    const listed = [page, rest].flatMap((one) => one.subscriptions as JsonObject[])
+    const request = { uidp: { descendantsOf: parent }, orderBy: 'uid desc', pageSize: 2 }
+    const page = await stage.succeed(listSubscriptions, request)
+    const rest = await stage.succeed(listSubscriptions, { ...request, pageToken: page.nextPageToken ?? '' })
+    const listed = [page, rest].flatMap(({ subscriptions }) => subscriptions as JsonObject[])
     assert.deepEqual(
       listed.map(({ uid }) => uid),
       uids.sort().reverse(),
@@ -52,10 +52,10 @@ examples('subscriptions', {
       'http://localhost:9000',
       'https://ada:secret@hooks.test',
     ]
-    for (const one of [...sinks, `https://hooks.test/${'x'.repeat(2048)}`]) {
-      const request = { parent: owner.organization, subscription: { sink: one } }
+    for (const invalid of [...sinks, `https://hooks.test/${'x'.repeat(2048)}`]) {
+      const request = { parent: owner.organization, subscription: { sink: invalid } }
       const error = await fail(createSubscription, request)
-      assert.equal(error.code, 3, one)
+      assert.equal(error.code, 3, invalid)
       assert.deepEqual(violations(error), ['sink'])
     }
   },
@@ -78,8 +78,8 @@ examples('subscriptions of v1', {
   },
 
   async 'follow the rules of v2'({ fail, owner }) {
-    const asked = { parentId: owner.organization, subscription: { sink: 'http://hooks.test' } }
-    assert.deepEqual(violations(await fail(v1.create, asked)), ['sink'])
+    const request = { parentId: owner.organization, subscription: { sink: 'http://hooks.test' } }
+    assert.deepEqual(violations(await fail(v1.create, request)), ['sink'])
     assert.deepEqual(violations(await fail(v1.create, { subscription: { sink } })), ['parentId'])
     assert.deepEqual(violations(await fail(v1.list, { id: 'acme' })), ['id'])
   },
