@@ -51,10 +51,10 @@ onEachStore('stemma auth', (engine) => {
     await client.remove()
   })
 
-  const run = (args: string[], input?: string, more?: NodeJS.ProcessEnv) =>
-    client.run(['auth', ...args], input, more)
+  const run = (args: string[], input?: string, extraEnv?: NodeJS.ProcessEnv) =>
+    client.run(['auth', ...args], input, extraEnv)
 
-  /** The base URL of the tests cannot be resolved, so audience and address are given separately. */
+  /** The base URL of the platform does not resolve, so its audience and its address are given separately. */
   const server = () => ['--api', platform.url, '--issuer', platform.url, '--audience', 'http://stemma.test']
   const login = async (token: string) =>
     run(['login', ...server(), '--identity', identity, '--identity-token', '-'], token)
@@ -95,9 +95,10 @@ onEachStore('stemma auth', (engine) => {
       assert.equal((await stat(join(folder, audience, name))).mode & 0o777, 0o600, name)
   })
 
-  test('an expired token is refreshed automatically, and the next refresh token is stored', async () => {
+  test('a token that expires soon is refreshed automatically, and the next refresh token is stored', async () => {
     const token = await issueRefreshToken(platform, identity)
     const folder = join(home, 'cache', 'stemma', 'http:--stemma.test')
+    // Tokens are valid for an hour: this one expires in ten seconds, which is too soon to be used.
     await writeFile(join(folder, 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
     await writeFile(join(folder, 'refresh-token'), token)
     const first = await run(['token', ...server()])
@@ -122,13 +123,13 @@ onEachStore('stemma auth', (engine) => {
       ['token', '--context', 'x'],
     ])
       assert.equal((await run(args)).code, 2, args.join(' '))
-    const lost = await run(
+    const unreachable = await run(
       ['login', '--api', 'http://127.0.0.1:1', '--identity', identity, '--identity-token', '-'],
       'a.b.c',
     )
-    assert.equal(lost.code, 7)
-    assert.match(lost.stderr, /cannot be reached/)
-    assert.doesNotMatch(lost.stderr, /\n {4}at /)
+    assert.equal(unreachable.code, 7)
+    assert.match(unreachable.stderr, /cannot be reached/)
+    assert.doesNotMatch(unreachable.stderr, /\n {4}at /)
   })
 
   test('tokens are not sent to another server, and a new sign-in replaces them', async () => {
@@ -136,18 +137,18 @@ onEachStore('stemma auth', (engine) => {
     await writeFile(join(folder, 'refresh-token'), 'somebody else’s')
     await login(await issuer.sign())
     await assert.rejects(readFile(join(folder, 'refresh-token')), /ENOENT/)
-    const asked = new Map(issuer.asked)
+    const countsBefore = new Map(issuer.requestCounts)
     await writeFile(join(folder, 'oidc-token'), '')
     await writeFile(join(folder, 'refresh-token'), Buffer.from('{"is":"mine"}').toString('base64'))
     const flags = ['token', '--api', platform.url, '--audience', 'http://stemma.test']
     assert.equal((await run(flags, '', { STEMMA_ISSUER: issuer.issuer })).code, 3)
-    assert.deepEqual(issuer.asked, asked)
+    assert.deepEqual(issuer.requestCounts, countsBefore)
     for (const audience of ['', '.', '..'])
       assert.equal((await run(['logout', '--audience', audience])).code, 2)
     assert.ok((await readdir(join(home, 'cache'))).includes('stemma'))
   })
 
-  test('signing out deletes them', async () => {
+  test('signing out deletes the tokens', async () => {
     await login(await issuer.sign())
     assert.equal((await run(['logout', ...server()])).code, 0)
     assert.equal((await run(['token', ...server()])).code, 3)

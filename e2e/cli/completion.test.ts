@@ -13,8 +13,8 @@ import { openClient } from './client.ts'
 import { noTerminal } from './terminal.ts'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
-const missing = (shell: string) =>
-  spawnSync(shell, ['-c', 'exit 0']).status === 0 ? false : `${shell} is not on this machine`
+const skipReason = (shell: string) =>
+  spawnSync(shell, ['-c', 'exit 0']).status === 0 ? false : `${shell} is not installed`
 
 describe('completion', () => {
   let platform: Platform
@@ -90,15 +90,15 @@ describe('completion', () => {
     return stdout
   }
 
-  describe('in bash', { skip: missing('bash') }, () => {
-    /** The candidates that bash offers for the last word of a line. */
-    async function reply(...words: string[]): Promise<string[]> {
+  describe('in bash', { skip: skipReason('bash') }, () => {
+    /** The candidates that bash offers for the last word. */
+    async function candidates(...words: string[]): Promise<string[]> {
       const quoted = ['stemma', ...words].map((word) => `'${word}'`).join(' ')
       const script = `source <(stemma completion bash)
 compopt() { :; }
 COMP_WORDS=(${quoted}); COMP_CWORD=${words.length}
 _stemma
-for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
+for candidate in "\${COMPREPLY[@]}"; do echo "$candidate"; done`
       return (await inShell('bash', ['--norc'], script)).split('\n').slice(0, -1)
     }
 
@@ -109,17 +109,17 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
       ))
 
     test('completes commands, flags and values', async () => {
-      assert.deepEqual(await reply('gro'), ['group-access-requests', 'group-invites', 'groups'])
-      assert.deepEqual(await reply('groups', 'list', '--desc'), ['--descendants-of'])
+      assert.deepEqual(await candidates('gro'), ['group-access-requests', 'group-invites', 'groups'])
+      assert.deepEqual(await candidates('groups', 'list', '--desc'), ['--descendants-of'])
       // Bash splits words at =.
-      assert.deepEqual(await reply('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])
+      assert.deepEqual(await candidates('advisories', 'list', '--latest-event-type', '=', 'fixe'), ['fixed'])
     })
 
     test('quotes names with spaces', async () =>
-      assert.deepEqual(await reply('groups', 'get', 'acme/te'), ['acme/team\\ a', 'acme/team-b']))
+      assert.deepEqual(await candidates('groups', 'get', 'acme/te'), ['acme/team\\ a', 'acme/team-b']))
 
     test('continues a quoted name', async () =>
-      assert.deepEqual(await reply('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
+      assert.deepEqual(await candidates('groups', 'get', 'acme/team\\ '), ['acme/team\\ a']))
 
     test('works with the tab key', { skip: noTerminal }, async () => {
       const rc = join(client.home, 'rc')
@@ -133,7 +133,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
 
     test('completes files for flags that take a file', async () => {
       await writeFile(join(client.home, 'group.yaml'), '')
-      assert.deepEqual(await reply('groups', 'create', '-f', `${client.home}/gro`), [
+      assert.deepEqual(await candidates('groups', 'create', '-f', `${client.home}/gro`), [
         `${client.home}/group.yaml`,
       ])
     })
@@ -159,7 +159,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
     return screen.replaceAll('\r\n', '\n')
   }
 
-  describe('in zsh', { skip: missing('zsh') }, () => {
+  describe('in zsh', { skip: skipReason('zsh') }, () => {
     test('loads the script', async () =>
       assert.match(
         await inShell(
@@ -171,7 +171,7 @@ for one in "\${COMPREPLY[@]}"; do echo "$one"; done`
       ))
   })
 
-  describe('in fish', { skip: missing('fish') }, () => {
+  describe('in fish', { skip: skipReason('fish') }, () => {
     test('completes commands', async () =>
       assert.match(
         await inShell(

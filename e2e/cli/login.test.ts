@@ -33,8 +33,8 @@ onEachStore('stemma auth login', (engine) => {
   const auth = (...args: string[]) => client.run(['auth', ...args])
   const folder = () => client.tokenFolder(platform.url)
   const begin = (...args: string[]) => client.start(['auth', 'login', ...api(), ...args])
-  const addressIn = async ({ said }: Running) =>
-    (await said(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one group
+  const addressIn = async ({ stderrMatch }: Running) =>
+    (await stderrMatch(/Open this address to sign in: (\S+)\n/))[1] as string // the pattern has one group
 
   /** Follows the sign-in in a browser up to the redirect to this machine. */
   async function visit(address: string, email = ada): Promise<string> {
@@ -59,6 +59,7 @@ onEachStore('stemma auth login', (engine) => {
     return stdout.trim()
   }
 
+  /** Stores a token that expires in ten seconds, which the client replaces. */
   const expire = async () =>
     writeFile(join(folder(), 'oidc-token'), await platform.tokenOf(identity, Date.now() - 3_590_000))
 
@@ -72,8 +73,8 @@ onEachStore('stemma auth login', (engine) => {
   }
 
   test('signs in with a browser', async () => {
-    const said = await login()
-    assert.match(said, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
+    const stderr = await login()
+    assert.match(stderr, new RegExp(`\nSigned in to ${platform.url} as ${ada}\\.\n$`))
     const { stdout } = await auth('status')
     assert.match(stdout, /^http\S+\nada@example\.com, token expires in \d+ minutes\n/)
     const { sub, aud } = decodeJwt(await tokenOf())
@@ -81,10 +82,10 @@ onEachStore('stemma auth login', (engine) => {
   })
 
   test('prints no token, and stores tokens for their owner only', async () => {
-    const said = await login()
+    const stderr = await login()
     for (const name of ['oidc-token', 'refresh-token']) {
       const token = await readFile(join(folder(), name), 'utf8')
-      assert.ok(token.length > 20 && !said.includes(token), name)
+      assert.ok(token.length > 20 && !stderr.includes(token), name)
       assert.equal((await stat(join(folder(), name))).mode & 0o777, 0o600, name)
     }
     assert.deepEqual((await readdir(folder())).sort(), ['oidc-token', 'refresh-token'])
@@ -93,8 +94,8 @@ onEachStore('stemma auth login', (engine) => {
   })
 
   test('passes invite, provider and address to the sign-in page', async () => {
-    const wishes = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
-    const running = begin('--no-browser', ...wishes)
+    const flags = ['--invite', 'a code', '--identity-provider', 'example.org', '--login-hint', ada]
+    const running = begin('--no-browser', ...flags)
     const { searchParams } = new URL(await addressIn(running))
     const passed = ['invite', 'idp_id', 'login_hint'].map((name) => searchParams.get(name))
     assert.deepEqual(passed, ['a code', 'example.org', ada])
@@ -140,8 +141,10 @@ onEachStore('stemma auth login', (engine) => {
 
   /** Follows the device flow up to the confirmation page. */
   async function enterCode(running: Running) {
-    const [, address = '', code = ''] = await running.said(/machine: (\S+)\nand enter the code: (\S+)\n/)
-    const [, complete = ''] = await running.said(/compare the code: (\S+)\n/)
+    const [, address = '', code = ''] = await running.stderrMatch(
+      /machine: (\S+)\nand enter the code: (\S+)\n/,
+    )
+    const [, complete = ''] = await running.stderrMatch(/compare the code: (\S+)\n/)
     assert.ok(new URL(complete).search.includes(code))
     const visitor = new Visitor(platform.url)
     const page = await visitor.submit(await visitor.open(address), { user_code: code })
@@ -175,7 +178,7 @@ onEachStore('stemma auth login', (engine) => {
 
   test('refreshes expired and missing tokens', async () => {
     await login()
-    const [first] = [await tokenOf()]
+    const first = await tokenOf()
     assert.equal(await tokenOf(), first)
     await expire()
     const second = await tokenOf()
@@ -197,7 +200,7 @@ onEachStore('stemma auth login', (engine) => {
   test('reports a sign-in that was ended on the server with one line', async () => {
     await login()
     await expire()
-    await writeFile(join(folder(), 'refresh-token'), 'of old')
+    await writeFile(join(folder(), 'refresh-token'), 'unknown token')
     const { code, stderr } = await auth('token')
     assert.deepEqual(
       [code, stderr],
@@ -209,7 +212,7 @@ onEachStore('stemma auth login', (engine) => {
     await login()
     const { host } = new URL(platform.config.baseUrl)
     const token = await tokenOf('--audience', host)
-    const audienceOf = (one: string) => [decodeJwt(one).aud].flat()
+    const audienceOf = (jwt: string) => [decodeJwt(jwt).aud].flat()
     assert.deepEqual([decodeJwt(token).sub, audienceOf(token)], [identity, [host]])
     assert.equal(await tokenOf('--audience', host), token)
     await rm(client.tokenFolder(host), { recursive: true })
@@ -245,7 +248,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await auth('token')).code, 3)
   })
 
-  test('names flags that exclude each other', async () => {
+  test('names the flags that cannot be combined and those that are missing', async () => {
     const identityFlags = ['--identity', identity, '--identity-token', '-']
     const combinations: [string[], RegExp][] = [
       [['--device', ...identityFlags], /--identity and --device/],
@@ -255,16 +258,16 @@ onEachStore('stemma auth login', (engine) => {
       [['--identity-token', '-'], /--identity-token requires --identity/],
       [['--audience', 'x'], /--audience requires --identity/],
     ]
-    for (const [flags, words] of combinations) {
+    for (const [flags, message] of combinations) {
       const { code, stderr } = await auth('login', ...api(), ...flags)
       assert.equal(code, 2, stderr)
-      assert.match(stderr, words)
+      assert.match(stderr, message)
     }
     assert.equal((await auth('token', '--device')).code, 2)
   })
 
   test('reports an unreachable or wrong server with one line', async () => {
-    for (const [server, wanted, words] of [
+    for (const [server, expectedCode, message] of [
       [
         `http://localhost:${await freePort()}`,
         7,
@@ -277,10 +280,10 @@ onEachStore('stemma auth login', (engine) => {
         /^stemma: http:\/\/localhost\S+ names http\S+ as its issuer; .*\n$/,
       ],
     ] as const)
-      for (const way of [[], ['--device']]) {
-        const { code, stdout, stderr } = await auth('login', '--api', server, ...way)
-        assert.deepEqual([code, stdout], [wanted, ''])
-        assert.match(stderr, words)
+      for (const flags of [[], ['--device']]) {
+        const { code, stdout, stderr } = await auth('login', '--api', server, ...flags)
+        assert.deepEqual([code, stdout], [expectedCode, ''])
+        assert.match(stderr, message)
       }
   })
 })

@@ -16,11 +16,11 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import type { Client } from './client.ts'
 import { openClient } from './client.ts'
 
-const many = 100_000
+const groupCount = 100_000
 const main = join(import.meta.dirname, '../../cli/main.ts')
 
-/** On one store only, since the client does not depend on it. */
-describe('a list of a hundred thousand', () => {
+// On SQLite only, since the client does not depend on the store.
+describe('a list of a hundred thousand groups', () => {
   let platform: Platform
   let client: Client
   before(async () => {
@@ -28,7 +28,7 @@ describe('a list of a hundred thousand', () => {
     client = await openClient()
     const { organization } = platform.owner
     await platform.store.write(function* () {
-      for (let at = 0; at < many; at++) {
+      for (let at = 0; at < groupCount; at++) {
         const group = create(GroupSchema, {
           name: `group-${at}`,
           description: 'Where the work of a team is kept.',
@@ -52,8 +52,8 @@ describe('a list of a hundred thousand', () => {
     STEMMA_TOKEN: platform.owner.token,
   })
 
-  /** Counts the lines and reports the peak memory. */
-  async function list(...args: string[]): Promise<{ lines: number; peak: number; code: number }> {
+  /** Lists groups and returns the number of printed lines and the peak memory in MB. */
+  async function list(...args: string[]): Promise<{ lines: number; peakMb: number; code: number }> {
     const report = `data:text/javascript,process.on('exit',()=>process.stderr.write(String(process.resourceUsage().maxRSS)))`
     const child = spawn(
       process.execPath,
@@ -63,27 +63,27 @@ describe('a list of a hundred thousand', () => {
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
-    let [lines, told] = [0, '']
+    let [lines, stderr] = [0, '']
     child.stdout.on('data', (chunk: Buffer) => {
       for (const byte of chunk) if (byte === 10) lines += 1
     })
     child.stderr.on('data', (chunk) => {
-      told += chunk
+      stderr += chunk
     })
     const [code] = await once(child, 'close')
-    return { lines, peak: Number(/\d+$/.exec(told)?.[0]) / 1024, code }
+    return { lines, peakMb: Number(/\d+$/.exec(stderr)?.[0]) / 1024, code }
   }
 
-  test('needs hardly more memory than a list of a few pages', async (context) => {
+  test('needs at most 80 MB more memory than a page of 200', async (context) => {
     const few = await list('--page-size', '200', '-o', 'uid')
     for (const format of ['table', 'uid']) {
       const all = await list('--all', '-o', format)
-      assert.deepEqual([all.code, all.lines], [0, many + (format === 'table' ? 1 : 0)])
+      assert.deepEqual([all.code, all.lines], [0, groupCount + (format === 'table' ? 1 : 0)])
       context.diagnostic(
-        `${format}: ${Math.round(few.peak)} MB for a page, ${Math.round(all.peak)} MB for all`,
+        `${format}: ${Math.round(few.peakMb)} MB for a page, ${Math.round(all.peakMb)} MB for all`,
       )
       // All rows together are 40 MB as text, and several times that as objects.
-      assert.ok(all.peak < few.peak + 80, `${few.peak} MB became ${all.peak} MB`)
+      assert.ok(all.peakMb < few.peakMb + 80, `${few.peakMb} MB became ${all.peakMb} MB`)
     }
   })
 
@@ -92,15 +92,15 @@ describe('a list of a hundred thousand', () => {
       env: env(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let complained = ''
+    let stderr = ''
     child.stderr.on('data', (chunk) => {
-      complained += chunk
+      stderr += chunk
     })
     await once(child.stdout, 'data')
     child.kill('SIGINT')
     child.stdout.resume()
     const [, signal] = await once(child, 'close')
-    assert.deepEqual([signal, complained], ['SIGINT', ''])
+    assert.deepEqual([signal, stderr], ['SIGINT', ''])
   })
 
   test('exits silently when its reader closes the pipe', async () => {
@@ -109,17 +109,17 @@ describe('a list of a hundred thousand', () => {
       env: env(),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let [said, complained] = ['', '']
+    let [stdout, stderr] = ['', '']
     child.stdout.on('data', (chunk) => {
-      said += chunk
+      stdout += chunk
     })
     child.stderr.on('data', (chunk) => {
-      complained += chunk
+      stderr += chunk
     })
     const start = performance.now()
     await once(child, 'close')
-    assert.match(said, /^NAME .*\n.*\n.*\n0\n$/)
-    assert.equal(complained, '')
+    assert.match(stdout, /^NAME .*\n.*\n.*\n0\n$/)
+    assert.equal(stderr, '')
     assert.ok(performance.now() - start < 20_000)
   })
 })

@@ -12,7 +12,7 @@ import { createAdvisory } from '../../server/resources/vulnerabilities/advisorie
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { Client, Ended } from './client.ts'
+import type { Client, ExitResult } from './client.ts'
 import { openClient } from './client.ts'
 
 type Row = Record<string, unknown> & { uid: string; name: string }
@@ -23,8 +23,8 @@ onEachStore('stemma', (engine) => {
   before(async () => {
     platform = await startPlatform(engine)
     client = await openClient(true)
-    for (const name of ['platform', 'research']) await made('groups create --parent acme --name', name)
-    await made('groups create --parent acme/platform --name', 'staging')
+    for (const name of ['platform', 'research']) await json('groups create --parent acme --name', name)
+    await json('groups create --parent acme/platform --name', 'staging')
   })
   after(async () => {
     await platform.stop()
@@ -32,22 +32,25 @@ onEachStore('stemma', (engine) => {
   })
 
   const env = (token = platform.owner.token) => ({ STEMMA_API: platform.url, STEMMA_TOKEN: token })
-  const run = (args: string[], input?: string, token?: string): Promise<Ended> =>
+  const run = (args: string[], input?: string, token?: string): Promise<ExitResult> =>
     client.run(args, input, env(token))
 
   /** Splits a line into arguments; further arguments may contain spaces. */
   const split = (line: string, more: string[]) => [...line.split(' '), ...more]
 
-  async function done(line: string, ...more: string[]): Promise<string> {
+  /** Runs a command that must succeed, and returns its standard output. */
+  async function succeed(line: string, ...more: string[]): Promise<string> {
     const { code, stdout, stderr } = await run(split(line, more))
     assert.equal(code, 0, `${line}: ${stderr}`)
     return stdout
   }
 
-  const made = async (line: string, ...more: string[]): Promise<Row> =>
-    JSON.parse(await done(line, ...more, '-o', 'json'))
+  /** Runs a command that must succeed, and returns the JSON that it prints. */
+  const json = async (line: string, ...more: string[]): Promise<Row> =>
+    JSON.parse(await succeed(line, ...more, '-o', 'json'))
 
-  async function refused(code: number, line: string, ...more: string[]): Promise<string> {
+  /** Runs a command that must fail with this exit code, and returns its standard error. */
+  async function failure(code: number, line: string, ...more: string[]): Promise<string> {
     const ended = await run(split(line, more))
     assert.deepEqual([ended.code, ended.stdout], [code, ''], ended.stderr)
     assert.match(ended.stderr, /^stemma: /)
@@ -56,38 +59,38 @@ onEachStore('stemma', (engine) => {
   }
 
   test('a group is created, read, updated and deleted by its path', async () => {
-    const { uid } = await made('groups create --parent acme/platform --name', 'a b', '--description', 'first')
-    assert.equal((await made('groups get', 'acme/platform/a b')).uid, uid)
-    assert.equal((await made('groups update', 'acme/platform/a b', '--name', 'c')).description, 'first')
-    assert.equal((await made('groups update', uid, '--description', '')).description, '')
+    const { uid } = await json('groups create --parent acme/platform --name', 'a b', '--description', 'first')
+    assert.equal((await json('groups get', 'acme/platform/a b')).uid, uid)
+    assert.equal((await json('groups update', 'acme/platform/a b', '--name', 'c')).description, 'first')
+    assert.equal((await json('groups update', uid, '--description', '')).description, '')
     assert.match(
-      await refused(2, 'groups delete', uid),
+      await failure(2, 'groups delete', uid),
       /cannot ask for confirmation without a terminal; use --yes to delete 1 group/,
     )
-    assert.equal(await done('groups delete acme/platform/c --yes'), '')
+    assert.equal(await succeed('groups delete acme/platform/c --yes'), '')
     assert.match(
-      await refused(5, 'groups get acme/platform/c'),
+      await failure(5, 'groups get acme/platform/c'),
       /there is no group "acme\/platform\/c", or you may not see it/,
     )
-    await refused(5, 'groups get', uid)
+    await failure(5, 'groups get', uid)
   })
 
   test('lists can be printed as table, wide table, JSON, YAML or uids', async () => {
-    const table = await done('groups list --children-of acme --order-by name')
+    const table = await succeed('groups list --children-of acme --order-by name')
     assert.match(table, /^NAME {6}DESCRIPTION {2}AGE {23}UID\nplatform {2}-.*\nresearch {2}-.*\n$/)
-    assert.match(await done('groups list --children-of acme -o wide'), /VERIFIED/)
-    const rows = JSON.parse(await done('groups list --children-of acme --order-by name -o json')) as Row[]
+    assert.match(await succeed('groups list --children-of acme -o wide'), /VERIFIED/)
+    const rows = JSON.parse(await succeed('groups list --children-of acme --order-by name -o json')) as Row[]
     assert.deepEqual(
       rows.map(({ name }) => name),
       ['platform', 'research'],
     )
-    assert.deepEqual(parse(await done('groups list --children-of acme --order-by name -o yaml')), rows)
+    assert.deepEqual(parse(await succeed('groups list --children-of acme --order-by name -o yaml')), rows)
     assert.equal(
-      await done('groups list --children-of acme --order-by name -o uid'),
+      await succeed('groups list --children-of acme --order-by name -o uid'),
       rows.map(({ uid }) => `${uid}\n`).join(''),
     )
     assert.match(
-      await refused(2, 'groups list -o xml'),
+      await failure(2, 'groups list -o xml'),
       /--output must be table, wide, json, yaml or uid, not "xml"/,
     )
   })
@@ -98,14 +101,14 @@ onEachStore('stemma', (engine) => {
     const [, token = ''] =
       /^2 of 4; --all lists all, --page-token (\S+) lists the next page\n$/.exec(stderr) ?? []
     const rest = JSON.parse(
-      await done('groups list --page-size 2 --order-by name -o json --page-token', token),
+      await succeed('groups list --page-size 2 --order-by name -o json --page-token', token),
     ) as Row[]
     assert.deepEqual(
       rest.map(({ name }) => name),
       ['research', 'staging'],
     )
     const all = JSON.parse(
-      await done('groups list --page-size 1 --skip 1 --all --order-by name -o json'),
+      await succeed('groups list --page-size 1 --skip 1 --all --order-by name -o json'),
     ) as Row[]
     assert.deepEqual(
       all.map(({ name }) => name),
@@ -116,35 +119,35 @@ onEachStore('stemma', (engine) => {
   })
 
   test('groups can be printed as a tree', async () => {
-    assert.equal(await done('groups tree'), 'acme\n├── platform\n│   └── staging\n└── research\n')
-    assert.equal(await done('groups tree acme --depth 1'), 'acme\n├── platform\n└── research\n')
-    assert.equal(await done('groups tree acme/platform'), 'platform\n└── staging\n')
-    const [top] = JSON.parse(await done('groups tree acme/platform -o json'))
+    assert.equal(await succeed('groups tree'), 'acme\n├── platform\n│   └── staging\n└── research\n')
+    assert.equal(await succeed('groups tree acme --depth 1'), 'acme\n├── platform\n└── research\n')
+    assert.equal(await succeed('groups tree acme/platform'), 'platform\n└── staging\n')
+    const [top] = JSON.parse(await succeed('groups tree acme/platform -o json'))
     assert.deepEqual([top.name, top.children.length, top.children[0].name], ['platform', 1, 'staging'])
   })
 
   test('a name matches the nearest resource, and ambiguous names list their uids', async () => {
     const claims = ['--claim-match.issuer', 'https://ci.example.com', '--claim-match.subject', 'robot']
-    const here = await made('identities create --parent acme/platform --name ci', ...claims)
-    const there = await made('identities create --parent acme/research --name ci', ...claims)
-    const stderr = await refused(2, 'identities get ci')
+    const here = await json('identities create --parent acme/platform --name ci', ...claims)
+    const there = await json('identities create --parent acme/research --name ci', ...claims)
+    const stderr = await failure(2, 'identities get ci')
     assert.match(stderr, /^stemma: "ci" matches 2 identities; use one of these uids instead:\n/)
     for (const { uid } of [here, there]) assert.ok(stderr.includes(`\n  ${uid}\n`), stderr)
-    assert.equal((await made('identities get acme/research/ci')).uid, there.uid)
-    const binding = await made('role-bindings create --parent acme/platform --identity ci --role viewer')
+    assert.equal((await json('identities get acme/research/ci')).uid, there.uid)
+    const binding = await json('role-bindings create --parent acme/platform --identity ci --role viewer')
     assert.deepEqual((binding.identity as Row).uid, here.uid)
     assert.equal((binding.role as Row).name, 'viewer')
-    const lists = await done(
+    const lists = await succeed(
       'role-bindings list --identity acme/platform/ci --role viewer --group acme/platform',
     )
     assert.match(lists, /^IDENTITY {2}ROLE {4}GROUP {5}AGE .*\nci .*viewer .*platform/)
     assert.match(
-      await refused(2, 'role-bindings get ci'),
+      await failure(2, 'role-bindings get ci'),
       /role bindings have no names; stemma role-bindings list shows/,
     )
-    assert.match(await refused(6, 'identities delete acme/platform/ci --yes'), /Precondition failed: /)
-    await done('role-bindings delete --yes', binding.uid)
-    await done('identities delete --yes', here.uid, there.uid)
+    assert.match(await failure(6, 'identities delete acme/platform/ci --yes'), /Precondition failed: /)
+    await succeed('role-bindings delete --yes', binding.uid)
+    await succeed('identities delete --yes', here.uid, there.uid)
   })
 
   test('an empty name is refused', async () => {
@@ -154,18 +157,18 @@ onEachStore('stemma', (engine) => {
       'identities delete --yes acme/',
       'roles get /',
     ])
-      await refused(5, line)
-    assert.match(await refused(2, 'identities get', ''), /expected the name or uid of an identity/)
+      await failure(5, line)
+    assert.match(await failure(2, 'identities get', ''), /expected the name or uid of an identity/)
   })
 
   test('siblings with the same name are ambiguous', async () => {
-    for (let count = 0; count < 2; count++) await made('groups create --parent acme/research --name', 'twin')
-    assert.match(await refused(2, 'groups update acme/research/twin --description x'), /matches 2 groups/)
+    for (let count = 0; count < 2; count++) await json('groups create --parent acme/research --name', 'twin')
+    assert.match(await failure(2, 'groups update acme/research/twin --description x'), /matches 2 groups/)
     assert.match(
-      await refused(2, 'groups create --name x --parent acme/research/twin'),
+      await failure(2, 'groups create --name x --parent acme/research/twin'),
       /^stemma: --parent: "acme/,
     )
-    const uids = (await done('groups list --name twin -o uid')).trim().split('\n')
+    const uids = (await succeed('groups list --name twin -o uid')).trim().split('\n')
     const { stderr } = await run(['groups', 'delete', '--yes', ...uids])
     assert.equal(stderr, 'Deleted 2 groups.\n')
   })
@@ -176,25 +179,25 @@ onEachStore('stemma', (engine) => {
       file,
       'name: robot\ndescription: |\n  turns\n  wheels\nclaim_match:\n  issuer: https://ci.example.com\n  subject: robot\n  claims: {environment: production}\n',
     )
-    const robot = await made('identities create --parent acme --description', 'other', '-f', file)
+    const robot = await json('identities create --parent acme --description', 'other', '-f', file)
     assert.equal(robot.description, 'other')
     assert.deepEqual(robot.claimMatch, {
       issuer: 'https://ci.example.com',
       subject: 'robot',
       claims: { environment: 'production' },
     })
-    const printed = await done('identities get acme/robot -o yaml')
+    const printed = await succeed('identities get acme/robot -o yaml')
     const changed = await run(
       ['identities', 'update', '-f', '-', '-o', 'json'],
       printed.replace('other', 'another'),
     )
     assert.equal((JSON.parse(changed.stdout) as Row).description, 'another', changed.stderr)
-    assert.match(await refused(2, 'identities create --parent acme -f nowhere.yaml'), /there is no such file/)
-    await done('identities delete acme/robot --yes')
+    assert.match(await failure(2, 'identities create --parent acme -f nowhere.yaml'), /there is no such file/)
+    await succeed('identities delete acme/robot --yes')
   })
 
   test('secrets and long texts can come from files and pipes', async () => {
-    await made(
+    await json(
       'repos create --parent acme --name',
       'tools/static',
       '--catalog-tier',
@@ -204,84 +207,84 @@ onEachStore('stemma', (engine) => {
     )
     const file = join(client.home, 'README.md')
     await writeFile(file, '# Static\n\nNothing moves.\n')
-    await done(`repos update-readme acme/tools/static --content @${file}`)
-    assert.equal(await done('repos readme acme/tools/static'), await readFile(file, 'utf8'))
+    await succeed(`repos update-readme acme/tools/static --content @${file}`)
+    assert.equal(await succeed('repos readme acme/tools/static'), await readFile(file, 'utf8'))
     const sso =
       'identity-providers create --parent acme --name sso --default-role viewer --oidc.issuer https://login.example.com --oidc.client-id x --oidc.client-secret @-'
     const { code, stdout } = await run([...sso.split(' '), '-o', 'json'], 'hush\n')
     assert.equal(code, 0)
     assert.doesNotMatch(stdout, /hush/)
-    await done('identity-providers update acme/sso --description', '@@home')
-    assert.equal((await made('identity-providers get acme/sso')).description, '@home')
-    await done('identity-providers delete acme/sso --yes')
+    await succeed('identity-providers update acme/sso --description', '@@home')
+    assert.equal((await json('identity-providers get acme/sso')).description, '@home')
+    await succeed('identity-providers delete acme/sso --yes')
   })
 
   test('a repo name that looks like a path is not resolved as one', async () => {
-    const other = await made('repos create --parent acme/research --name acme/tools/static')
-    assert.match(await refused(2, 'repos get acme/tools/static'), /matches 2 repos/)
-    await done('repos delete --yes', other.uid)
+    const other = await json('repos create --parent acme/research --name acme/tools/static')
+    assert.match(await failure(2, 'repos get acme/tools/static'), /matches 2 repos/)
+    await succeed('repos delete --yes', other.uid)
   })
 
   test('tags are named within their repo and filtered by time', async () => {
     const digest = `sha256:${'0'.repeat(64)}`
-    const tag = await made('tags create --parent acme/tools/static --name latest --digest', digest)
-    assert.equal((await made('tags get acme/tools/static:latest')).uid, tag.uid)
+    const tag = await json('tags create --parent acme/tools/static --name latest --digest', digest)
+    assert.equal((await json('tags get acme/tools/static:latest')).uid, tag.uid)
     assert.match(
-      await done('tags list --children-of acme/tools/static --updated-since 1h'),
+      await succeed('tags list --children-of acme/tools/static --updated-since 1h'),
       /^NAME .*\nlatest/,
     )
-    assert.equal(await done('tags list --descendants-of acme -o uid'), `${tag.uid}\n`)
-    assert.equal(await done('tags list --updated-since', 'in 1h'), '')
-    assert.equal((await made('tags update acme/tools/static:latest --deprecated')).deprecated, true)
-    assert.equal((await made('tags update acme/tools/static:latest --no-deprecated')).deprecated, false)
-    await done('repos delete acme/tools/static --yes')
+    assert.equal(await succeed('tags list --descendants-of acme -o uid'), `${tag.uid}\n`)
+    assert.equal(await succeed('tags list --updated-since', 'in 1h'), '')
+    assert.equal((await json('tags update acme/tools/static:latest --deprecated')).deprecated, true)
+    assert.equal((await json('tags update acme/tools/static:latest --no-deprecated')).deprecated, false)
+    await succeed('repos delete acme/tools/static --yes')
   })
 
   test('the other kinds are created and read in the same way', async () => {
-    const role = await made('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
+    const role = await json('roles create --parent acme --name deployer --capabilities groups.list,repo.list')
     assert.deepEqual(role.capabilities, ['CAP_IAM_GROUPS_LIST', 'CAP_REPO_LIST'])
-    const invite = await made('group-invites create --parent acme --role deployer --ttl 24h --single-use')
-    const left = Date.parse(String(invite.expirationTime)) - Date.now()
-    assert.ok(Math.abs(left - 86_400_000) < 60_000)
+    const invite = await json('group-invites create --parent acme --role deployer --ttl 24h --single-use')
+    const lifetimeMs = Date.parse(String(invite.expirationTime)) - Date.now()
+    assert.ok(Math.abs(lifetimeMs - 24 * 3600_000) < 60_000)
     assert.equal(invite.singleUse, true)
-    assert.match(await done('group-invites get', invite.uid), /^uid +\S+\n(?:.*\n)*singleUse +yes\n/)
-    await made(
+    assert.match(await succeed('group-invites get', invite.uid), /^uid +\S+\n(?:.*\n)*singleUse +yes\n/)
+    await json(
       'account-associations create --parent acme/research --name cloud --amazon.account 123456789012',
     )
-    assert.equal((await made('account-associations get acme/research')).name, 'cloud')
-    await made('subscriptions create --parent acme --sink https://hooks.example.com/x')
-    assert.match(await done('subscriptions list'), /https:\/\/hooks\.example\.com\/x/)
+    assert.equal((await json('account-associations get acme/research')).name, 'cloud')
+    await json('subscriptions create --parent acme --sink https://hooks.example.com/x')
+    assert.match(await succeed('subscriptions list'), /https:\/\/hooks\.example\.com\/x/)
     const requests = JSON.stringify({ roleBinding: { identityUid: platform.owner.identity } })
-    const batch = await done(
+    const batch = await succeed(
       'role-bindings batch-create --parent acme/research --role viewer --requests',
       requests,
     )
     assert.match(batch, /^IDENTITY .*\n.*viewer/)
-    assert.match(await done('ping'), /pong/)
-    assert.deepEqual((await made('groups check-eligibility')).eligible, false)
+    assert.match(await succeed('ping'), /pong/)
+    assert.deepEqual((await json('groups check-eligibility')).eligible, false)
   })
 
   describe('an error', () => {
     test('names the flag of the wrong value', async () => {
       assert.match(
-        await refused(2, 'groups create --parent acme --name', 'No Capitals'),
+        await failure(2, 'groups create --parent acme --name', 'No Capitals'),
         /^stemma: --name: must match/,
       )
-      assert.match(await refused(2, 'groups list --order-by color'), /^stemma: --order-by: /)
+      assert.match(await failure(2, 'groups list --order-by color'), /^stemma: --order-by: /)
       const claims = '--claim-match.subject x --claim-match.issuer-pattern ('
       assert.match(
-        await refused(2, `identities create --parent acme --name x ${claims}`),
+        await failure(2, `identities create --parent acme --name x ${claims}`),
         /^stemma: --claim-match\.issuer-pattern: /,
       )
       assert.match(
-        await refused(2, 'groups create --parent acme --nam x'),
+        await failure(2, 'groups create --parent acme --nam x'),
         /no flag --nam \(did you mean --name\?\)/,
       )
-      assert.match(await refused(2, 'groups fly'), /it has list, get, create, update, delete, /)
-      assert.match(await refused(2, 'planes list'), /stemma has no command "planes"/)
-      assert.match(await refused(2, 'groups get'), /groups get needs the name or uid of a group/)
+      assert.match(await failure(2, 'groups fly'), /it has list, get, create, update, delete, /)
+      assert.match(await failure(2, 'planes list'), /stemma has no command "planes"/)
+      assert.match(await failure(2, 'groups get'), /groups get needs the name or uid of a group/)
       assert.match(
-        await refused(2, 'group-invites create --parent acme --role viewer --ttl soon'),
+        await failure(2, 'group-invites create --parent acme --role viewer --ttl soon'),
         /^stemma: --ttl: must be a duration/,
       )
     })
@@ -290,14 +293,14 @@ onEachStore('stemma', (engine) => {
       const other = await platform.addOrganization('other')
       const denied = await run(['groups', 'get', platform.owner.organization], '', other.token)
       assert.equal(denied.code, 4)
-      await refused(6, 'groups delete acme --yes')
+      await failure(6, 'groups delete acme --yes')
       const nobody = await client.run(['groups', 'list'], '', { STEMMA_API: platform.url })
       assert.deepEqual([nobody.code, nobody.stderr], [3, 'stemma: not signed in; run: stemma auth login\n'])
       assert.equal((await run(['groups', 'list'], '', 'no.token.here')).code, 3)
-      const lost = await client.run(['groups', 'list'], '', { ...env(), STEMMA_API: 'http://127.0.0.1:1' })
-      assert.equal(lost.code, 7)
-      assert.match(lost.stderr, /cannot be reached/)
-      assert.match(await done('help exit-codes'), /4 +Permission denied/)
+      const offline = await client.run(['groups', 'list'], '', { ...env(), STEMMA_API: 'http://127.0.0.1:1' })
+      assert.equal(offline.code, 7)
+      assert.match(offline.stderr, /cannot be reached/)
+      assert.match(await succeed('help exit-codes'), /4 +Permission denied/)
     })
 
     test('is printed in full with --debug, without secrets', async () => {
@@ -334,12 +337,12 @@ onEachStore('stemma', (engine) => {
     const { organization } = platform.owner
     for (let count = 0; count < 2; count++)
       await platform.store.write(() => createAdvisory(context, organization, clone(AdvisorySchema, advisory)))
-    const table = await done('advisories list --query cve-2026 --artifact-types npm')
+    const table = await succeed('advisories list --query cve-2026 --artifact-types npm')
     const [, id = ''] = /^ID .*\n(CGA(?:-\w{4}){3}) +left-pad +npm +CVE-2026-1 /.exec(table) ?? []
-    assert.equal((await made('advisories get', id)).advisoryId, id)
-    assert.ok(JSON.parse(await done('advisories osv', id)).schema_version)
-    assert.match(await done('advisories openvex -o yaml', id), /^"@context": https:\/\/openvex/)
-    const lines = (await done('advisories export-osv --descendants-of acme')).split('\n').slice(0, -1)
+    assert.equal((await json('advisories get', id)).advisoryId, id)
+    assert.ok(JSON.parse(await succeed('advisories osv', id)).schema_version)
+    assert.match(await succeed('advisories openvex -o yaml', id), /^"@context": https:\/\/openvex/)
+    const lines = (await succeed('advisories export-osv --descendants-of acme')).split('\n').slice(0, -1)
     assert.deepEqual(
       lines.map((line) => typeof JSON.parse(line).id),
       ['string', 'string'],
@@ -348,17 +351,17 @@ onEachStore('stemma', (engine) => {
 
   test('STEMMA_TOKEN is used as the token', async () => {
     assert.match(
-      await done('auth status'),
+      await succeed('auth status'),
       new RegExp(`${platform.owner.identity}, token expires in \\d+ minutes\n`),
     )
   })
 
   test('several resources can be read at once', async () => {
     assert.match(
-      await done('groups get acme/platform acme/research'),
+      await succeed('groups get acme/platform acme/research'),
       /^NAME .*\nplatform .*\nresearch .*\n$/,
     )
-    const rows = JSON.parse(await done('groups get acme/platform acme/research -o json')) as Row[]
+    const rows = JSON.parse(await succeed('groups get acme/platform acme/research -o json')) as Row[]
     assert.deepEqual(
       rows.map(({ name }) => name),
       ['platform', 'research'],
@@ -366,12 +369,12 @@ onEachStore('stemma', (engine) => {
   })
 
   test('help shows examples for each command', async () => {
-    assert.match(await done('--help'), /\n {2}stemma groups tree\n/)
-    assert.match(await done('groups --help'), /\n {2}tree \[NAME\|UID\] /)
+    assert.match(await succeed('--help'), /\n {2}stemma groups tree\n/)
+    assert.match(await succeed('groups --help'), /\n {2}tree \[NAME\|UID\] /)
     assert.match(
-      await done('identities create --help'),
+      await succeed('identities create --help'),
       /--claim-match\.issuer TEXT +Issuer that a token must have: an https\s+URL/,
     )
-    assert.equal(await done('help identities create'), await done('identities create -h'))
+    assert.equal(await succeed('help identities create'), await succeed('identities create -h'))
   })
 })

@@ -23,8 +23,8 @@ else
     })
 
     const env = () => ({ HOME: client.home, STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token })
-    const type = (keys: string) => ({ to: /\[y\/N\] $/, keys })
-    const make = async () => {
+    const answer = (keys: string) => ({ to: /\[y\/N\] $/, keys })
+    const makeTeam = async () => {
       const { stdout } = await client.run(
         ['groups', 'create', '--parent', 'acme', '--name', 'team', '-o', 'uid'],
         '',
@@ -32,7 +32,7 @@ else
       )
       return stdout.trim()
     }
-    const isThere = async (uid: string) => (await client.run(['groups', 'get', uid], '', env())).code === 0
+    const exists = async (uid: string) => (await client.run(['groups', 'get', uid], '', env())).code === 0
 
     test('times are printed as ages, and table headers are dim unless colours are off', async () => {
       const { screen } = await atTerminal(['groups', 'list'], env())
@@ -42,35 +42,35 @@ else
       )
       const plain = await atTerminal(['groups', 'list'], { ...env(), NO_COLOR: '1' })
       assert.match(plain.screen, /^NAME {2}DESCRIPTION {2}AGE {2}UID\nacme /)
-      const one = await atTerminal(['groups', 'get', 'acme'], { ...env(), NO_COLOR: '1' })
-      assert.match(one.screen, /createTime +\S+Z \(\d+s\)\n/)
+      const single = await atTerminal(['groups', 'get', 'acme'], { ...env(), NO_COLOR: '1' })
+      assert.match(single.screen, /createTime +\S+Z \(\d+s\)\n/)
     })
 
     test('a delete asks for confirmation, and does nothing without it', async () => {
-      const uid = await make()
+      const uid = await makeTeam()
       for (const keys of ['n\r', '\r', 'nope\r', '\x04']) {
-        const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), type(keys))
+        const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), answer(keys))
         assert.equal(code, 0)
         assert.ok(screen.startsWith(`Delete group "team" (${uid})? [y/N] `), screen)
         assert.match(screen, /Nothing was deleted\.\n$/)
       }
-      assert.ok(await isThere(uid))
-      const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), type('y\r'))
+      assert.ok(await exists(uid))
+      const { code, screen } = await atTerminal(['groups', 'delete', 'acme/team'], env(), answer('y\r'))
       assert.equal(code, 0)
       assert.match(screen, /Deleted 1 group\.\n$/)
-      assert.ok(!(await isThere(uid)))
+      assert.ok(!(await exists(uid)))
     })
 
     test('--yes skips the confirmation', async () => {
-      const { code, screen } = await atTerminal(['groups', 'delete', await make(), '--yes'], env())
+      const { code, screen } = await atTerminal(['groups', 'delete', await makeTeam(), '--yes'], env())
       assert.deepEqual([code, screen], [0, 'Deleted 1 group.\n'])
     })
 
     test('Ctrl-C exits silently and deletes nothing', async () => {
-      const uid = await make()
-      const { code, screen } = await atTerminal(['groups', 'delete', uid], env(), type('\x03'))
+      const uid = await makeTeam()
+      const { code, screen } = await atTerminal(['groups', 'delete', uid], env(), answer('\x03'))
       assert.equal(code, 130)
       assert.match(screen, /\[y\/N\] (?:\^C)?\n?$/)
-      assert.ok(await isThere(uid))
+      assert.ok(await exists(uid))
     })
   })

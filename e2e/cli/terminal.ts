@@ -5,20 +5,21 @@ import { join } from 'node:path'
 
 const launcher = join(import.meta.dirname, '../../cli/bin/stemma.mjs')
 
-/** Node has no pseudo-terminals; `script` of util-linux provides one. */
+// Node has no pseudo-terminals; `script` of util-linux provides one.
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' })
+/** The reason why these tests cannot run on this machine, or false. */
 export const noTerminal = /util-linux/.test(version ?? '')
   ? false
-  : 'there is no script of util-linux on this machine, which lends a pseudo-terminal'
+  : 'a pseudo-terminal needs the command script of util-linux'
 
-export type Shown = { code: number; screen: string }
+export type TerminalResult = { code: number; screen: string }
 
-/** Types an answer when the screen shows its question. */
+/** Runs `stemma`, and types the answer when the screen shows its question. */
 export async function atTerminal(
   args: string[],
   env: NodeJS.ProcessEnv,
   answer?: { to: RegExp; keys: string },
-): Promise<Shown> {
+): Promise<TerminalResult> {
   const line = [process.execPath, launcher, ...args]
     .map((word) => `'${word.replaceAll("'", `'\\''`)}'`)
     .join(' ')

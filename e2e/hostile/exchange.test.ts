@@ -88,7 +88,7 @@ onEachStore('hostile exchanges', (engine) => {
         assert.equal(await codeOf(token), 16, Object.keys(header).join())
       }
       assert.equal(await codeOf(await issuer.sign({}, { kid: 'nobody' })), 16)
-      assert.equal(thief.asked.size, 0)
+      assert.equal(thief.requestCounts.size, 0)
       await thief.close()
     })
 
@@ -213,7 +213,7 @@ onEachStore('hostile exchanges', (engine) => {
       answer: (response: ServerResponse, own: ForeignIssuer) => void,
     ): Promise<number> {
       const own = await startIssuer()
-      own.spoil(path, (_, response) => answer(response, own))
+      own.replaceResponse(path, (_, response) => answer(response, own))
       const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
       const victim = await startPlatform(engine, ['--trusted-issuers', own.issuer], { outbound })
       const door = restDoor(victim.url)

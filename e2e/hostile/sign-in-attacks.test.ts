@@ -114,7 +114,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     const page = await victim.open((await begin(party, { idp_id: evilUid })).url)
     const end = await victim.submitTo(page, '/organization')
     assert.equal(end.status, 401)
-    assert.deepEqual(evil.redeemed, [])
+    assert.deepEqual(evil.tokenRequests, [])
     evil.divert(undefined)
   })
 
@@ -122,13 +122,13 @@ onEachStore('an attacker at sign-in', (engine) => {
     const uid = await addProvider(attackers, honest.issuer)
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { idp_id: uid })).url)
-    const back = await new Visitor(honest.issuer).open(await visitor.leave(page, '/organization'))
+    const back = await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))
     await call('PATCH', `/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
       oidc: { issuer: evil.issuer, clientSecret },
     })
     const end = await visitor.open(back.url)
     assert.equal(end.status, 401)
-    assert.deepEqual(evil.redeemed, [])
+    assert.deepEqual(evil.tokenRequests, [])
   })
 
   describe('who know the password', () => {
@@ -142,7 +142,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       const visitor = new Visitor(platform.url)
       const begun = await begin(party)
       const page = await visitor.open(begun.url)
-      const onward = await visitor.leave(page, page.forms[0]?.action ?? '', {
+      const onward = await visitor.submitOnly(page, page.forms[0]?.action ?? '', {
         email: 'bob@example.com',
         password,
       })
@@ -230,8 +230,8 @@ onEachStore('an attacker at sign-in', (engine) => {
     const address = `/oauth?${new URLSearchParams({ exit: 'redirect', redirect })}`
     const codeOf = async (visitor: Visitor) => {
       const page = await visitor.open(address)
-      const onward = await visitor.leave(page, page.forms[0]?.action ?? '', { email: ada, password })
-      return new URL(await visitor.step(onward)).searchParams
+      const onward = await visitor.submitOnly(page, page.forms[0]?.action ?? '', { email: ada, password })
+      return new URL(await visitor.redirectOf(onward)).searchParams
     }
     const victim = await codeOf(new Visitor(platform.url))
     const attacker = new Visitor(platform.url)

@@ -24,13 +24,13 @@ import { anyUid } from '../../server/testing/arbitraries.ts'
 const routes = makeRoutes(services.flatMap(describeMethods).map((method) => ({ method })))
 
 type Call = (request: unknown) => Promise<unknown> | AsyncGenerator
-type Entry = {
+type EntryPoint = {
   makeClient(service: DescService, options: ConnectionOptions): Promise<Record<string, Call>>
   requestOf(method: DescMethod, json: JsonObject): unknown
 }
 
-// The static types of a service are unknown for one from a list of all services.
-const entries: Record<string, Entry> = {
+// A service from the list of all services has no static type, hence the cast.
+const entryPoints: Record<string, EntryPoint> = {
   'with messages': {
     makeClient: async (service, options) => createClient(service, options) as Record<string, never>,
     requestOf: ({ input }, json) => fromJson(input, json),
@@ -44,7 +44,7 @@ const entries: Record<string, Entry> = {
   },
 }
 
-for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
+for (const [name, { makeClient, requestOf }] of Object.entries(entryPoints)) {
   describe(`the SDK ${name} has a method`, () => {
     for (const service of services) {
       test(`for every call of ${service.typeName}`, async () => {
@@ -62,7 +62,7 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
     let sent: Request | undefined
     const options: ConnectionOptions = {
       baseUrl: 'http://localhost',
-      // Normalized as the URL standard demands.
+      // A Request normalizes its URL, as a real fetch does.
       fetch: async (target, init) => {
         sent = new Request(target, init)
         return new Response('{}\n')
@@ -76,7 +76,7 @@ for (const [name, { makeClient, requestOf }] of Object.entries(entries)) {
           sent = undefined
           const answer = call?.(requestOf(method, request)) ?? assert.fail()
           await ('next' in answer ? answer.next() : answer)
-          assert.deepEqual(dense(await readSent(method, sent ?? assert.fail())), dense(request))
+          assert.deepEqual(compact(await readSent(method, sent ?? assert.fail())), compact(request))
         })
         await fc.assert(property, { numRuns: 30, endOnFailure: true })
       })
@@ -92,13 +92,13 @@ async function readSent(method: DescMethod, request: Request): Promise<JsonValue
   return toJson(method.input, bindRequest(match, search.slice(1), await request.text()))
 }
 
-/** Path variables are uids, and updates have a mask, since the server would derive one from the body otherwise. */
+/** Path variables are uids. Updates have a mask, since the server would otherwise derive the mask from the body. */
 function anyRequest(method: DescMethod): fc.Arbitrary<JsonObject> {
   const [binding] = bindingsOf(method)
-  const found = binding?.path.matchAll(/\{([^=}]+)=(\*+)/g) ?? []
-  const variables = new Map(Array.from(found, ([, name = '', stars]) => [name, stars === '*' ? 1 : 3]))
-  const always = [binding?.body ?? '', 'update_mask']
-  return anyMessage(method.input, always, (path) => variables.get(path))
+  const matches = binding?.path.matchAll(/\{([^=}]+)=(\*+)/g) ?? []
+  const variables = new Map(Array.from(matches, ([, name = '', stars]) => [name, stars === '*' ? 1 : 3]))
+  const requiredNames = [binding?.body ?? '', 'update_mask']
+  return anyMessage(method.input, requiredNames, (path) => variables.get(path))
 }
 
 /** The maximum number of segments of a path variable. */
@@ -106,7 +106,7 @@ type SegmentsOf = (path: string) => number | undefined
 
 function anyMessage(
   desc: DescMessage,
-  always: string[],
+  requiredNames: string[],
   segmentsOf: SegmentsOf,
   prefix = '',
 ): fc.Arbitrary<JsonObject> {
@@ -115,27 +115,27 @@ function anyMessage(
     fields.map((field) => [field.jsonName, anyValue(field, segmentsOf, prefix + field.name)]),
   )
   const requiredKeys = fields
-    .filter(({ name }) => always.includes(name) || isNeeded(prefix + name, segmentsOf))
+    .filter(({ name }) => requiredNames.includes(name) || isNeeded(prefix + name, segmentsOf))
     .map(({ jsonName }) => jsonName)
   return fc.record(values, { requiredKeys }) as fc.Arbitrary<JsonObject>
 }
 
 /** Whether the field is a path variable or contains one. */
 const isNeeded = (path: string, segmentsOf: SegmentsOf) =>
-  [path, `${path}.uid`].some((one) => segmentsOf(one) !== undefined)
+  [path, `${path}.uid`].some((variable) => segmentsOf(variable) !== undefined)
 
 function anyValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
   const segments = segmentsOf(path)
   if (segments) return anyUid(segments)
-  const one = anyOne(field, segmentsOf, path)
+  const single = anySingleValue(field, segmentsOf, path)
   if (field.fieldKind === 'map') {
     const key = field.mapKey === ScalarType.STRING ? /^[a-z]{1,5}$/ : /^[1-9]{1,5}$/
-    return fc.dictionary(fc.stringMatching(key), one, { maxKeys: 3, noNullPrototype: true })
+    return fc.dictionary(fc.stringMatching(key), single, { maxKeys: 3, noNullPrototype: true })
   }
-  return field.fieldKind === 'list' ? fc.array(one, { maxLength: 3 }) : one
+  return field.fieldKind === 'list' ? fc.array(single, { maxLength: 3 }) : single
 }
 
-function anyOne(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
+function anySingleValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {
   if (field.enum) return fc.constantFrom(...field.enum.values.slice(1).map(({ name }) => name))
   if (field.message)
     return wellKnown[field.message.typeName] ?? anyMessage(field.message, [], segmentsOf, `${path}.`)
@@ -168,12 +168,12 @@ const wellKnown: Record<string, fc.Arbitrary<JsonValue>> = {
     .map((paths) => paths.join(',')),
 }
 
-/** Without empty lists and objects, which a query cannot express. */
-function dense(value: JsonValue): JsonValue | undefined {
-  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((one) => dense(one) ?? {})
+/** The value without empty lists and objects, which a query cannot express. */
+function compact(value: JsonValue): JsonValue | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => compact(item) ?? {})
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).flatMap(([key, inner]) => {
-    const content = dense(inner)
+    const content = compact(inner)
     return content === undefined ? [] : [[key, content] as const]
   })
   return kept.length === 0 ? undefined : Object.fromEntries(kept)

@@ -1,4 +1,5 @@
-// Builds the program that calls with the published Go SDK, using the machine's Go and its module cache or proxy.
+// Builds and runs e2e/sdk/go, a program that uses the published Go SDK, with the machine's Go and its module cache or
+// proxy.
 import type { ExecFileException, ExecFileOptions } from 'node:child_process'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,12 +11,12 @@ const source = join(import.meta.dirname, 'go')
 /** Generous, so that a slow machine does not reach them. */
 const timeoutMs = { build: 300_000, run: 300_000 }
 
-export type Ended = { code: number | string; stdout: string; stderr: string }
+export type ExitResult = { code: number | string; stdout: string; stderr: string }
 
 export type Running = {
-  /** Resolves with the match when its standard output matches. */
-  said(pattern: RegExp): Promise<RegExpExecArray>
-  ended: Promise<Ended>
+  /** Resolves as soon as standard output matches, and rejects if the program ends before. */
+  stdoutMatch(pattern: RegExp): Promise<RegExpExecArray>
+  ended: Promise<ExitResult>
 }
 
 export type GoProgram = {
@@ -39,46 +40,46 @@ export async function buildGoProgram(): Promise<GoProgram | string> {
   const build = ['build', '-buildvcs=false', '-o', program, '.']
   const built = await start('go', build, { env, timeout: timeoutMs.build, cwd: source }).ended
   if (built.code === 0)
-    return { start: (args, own) => start(program, args, { env: own, timeout: timeoutMs.run }), remove }
+    return { start: (args, env) => start(program, args, { env, timeout: timeoutMs.run }), remove }
   await remove()
-  const reason = reasonOf(built)
+  const reason = skipReasonOf(built)
   if (reason === undefined) throw new Error(`e2e/sdk/go cannot be built:\n${built.stderr}`)
   return reason
 }
 
-function reasonOf({ code, stderr }: Ended): string | undefined {
-  if (code === 'ENOENT') return 'there is no Go on this machine'
-  if (code === 'SIGTERM') return `Go did not build it in ${timeoutMs.build / 1000} seconds`
+function skipReasonOf({ code, stderr }: ExitResult): string | undefined {
+  if (code === 'ENOENT') return 'Go is not installed'
+  if (code === 'SIGTERM') return `Go did not build the program in ${timeoutMs.build / 1000} seconds`
   const lines = stderr.split('\n')
-  const isOld = lines.find((line) => /requires go >= .*GOTOOLCHAIN=local/.test(line))
-  const isUnreachable = lines.find((line) => /https?:\/\/|dial tcp|module lookup disabled/.test(line))
-  if (isOld) return `this Go is too old: ${isOld}`
-  if (isUnreachable) return `Go could not fetch the modules: ${isUnreachable}`
+  const tooOldLine = lines.find((line) => /requires go >= .*GOTOOLCHAIN=local/.test(line))
+  const unreachableLine = lines.find((line) => /https?:\/\/|dial tcp|module lookup disabled/.test(line))
+  if (tooOldLine) return `this Go is too old: ${tooOldLine}`
+  if (unreachableLine) return `Go could not fetch the modules: ${unreachableLine}`
   return undefined
 }
 
 function start(file: string, args: string[], options: ExecFileOptions): Running {
-  let heard = ''
-  const { promise: ended, resolve } = Promise.withResolvers<Ended>()
+  let output = ''
+  const { promise: ended, resolve } = Promise.withResolvers<ExitResult>()
   const child = execFile(file, args, { ...options, encoding: 'utf8' }, (error, stdout, stderr) =>
     resolve({ code: codeOf(error), stdout, stderr }),
   )
   child.stdout?.on('data', (chunk) => {
-    heard += chunk
+    output += chunk
   })
-  const said = async (pattern: RegExp) => {
+  const stdoutMatch = async (pattern: RegExp) => {
     let isOver = false
     void ended.then(() => {
       isOver = true
     })
     for (;;) {
-      const found = pattern.exec(heard)
-      if (found) return found
-      if (isOver) throw new Error(`it ended without saying ${pattern}:\n${heard}\n${(await ended).stderr}`)
+      const match = pattern.exec(output)
+      if (match) return match
+      if (isOver) throw new Error(`the output does not match ${pattern}:\n${output}\n${(await ended).stderr}`)
       await pause(20)
     }
   }
-  return { said, ended }
+  return { stdoutMatch, ended }
 }
 
 const codeOf = (error: ExecFileException | null) => (error ? (error.code ?? error.signal ?? 'unknown') : 0)

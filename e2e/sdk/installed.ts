@@ -11,26 +11,25 @@ const { execPath } = process
 const npm = process.env.npm_execpath
 const timeoutMs = 300_000
 
-type Ran = { stdout: string; stderr: string }
+type Output = { stdout: string; stderr: string }
 
-const run = (args: string[], cwd: string): Promise<Ran> =>
+const run = (args: string[], cwd: string): Promise<Output> =>
   promisify(execFile)(execPath, args, { cwd, timeout: timeoutMs, env: environment() })
 
-/** The environment without variables of this process, and with this Node first in PATH. */
+/** The environment without the variables that npm and Node set for the tests, and with this Node first in PATH. */
 function environment(): NodeJS.ProcessEnv {
-  const own = /^(npm_(?!config_)|INIT_CWD$|NODE_(OPTIONS|TEST_CONTEXT|COMPILE_CACHE)$)/
-  const others = Object.entries(process.env).filter(([name]) => !own.test(name))
+  const excluded = /^(npm_(?!config_)|INIT_CWD$|NODE_(OPTIONS|TEST_CONTEXT|COMPILE_CACHE)$)/
+  const others = Object.entries(process.env).filter(([name]) => !excluded.test(name))
   const PATH = [dirname(execPath), process.env.PATH].join(delimiter)
   return { ...Object.fromEntries(others), PATH }
 }
 
-/** Runs npm in that folder. */
-export function runNpm(args: string[], cwd: string): Promise<Ran> {
-  if (npm === undefined) throw new Error('these tests are started by npm, which says where it is')
+export function runNpm(args: string[], cwd: string): Promise<Output> {
+  if (npm === undefined) throw new Error('npm_execpath is not set: start these tests with npm')
   return run([npm, '--prefix', cwd, ...args], cwd)
 }
 
-/** Returns the folder, which the caller removes. */
+/** Returns the folder with the installed packages, which the caller removes. */
 export async function installPackages(): Promise<string> {
   const folder = await temporaryFolder()
   await run([join(root, 'scripts/pack.ts'), folder], folder)

@@ -68,18 +68,18 @@ onEachStore('the SDK with JSON', (engine) => {
     const grup = () => groups.createGroup({ parent, grup: { name: 'a' } })
     // @ts-expect-error no such field inside
     const nam = () => groups.createGroup({ parent, group: { nam: 'a' } })
-    // @ts-expect-error no number
+    // @ts-expect-error a name is not a number
     const seven = () => groups.createGroup({ parent, group: { name: 7 } })
-    // @ts-expect-error a mask is a text in JSON
+    // @ts-expect-error a mask is a string in JSON
     const mask = () => groups.updateGroup({ group: { uid: 'f'.repeat(40) }, updateMask: { paths: ['name'] } })
     // @ts-expect-error no such call
-    const makes = () => groups.makeGroup({})
-    // The server refuses what the types could not prevent.
+    const unknownCall = () => groups.makeGroup({})
+    // A caller without type checks gets these errors.
     await assert.rejects(grup, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(nam, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(seven, isError(Code.INVALID_ARGUMENT, 'name'))
     await assert.rejects(mask, isError(Code.PERMISSION_DENIED))
-    assert.throws(makes, TypeError)
+    assert.throws(unknownCall, TypeError)
     await assert.rejects(list(groups.getGroup, { uid: parent }).next(), /is not a list/)
   })
 
@@ -144,10 +144,14 @@ onEachStore('the SDK with JSON', (engine) => {
     assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
 
     const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
-    const seen: string[] = []
-    const source = refreshTokenSource({ issuer: at, refreshToken, onRefreshToken: (next) => seen.push(next) })
-    const mine = createClient(GroupsService, { ...at, token: source })
-    await Promise.all(Array.from({ length: 5 }, () => mine.getGroup({ uid: parent })))
-    assert.equal(seen.length, 1)
+    const newTokens: string[] = []
+    const source = refreshTokenSource({
+      issuer: at,
+      refreshToken,
+      onRefreshToken: (next) => newTokens.push(next),
+    })
+    const client = createClient(GroupsService, { ...at, token: source })
+    await Promise.all(Array.from({ length: 5 }, () => client.getGroup({ uid: parent })))
+    assert.equal(newTokens.length, 1)
   })
 })

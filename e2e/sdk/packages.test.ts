@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { services } from '@stemma/api/gen/services.ts'
 import { build } from 'esbuild'
-import type { Bootstrapped, Program, Served } from '../server/stemmad.ts'
+import type { Bootstrapped, Program, RunningServer } from '../server/stemmad.ts'
 import { remove, runStemmad, serve } from '../server/stemmad.ts'
 import { newVisitor, noChromium, openChromium } from '../sign-in/chromium.ts'
 import { installPackages, runNpm } from './installed.ts'
@@ -40,7 +40,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     return JSON.parse(stdout)
   }
 
-  async function withServer(args: string[], use: (server: Served) => Promise<void>): Promise<void> {
+  async function withServer(args: string[], use: (server: RunningServer) => Promise<void>): Promise<void> {
     const server = await serve(folder, ['--drain-delay', '0', ...args], stemmad)
     try {
       await use(server)
@@ -53,10 +53,10 @@ describe('the packages', { timeout: 240_000 }, () => {
   test('contain JavaScript and declarations, and no tests or sources', async () => {
     for (const name of ['api', 'server', 'cli']) {
       const files = await filesOf(name)
-      const foreign = files.filter((file) =>
+      const unwanted = files.filter((file) =>
         /(?<!\.d)\.ts$|\.test\.|(^|[\\/])(testing|node_modules|samples)[\\/]/.test(file),
       )
-      assert.deepEqual(foreign, [], name)
+      assert.deepEqual(unwanted, [], name)
       for (const expected of ['LICENSE', 'README.md', 'package.json'])
         assert.ok(files.includes(expected), `${name} ${expected}`)
       const { private: isPrivate, devDependencies, version } = await manifestOf(name)
@@ -74,7 +74,7 @@ describe('the packages', { timeout: 240_000 }, () => {
       const used = new Set((await Promise.all(texts)).flatMap(packagesIn))
       assert.ok(used.size > 0)
       assert.deepEqual(
-        [...used].filter((one) => !Object.hasOwn(dependencies, one)),
+        [...used].filter((dependency) => !Object.hasOwn(dependencies, dependency)),
         [],
         name,
       )
@@ -176,8 +176,8 @@ describe('the packages', { timeout: 240_000 }, () => {
       const inputs = Object.entries(Object.values(metafile.outputs)[0]?.inputs ?? {})
       const kilobytes = (count: number) => Math.round(count / 100) / 10
       const sizeOf = (place: RegExp) => {
-        const found = inputs.filter(([path]) => place.test(path))
-        return kilobytes(found.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0))
+        const matching = inputs.filter(([path]) => place.test(path))
+        return kilobytes(matching.reduce((sum, [, { bytesInOutput }]) => sum + bytesInOutput, 0))
       }
       return {
         text,
@@ -208,12 +208,12 @@ describe('the packages', { timeout: 240_000 }, () => {
       const measure = async (entry: string) => {
         const one = await bundle(importOne(entry))
         const all = await bundle(importAll(entry, files))
-        const say = (what: string, { own, minified, zipped }: typeof one) =>
+        const report = (content: string, { own, minified, zipped }: typeof one) =>
           context.diagnostic(
-            `${entry} with ${what}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
+            `${entry} with ${content}: ${minified} kB minified, ${zipped} kB zipped, of which the client is ${own} kB`,
           )
-        say('one service', one)
-        say(`all ${files.size} files of services`, all)
+        report('one service', one)
+        report(`all ${files.size} files of services`, all)
         assert.ok(one.own < 15)
         assert.doesNotMatch(one.text, /advisories/i)
         return { one, all }
@@ -246,16 +246,16 @@ describe('the packages', { timeout: 240_000 }, () => {
           const page = await (await newVisitor(browser, { javaScriptEnabled: true })).newPage()
           await page.goto(origin)
           await page.waitForFunction('globalThis.createClient')
-          const ask = (options: object) =>
+          const listNames = (options: object) =>
             page.evaluate(`(async () => {
               const groups = createClient(GroupsService, ${JSON.stringify(options)})
               const names = []
               for await (const { name } of list(groups.listGroups, { pageSize: 1 })) names.push(name)
               return names
             })().catch(({ code, reason, requestId }) => ({ code, reason, requestId: typeof requestId }))`)
-          assert.ok(((await ask({ baseUrl, token })) as string[]).includes('acme'))
+          assert.ok(((await listNames({ baseUrl, token })) as string[]).includes('acme'))
           const refused = { code: 16, reason: 'UNAUTHENTICATED', requestId: 'string' }
-          assert.deepEqual(await ask({ baseUrl }), refused)
+          assert.deepEqual(await listNames({ baseUrl }), refused)
         })
       } finally {
         await browser.close()
@@ -265,12 +265,12 @@ describe('the packages', { timeout: 240_000 }, () => {
   })
 })
 
-const imported =
+const importPattern =
   /^(?:import|export)\b[^'"();=]*\bfrom ['"]([^'"]+)|^import ['"]([^'"]+)|\bimport\(['"]([^'"]+)/gm
 
-/** Imports of other packages. */
+/** The names of the packages that a module imports. */
 function packagesIn(text: string): string[] {
-  const paths = Array.from(text.matchAll(imported), ([, ...found]) => found.find(Boolean) ?? '')
+  const paths = Array.from(text.matchAll(importPattern), ([, ...groups]) => groups.find(Boolean) ?? '')
   const others = paths.filter((path) => !/^(\.|node:)/.test(path))
   return others.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? path)
 }

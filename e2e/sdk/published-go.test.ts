@@ -17,7 +17,7 @@ import { startSdkPlatform } from './sdk-platform.ts'
 
 const ada = 'ada@example.com'
 const built = await buildGoProgram()
-if (typeof built === 'string') console.log(`the published Go SDK was not tried: ${built}`)
+if (typeof built === 'string') console.log(`the published Go SDK was not tested: ${built}`)
 const [program, skip] = typeof built === 'string' ? [undefined, built] : [built, false]
 after(() => program?.remove())
 
@@ -62,7 +62,7 @@ onEachStore('the published Go SDK', (engine) => {
     const args = ['-api', platform.url, '-group', group, '-identity', identity, '-person']
     const token = await issuer.sign({ aud: platform.config.authUrl })
     const running = program.start(args, { IDENTITY_TOKEN: token })
-    const [, address = ''] = await running.said(/open a browser to (\S+)\n/)
+    const [, address = ''] = await running.stdoutMatch(/open a browser to (\S+)\n/)
     await openAndSignIn(address)
     const { code, stdout, stderr } = await running.ended
     assert.equal(code, 0, `${stdout}\n${stderr}`)

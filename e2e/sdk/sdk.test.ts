@@ -33,9 +33,10 @@ onEachStore('the SDK', (engine) => {
   })
   after(() => setUp.stop())
 
+  /** The error of a call that must fail. */
   async function failure(call: Promise<unknown>): Promise<StemmaError> {
     const error = await call.then(
-      () => assert.fail('it should have failed'),
+      () => assert.fail('the call should have failed'),
       (thrown: unknown) => thrown,
     )
     assert.ok(error instanceof StemmaError, String(error))
@@ -154,9 +155,9 @@ onEachStore('the SDK', (engine) => {
       const roleBinding = { identityUid: identity.uid, roleUid: viewer?.uid ?? '' }
       await createClient(RoleBindingsService, options).createRoleBinding({ parent, roleBinding })
 
-      let asked = 0
+      let tokenReads = 0
       const subject = () => {
-        asked += 1
+        tokenReads += 1
         return issuer.sign({ aud: platform.config.authUrl })
       }
       const at = { baseUrl: platform.url }
@@ -164,36 +165,37 @@ onEachStore('the SDK', (engine) => {
       const robot = createClient(GroupsService, { baseUrl: platform.url, token })
       await Promise.all(Array.from({ length: 5 }, () => robot.getGroup({ uid: parent })))
       await robot.getGroup({ uid: parent })
-      assert.equal(asked, 1)
+      assert.equal(tokenReads, 1)
 
       const stranger = exchangeTokenSource({
         issuer: at,
         subject: await issuer.sign({ sub: 'x' }),
         identity: identity.uid,
       })
-      const strange = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
-      assert.equal((await failure(strange.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
+      const strangeClient = createClient(GroupsService, { baseUrl: platform.url, token: stranger })
+      assert.equal((await failure(strangeClient.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
     })
 
     test('by a refresh token of the exchange, and returns the next one', async () => {
       const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
-      await continues({ issuer: { baseUrl: platform.url }, refreshToken })
+      await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken })
     })
 
     test('by the refresh token of a person who signed in', async () => {
       await addAccount(platform, 'ada@example.com')
       const { tokens } = await signIn(platform, 'ada@example.com')
       const refreshToken = tokens.refresh_token ?? ''
-      await continues({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
+      await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
     })
 
-    async function continues(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
-      const seen: string[] = []
-      const token = refreshTokenSource({ ...options, onRefreshToken: (next) => seen.push(next) })
-      const mine = createClient(GroupsService, { baseUrl: platform.url, token })
-      await Promise.all(Array.from({ length: 5 }, () => mine.listGroups({})))
-      assert.equal(seen.length, 1)
-      assert.notEqual(seen[0], options.refreshToken)
+    /** Five concurrent calls use the refresh token once. */
+    async function assertRefreshes(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
+      const newTokens: string[] = []
+      const token = refreshTokenSource({ ...options, onRefreshToken: (next) => newTokens.push(next) })
+      const client = createClient(GroupsService, { baseUrl: platform.url, token })
+      await Promise.all(Array.from({ length: 5 }, () => client.listGroups({})))
+      assert.equal(newTokens.length, 1)
+      assert.notEqual(newTokens[0], options.refreshToken)
       // Reusing a refresh token ends the sign-in, and the client reports it.
       const late = createClient(GroupsService, { baseUrl: platform.url, token: refreshTokenSource(options) })
       assert.equal((await failure(late.listGroups({}))).code, Code.UNAUTHENTICATED)

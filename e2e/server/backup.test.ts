@@ -34,6 +34,7 @@ onEachStore('a backup', (engine) => {
     settings = ['--data-dir', dataDir, ...(databaseUrl ? ['--database-url', databaseUrl] : [])]
     const { organization } = platform.owner
     await platform.addUser('ada@example.com')
+    // More rows of a table than one portion of a backup has (500).
     for (let at = 0; at < 700; at++) await platform.addIdentity(organization)
     const record = JSON.stringify({
       ...{ id: 'GHSA-2222-3333-4444', modified: '2026-02-03T04:05:06Z', aliases: ['CVE-2026-1'] },
@@ -70,14 +71,15 @@ onEachStore('a backup', (engine) => {
   async function withEmptyStore(other: Engine, use: (settings: string[]) => Promise<void>): Promise<void> {
     const place = await temporaryStore(other)
     try {
-      // The same secret key as for the backup.
+      // Without the secret key of the new store, since `run` passes that of the backup.
       await use(place.settings.slice(0, other === 'sqlite' ? 2 : 4))
     } finally {
       await place.remove()
     }
   }
 
-  async function contentAfter(place: string[]): Promise<Map<string, string[]>> {
+  /** The content of a restored store, whose totals must be correct. */
+  async function contentIn(place: string[]): Promise<Map<string, string[]>> {
     const { config } = readConfig({}, [...place, '--secret-key', key])
     const store = openStore(config)
     try {
@@ -99,7 +101,7 @@ onEachStore('a backup', (engine) => {
         const { code, stdout, stderr } = await run('restore', file, ...place)
         assert.equal(code, 0, stderr)
         assert.match(stdout, /^Restored [\d,]+ rows\.$/m)
-        assert.deepEqual(await contentAfter(place), await contentOf(platform.store))
+        assert.deepEqual(await contentIn(place), await contentOf(platform.store))
         const again = await run('restore', file, ...place)
         assert.equal(again.code, 1)
         assert.match(again.stderr, /the store is not empty/)
@@ -127,8 +129,8 @@ onEachStore('a backup', (engine) => {
     await writing
     await withEmptyStore('sqlite', async (place) => {
       assert.equal((await run('restore', file, ...place)).code, 0)
-      // The tally equals the number of groups in the snapshot.
-      await contentAfter(place)
+      // Fails if the tally differs from the number of groups in the snapshot.
+      await contentIn(place)
     })
   })
 
@@ -144,13 +146,13 @@ onEachStore('a backup', (engine) => {
       ['text', Buffer.from('no backup'), /not a backup of Stemma/],
       ['newer', gzipSync(lines.join('\n').replace('0001-tree', '9999-later')), /newer version/],
     ]
-    for (const [name, bytes, words] of broken) {
+    for (const [name, bytes, message] of broken) {
       const path = join(folder, name)
       await writeFile(path, bytes)
       await withEmptyStore('sqlite', async (place) => {
         const { code, stderr } = await run('restore', path, ...place)
         assert.equal(code, 1, name)
-        assert.match(stderr, words)
+        assert.match(stderr, message)
         assert.doesNotMatch(stderr, /\n +at /)
         if (name !== 'short') return
         const started = await run('migrate', ...place)

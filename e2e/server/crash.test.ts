@@ -27,7 +27,7 @@ type Owner = { organization: { uid: string }; token: string }
 /** The acknowledged state of one writer, and its request without a response. */
 type Ledger = {
   names: Map<string, string>
-  doubt: { does: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
+  pending: { action: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
 }
 
 onEachStore('a server that is killed', (engine) => {
@@ -68,15 +68,15 @@ onEachStore('a server that is killed', (engine) => {
   }
 
   test('keeps every acknowledged write', async (context) => {
-    const ledgers = Array.from({ length: 12 }, (): Ledger => ({ names: new Map(), doubt: undefined }))
+    const ledgers = Array.from({ length: 12 }, (): Ledger => ({ names: new Map(), pending: undefined }))
     for (let round = 0; round < rounds; round++) {
       const { server, door } = await start()
       context.after(() => server.kill('SIGKILL'))
-      await settle(ledgers)
+      await compareWithStore(ledgers)
       let answers = 0
-      const moment = ledgers.length + Math.random() * 150
+      const answersBeforeKill = ledgers.length + Math.random() * 150
       const writing = ledgers.map((ledger, at) =>
-        writeUntilItBreaks(door, owner, ledger, `${round}-${at}`, () => {
+        writeUntilKilled(door, owner, ledger, `${round}-${at}`, () => {
           answers++
         }),
       )
@@ -84,14 +84,14 @@ onEachStore('a server that is killed', (engine) => {
         answers = Number.POSITIVE_INFINITY
       })
       broken.catch(() => {})
-      while (answers < moment) await pause(Math.random() * 10)
+      while (answers < answersBeforeKill) await pause(Math.random() * 10)
       const exited = once(server, 'exit')
       server.kill('SIGKILL')
       await Promise.all([exited, broken])
       if (engine === 'sqlite') assertIntact()
     }
     assert.deepEqual(await run('check'), { output: 'All totals are correct.\n', code: 0 })
-    await settle(ledgers)
+    await compareWithStore(ledgers)
   })
 
   function assertIntact(): void {
@@ -101,8 +101,8 @@ onEachStore('a server that is killed', (engine) => {
     db.close()
   }
 
-  /** Compares the store with the acknowledged writes, and finds out which unanswered requests were carried out. */
-  async function settle(ledgers: readonly Ledger[]): Promise<void> {
+  /** Compares the store with the acknowledged writes, after finding out which pending requests were carried out. */
+  async function compareWithStore(ledgers: readonly Ledger[]): Promise<void> {
     const store = openStore(readConfig({}, settings).config)
     try {
       const rows = await store.write(function* () {
@@ -111,7 +111,7 @@ onEachStore('a server that is killed', (engine) => {
         return yield* all(sql`select uid, name from groups where parent = ${owner.organization.uid}`)
       })
       const stored = new Map(rows as [string, string][])
-      for (const ledger of ledgers) learn(ledger, stored)
+      for (const ledger of ledgers) settlePending(ledger, stored)
       const known = new Map(ledgers.flatMap(({ names }) => [...names]))
       assert.deepEqual(new Map([...stored].sort()), new Map([...known].sort()))
       assert.deepEqual(await checkTally(store, talliedKinds, false), [])
@@ -122,19 +122,19 @@ onEachStore('a server that is killed', (engine) => {
 })
 
 /** A request without a response was carried out completely or not at all. */
-function learn(ledger: Ledger, stored: ReadonlyMap<string, string>): void {
-  const { doubt, names } = ledger
-  ledger.doubt = undefined
-  if (!doubt) return
-  const uid = doubt.uid ?? [...stored].find(([, name]) => name === doubt.name)?.[0]
+function settlePending(ledger: Ledger, stored: ReadonlyMap<string, string>): void {
+  const { pending, names } = ledger
+  ledger.pending = undefined
+  if (!pending) return
+  const uid = pending.uid ?? [...stored].find(([, name]) => name === pending.name)?.[0]
   if (uid === undefined) return
   const name = stored.get(uid)
-  if (doubt.does === 'delete' && name === undefined) names.delete(uid)
-  if (doubt.does !== 'delete' && name === doubt.name) names.set(uid, name)
+  if (pending.action === 'delete' && name === undefined) names.delete(uid)
+  if (pending.action !== 'delete' && name === pending.name) names.set(uid, name)
 }
 
 /** Creates, renames and deletes groups until the server is killed. */
-async function writeUntilItBreaks(
+async function writeUntilKilled(
   door: Door,
   owner: Owner,
   ledger: Ledger,
@@ -143,22 +143,22 @@ async function writeUntilItBreaks(
 ): Promise<void> {
   for (let count = 0; ; count++) {
     const [uid] = [...ledger.names.keys()].slice(-1 - (count % 3))
-    const does = count % 4 === 1 && uid ? 'update' : count % 4 === 3 && uid ? 'delete' : 'create'
+    const action = count % 4 === 1 && uid ? 'update' : count % 4 === 3 && uid ? 'delete' : 'create'
     const name = `group-${label}-${count}`
-    ledger.doubt = does === 'create' ? { does, name } : { does, name, uid: uid ?? '' }
-    const answer = await ask(door, owner, ledger.doubt).catch(() => undefined)
+    ledger.pending = action === 'create' ? { action, name } : { action, name, uid: uid ?? '' }
+    const answer = await send(door, owner, ledger.pending).catch(() => undefined)
     if (!answer) return
     assert.equal(answer.error, undefined)
-    ledger.doubt = undefined
-    if (does === 'delete') ledger.names.delete(uid ?? '')
+    ledger.pending = undefined
+    if (action === 'delete') ledger.names.delete(uid ?? '')
     else ledger.names.set(String(answer.body?.uid), name)
     onAnswer()
   }
 }
 
-function ask(door: Door, { organization, token }: Owner, asked: NonNullable<Ledger['doubt']>) {
-  const { does, uid = '', name } = asked
-  if (does === 'create') return door.call(createGroup, { parent: organization.uid, group: { name } }, token)
-  if (does === 'delete') return door.call(deleteGroup, { uid }, token)
+function send(door: Door, { organization, token }: Owner, request: NonNullable<Ledger['pending']>) {
+  const { action, uid = '', name } = request
+  if (action === 'create') return door.call(createGroup, { parent: organization.uid, group: { name } }, token)
+  if (action === 'delete') return door.call(deleteGroup, { uid }, token)
   return door.call(updateGroup, { group: { uid, name }, updateMask: 'name' }, token)
 }

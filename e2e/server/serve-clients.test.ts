@@ -45,8 +45,8 @@ for (const isTls of [false, true]) {
     test('serves REST', async () => {
       const headers = { authorization: `Bearer ${platform.owner.token}` }
       const url = `${platform.url}/iam/v2beta1/groups`
-      const sent = isTls ? httpsGet(url, { headers, ca: testTls.cert }) : httpGet(url, { headers })
-      const [response] = (await once(sent, 'response')) as [IncomingMessage]
+      const request = isTls ? httpsGet(url, { headers, ca: testTls.cert }) : httpGet(url, { headers })
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
       assert.equal(response.statusCode, 200)
       assert.equal('strict-transport-security' in response.headers, isTls)
       const body = JSON.parse(Buffer.concat(await response.toArray()).toString())
@@ -54,8 +54,10 @@ for (const isTls of [false, true]) {
     })
 
     test('serves gRPC', async () => {
-      const trusted = isTls ? credentials.createSsl(Buffer.from(testTls.cert)) : credentials.createInsecure()
-      const client = new Client(`localhost:${platform.app.port}`, trusted)
+      const channelCredentials = isTls
+        ? credentials.createSsl(Buffer.from(testTls.cert))
+        : credentials.createInsecure()
+      const client = new Client(`localhost:${platform.app.port}`, channelCredentials)
       const metadata = new Metadata()
       metadata.set('authorization', `Bearer ${platform.owner.token}`)
       const asIs = (bytes: Buffer) => bytes
@@ -73,14 +75,14 @@ for (const isTls of [false, true]) {
       assert.equal(fromBinary(ListGroupsResponseSchema, bytes).totalCount, 1n)
     })
 
-    // Without this flag buf offers HTTP/1.1 as well, and the server would choose it.
+    // Without --http2-prior-knowledge, buf offers HTTP/1.1 as well, and the server would choose it.
     const call = ['--protocol', 'grpc', '--http2-prior-knowledge', ...(isTls ? ['--cacert', certFile] : [])]
 
     test('lists its services to buf curl', async () => {
       const services = await bufCurl(...call, '--list-services', platform.url)
       assert.equal(services.code, 0, services.stderr)
       assert.ok(services.stdout.trim().split('\n').includes(service))
-      assert.doesNotMatch(services.stdout, /chainguard|\.v2\./, 'by their own names alone')
+      assert.doesNotMatch(services.stdout, /chainguard|\.v2\./, 'an alternative name is listed')
       const methods = await bufCurl(...call, '--list-methods', platform.url)
       assert.match(methods.stdout, /GroupsService\/ListGroups/)
     })
@@ -98,6 +100,7 @@ for (const isTls of [false, true]) {
 
     test('returns errors with details to buf curl', async () => {
       const refused = await bufCurl(...call, `${platform.url}/${service}/ListGroups`)
+      // The exit code of buf curl is the gRPC code times eight.
       const unauthenticated = 16
       assert.equal(refused.code, unauthenticated << 3, refused.stderr)
       const { code, message, details } = JSON.parse(refused.stderr)

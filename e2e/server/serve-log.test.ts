@@ -190,20 +190,21 @@ onEachStore('logs', (engine) => {
     })
     for (const door of doors) assert.ok((await door.call(listGroups, {}, owner.token)).body)
   })
+
   test('an error while rendering a response is logged as well', async () => {
-    const spoil = (shape: string, proto: Uint8Array) =>
+    const writeRow = (shape: string, proto: Uint8Array) =>
       store.write(function* () {
         yield sql`update groups set shape = ${shape}, proto = ${proto} where uid = ${owner.organization}`
       })
     const [[shape, proto] = []] = await store.query(sql`select shape, proto from groups`)
-    // A row of another shape is rendered from its bytes, which are invalid here.
-    await spoil('of another time', Buffer.from([255]))
+    // A row of another shape is rendered again from its bytes, which are invalid here.
+    await writeRow('other shape', Buffer.from([255]))
     written.length = 0
     const { error } = await restDoor(url).call(getGroup, { uid: owner.organization }, owner.token)
     assert.equal(error?.code, 13)
     const [line] = lines()
     assert.equal(line.code, 'INTERNAL')
     assert.ok(line.err.stack)
-    await spoil(String(shape), proto as Uint8Array)
+    await writeRow(String(shape), proto as Uint8Array)
   })
 })

@@ -9,7 +9,7 @@ import { readConfig } from '../../server/config/config.ts'
 import { openStore } from '../../server/storage.ts'
 import { sql } from '../../server/store/sql.ts'
 import { rawClient } from '../../server/testing/raw-http.ts'
-import type { Bootstrapped, Served } from './stemmad.ts'
+import type { Bootstrapped, RunningServer } from './stemmad.ts'
 import { bootstrap, pause, remove, serve, statusOf, temporaryFolder, until } from './stemmad.ts'
 
 const service = '/platform.iam.v2beta1.GroupsService'
@@ -18,7 +18,7 @@ const timeout = { timeout: 60_000 }
 describe('a server that receives a signal', timeout, () => {
   let folder: string
   let owner: Bootstrapped
-  let server: Served
+  let server: RunningServer
   before(async () => {
     folder = await temporaryFolder()
     owner = await bootstrap(folder)
@@ -29,8 +29,8 @@ describe('a server that receives a signal', timeout, () => {
     await server.exited
   })
 
-  let made = 0
-  const newName = () => `made-${process.hrtime.bigint()}-${made++}`
+  let nameCount = 0
+  const newName = () => `made-${process.hrtime.bigint()}-${nameCount++}`
   const createRequest = (name: string, requestId = 'none') => {
     const body = JSON.stringify({ name })
     return [
@@ -60,7 +60,7 @@ describe('a server that receives a signal', timeout, () => {
     const acknowledged: string[] = []
 
     /** A client that honours `Connection: close`. */
-    async function heed(): Promise<void> {
+    async function reuseConnection(): Promise<void> {
       while (!isStopping) {
         const client = await rawClient(server.port)
         for (let isOpen = true; isOpen; ) {
@@ -78,7 +78,7 @@ describe('a server that receives a signal', timeout, () => {
 
     const answered = new Set<string>()
     /** A client that opens new connections until the port is closed. */
-    async function insist(): Promise<void> {
+    async function reconnect(): Promise<void> {
       for (let isOpen = true; isOpen; ) {
         const name = newName()
         try {
@@ -99,7 +99,7 @@ describe('a server that receives a signal', timeout, () => {
     late.send(lateRequest.slice(0, -5))
     const session = connect(server.url)
     const lateCall = startCall(session, owner.token)
-    const load = [heed(), heed(), heed(), insist(), insist()]
+    const load = [reuseConnection(), reuseConnection(), reuseConnection(), reconnect(), reconnect()]
     await pause(300)
 
     server.signal('SIGTERM')
@@ -152,16 +152,17 @@ describe('a server that receives a signal', timeout, () => {
       server = await serve(folder, ['--drain-delay', '600'])
       server.signal(first)
       await until(async () => (await readiness()) === 503)
-      // Signals in quick succession count as one, so wait first.
-      const insisting = setInterval(() => server.signal(second), 100)
+      // Signals in quick succession count as one, so the second is repeated until the server exits.
+      const repeating = setInterval(() => server.signal(second), 100)
       const { code } = await server.exited
-      clearInterval(insisting)
+      clearInterval(repeating)
       assert.equal(code, 1)
       assert.ok((await storedNames()).has('acme'))
     })
   }
 })
 
+/** A `ServingStatus` of grpc.health.v1. */
 const notServing = 2
 
 function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
@@ -175,7 +176,7 @@ function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
     stream.on('data', (chunk) => chunks.push(chunk))
     stream.on('error', reject)
     stream.on('end', () => resolve(Buffer.concat(chunks).at(-1)))
-    stream.end(Buffer.alloc(5))
+    stream.end(Buffer.alloc(5)) // the frame of an empty message
   })
 }
 

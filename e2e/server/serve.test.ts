@@ -5,14 +5,14 @@ import { readdir } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import type { Bootstrapped, Served } from './stemmad.ts'
+import type { Bootstrapped, RunningServer } from './stemmad.ts'
 import { bootstrap, remove, runStemmad, serve, statusOf, temporaryFolder } from './stemmad.ts'
 
 const timeout = { timeout: 60_000 }
 
 describe('a server and its administration commands', timeout, () => {
   let folder: string
-  let server: Served
+  let server: RunningServer
   let first: Bootstrapped
   before(async () => {
     folder = await temporaryFolder()
@@ -51,9 +51,9 @@ describe('a server and its administration commands', timeout, () => {
 
   test('verify marks an organization as owner of its domain, and requires a domain name', async () => {
     const run = (...args: string[]) => runStemmad(folder, ['verify', ...args])
-    const named = await run(first.organization.uid)
-    assert.equal(named.code, 2)
-    assert.match(named.stderr, /such as example\.com; this one is "acme"/)
+    const notDomain = await run(first.organization.uid)
+    assert.equal(notDomain.code, 2)
+    assert.match(notDomain.stderr, /such as example\.com; this one is "acme"/)
     const [one, other] = [
       await bootstrap(folder, '--org', 'acme.example.com'),
       await bootstrap(folder, '--org', 'acme.example.com'),
@@ -100,15 +100,15 @@ describe('a server and its administration commands', timeout, () => {
   })
 
   test('token prints a new token', async () => {
-    const ran = await runStemmad(folder, ['token', first.identity.uid, '--base-url', 'http://stemma.test'])
-    assert.equal(ran.code, 0)
-    assert.equal((await list(ran.stdout.trim())).status, 200)
+    const result = await runStemmad(folder, ['token', first.identity.uid, '--base-url', 'http://stemma.test'])
+    assert.equal(result.code, 0)
+    assert.equal((await list(result.stdout.trim())).status, 200)
   })
 
-  test('token refuses an unknown identity', async () => {
+  test('token refuses an unknown identity and wrong arguments', async () => {
     const wrong = [[], ['x'], ['a'.repeat(40)], [first.identity.uid, 'more']]
-    const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['token', ...args])))
-    for (const { code, stdout, stderr } of ran) {
+    const results = await Promise.all(wrong.map((args) => runStemmad(folder, ['token', ...args])))
+    for (const { code, stdout, stderr } of results) {
       assert.equal(code, 2)
       assert.equal(stdout, '')
       assert.match(stderr, /Usage: stemmad token|there is no identity/)
@@ -137,13 +137,14 @@ test(
   async () => {
     const folder = await temporaryFolder()
     const server = await serve(folder, ['--host', '0.0.0.0', '--base-url='])
-    const about = /HOST is 0\.0\.0\.0 but STEMMA_BASE_URL is not set: tokens are for the audience http:/
-    assert.match(server.greeting, new RegExp(`^Warning: ${about.source}`, 'm'))
+    const warning = /HOST is 0\.0\.0\.0 but STEMMA_BASE_URL is not set: tokens are for the audience http:/
+    assert.match(server.greeting, new RegExp(`^Warning: ${warning.source}`, 'm'))
     server.signal('SIGINT')
     await server.exited
-    const warned = server.log().filter(({ level }) => level === 40)
-    assert.equal(warned.length, 1)
-    assert.match(String(warned[0]?.msg), about)
+    const warnLevel = 40
+    const warnings = server.log().filter(({ level }) => level === warnLevel)
+    assert.equal(warnings.length, 1)
+    assert.match(String(warnings[0]?.msg), warning)
     await remove(folder)
   },
 )
@@ -178,26 +179,26 @@ describe('wrong settings and arguments', timeout, () => {
     assert.match(stderr, /--prot/)
   })
 
-  test('an unreachable database is reported', async () => {
-    const taken = createServer((socket) => socket.destroy())
-    taken.listen(0, '127.0.0.1')
-    await once(taken, 'listening')
-    const { port } = taken.address() as AddressInfo
+  test('a database that closes the connection is reported without its password', async () => {
+    const database = createServer((socket) => socket.destroy())
+    database.listen(0, '127.0.0.1')
+    await once(database, 'listening')
+    const { port } = database.address() as AddressInfo
     const env = {
       DATABASE_URL: `postgres://user:hush@127.0.0.1:${port}/x`,
       STEMMA_SECRET_KEY: 'x'.repeat(32),
     }
     const { code, stderr } = await runStemmad(folder, ['migrate'], env)
-    taken.close()
+    database.close()
     assert.equal(code, 1)
     assert.notEqual(stderr, '')
     assert.doesNotMatch(stderr, /hush/)
   })
 
   test('--help prints help for the program and for each command', async () => {
-    const ways = [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['bootstrap', '-h']]
-    const ran = await Promise.all(ways.map((args) => runStemmad(folder, args)))
-    for (const { code, stdout, stderr } of ran) {
+    const commandLines = [[], ['help'], ['--help'], ['-h'], ['serve', '--help'], ['bootstrap', '-h']]
+    const results = await Promise.all(commandLines.map((args) => runStemmad(folder, args)))
+    for (const { code, stdout, stderr } of results) {
       assert.equal(code, 0)
       assert.equal(stderr, '')
       assert.match(stdout, /stemmad/)
@@ -206,10 +207,10 @@ describe('wrong settings and arguments', timeout, () => {
   })
 
   test('an unknown command lists the commands', async () => {
-    const ran = await Promise.all(
+    const results = await Promise.all(
       ['sreve', '__proto__', 'constructor'].map((command) => runStemmad(folder, [command])),
     )
-    for (const { code, stdout, stderr } of ran) {
+    for (const { code, stdout, stderr } of results) {
       assert.equal(code, 2)
       assert.equal(stdout, '')
       assert.match(stderr, /no command "(sreve|__proto__|constructor)"/)
@@ -217,10 +218,10 @@ describe('wrong settings and arguments', timeout, () => {
     }
   })
 
-  test('bootstrap refuses an invalid organization name', async () => {
+  test('bootstrap refuses an invalid organization name or owner', async () => {
     const wrong = [[], ['--org', 'Not Allowed!'], ['--org', 'x', '--owner', 'nobody']]
-    const ran = await Promise.all(wrong.map((args) => runStemmad(folder, ['bootstrap', ...args])))
-    for (const { code, stdout, stderr } of ran) {
+    const results = await Promise.all(wrong.map((args) => runStemmad(folder, ['bootstrap', ...args])))
+    for (const { code, stdout, stderr } of results) {
       assert.equal(code, 2)
       assert.equal(stdout, '')
       assert.doesNotMatch(stderr, /^ {4}at /m)

@@ -1,4 +1,4 @@
-// Runs the real program as an operator does: through its launcher, on the machine's Node.
+// Runs the real stemmad as an operator does: through its launcher, on the machine's Node.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,19 +15,19 @@ const ours: Program = {
   launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
 }
 
-export type Ran = { code: number; stdout: string; stderr: string }
+export type ExitResult = { code: number; stdout: string; stderr: string }
 
-export type Served = {
+export type RunningServer = {
   port: number
   url: string
   greeting: string
-  /** Its standard output so far. */
+  /** The standard output so far. */
   output(): string
-  /** The lines of its log. */
+  /** The log lines so far. */
   log(): Record<string, unknown>[]
   /** Signals the launcher, or its whole process group. */
-  signal(signal: NodeJS.Signals, isToAll?: boolean): void
-  exited: Promise<Ran>
+  signal(signal: NodeJS.Signals, isToGroup?: boolean): void
+  exited: Promise<ExitResult>
 }
 
 export const temporaryFolder = () => mkdtemp(join(tmpdir(), 'stemma-serve-'))
@@ -49,24 +49,24 @@ function start(
   })
 }
 
-/** `piped` is its standard input. */
+/** `piped` is the standard input of stemmad. */
 export async function runStemmad(
   folder: string,
   args: string[],
   env?: NodeJS.ProcessEnv,
   piped?: string,
   program?: Program,
-): Promise<Ran> {
+): Promise<ExitResult> {
   const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe', program)
   child.stdin?.end(piped)
   return watch(child).exited
 }
 
-/** Runs it until a condition holds, then kills it. */
+/** Runs stemmad until the condition holds, then kills it. */
 export async function runAndKill(
   folder: string,
   args: string[],
-  isEnough: () => Promise<boolean>,
+  condition: () => Promise<boolean>,
 ): Promise<void> {
   const child = start(folder, args)
   const { exited } = watch(child)
@@ -74,8 +74,8 @@ export async function runAndKill(
   void exited.then(() => {
     isOver = true
   })
-  while (!isOver && !(await isEnough())) await pause(5)
-  // The launcher and the server.
+  while (!isOver && !(await condition())) await pause(5)
+  // Kills the launcher and the server.
   if (!isOver && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   await exited
 }
@@ -85,13 +85,13 @@ function watch(child: ChildProcess) {
   child.stdout?.on('data', (chunk) => (stdout += chunk))
   child.stderr?.on('data', (chunk) => (stderr += chunk))
   const exited = once(child, 'close').then(
-    ([code, signal]): Ran => ({ code: code ?? signal, stdout, stderr }),
+    ([code, signal]): ExitResult => ({ code: code ?? signal, stdout, stderr }),
   )
   return { exited, output: () => stdout }
 }
 
-/** Resolves when it has printed its address. */
-export async function serve(folder: string, args: string[] = [], program?: Program): Promise<Served> {
+/** Resolves when the server has printed its address. */
+export async function serve(folder: string, args: string[] = [], program?: Program): Promise<RunningServer> {
   const fixed = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
   const child = start(folder, [...fixed, ...args], {}, 'ignore', program)
   const { exited, output } = watch(child)
@@ -100,7 +100,7 @@ export async function serve(folder: string, args: string[] = [], program?: Progr
       if (output().includes('Ctrl-C')) resolve()
     })
   })
-  await Promise.race([isUp, exited.then(({ stderr }) => Promise.reject(new Error(`it ended: ${stderr}`)))])
+  await Promise.race([isUp, exited.then(({ stderr }) => Promise.reject(new Error(`stemmad: ${stderr}`)))])
   const port = Number(/on 127\.0\.0\.1:(\d+)/.exec(output())?.[1])
   return {
     port,
@@ -112,9 +112,9 @@ export async function serve(folder: string, args: string[] = [], program?: Progr
         .split('\n')
         .filter((line) => line.startsWith('{'))
         .map((line) => JSON.parse(line)),
-    signal(signal, isToAll = false) {
+    signal(signal, isToGroup = false) {
       const isRunning = child.exitCode === null && child.signalCode === null
-      if (isRunning && child.pid !== undefined) process.kill(isToAll ? -child.pid : child.pid, signal)
+      if (isRunning && child.pid !== undefined) process.kill(isToGroup ? -child.pid : child.pid, signal)
     },
     exited,
   }
@@ -136,8 +136,8 @@ export async function bootstrap(folder: string, ...args: string[]): Promise<Boot
 export const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** Polls until the condition holds; the test's own timeout ends a wait that is too long. */
-export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await isSo())) await pause(20)
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await pause(20)
 }
 
 export const statusOf = async (url: string) => {

@@ -1,4 +1,4 @@
-// The caller's own identity: what it holds, and how to delete it.
+// The caller's own identity: its roles and its deletion.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'

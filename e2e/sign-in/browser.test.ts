@@ -5,24 +5,24 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Client, Running } from '../cli/client.ts'
 import { openClient } from '../cli/client.ts'
-import type { Served } from '../server/stemmad.ts'
+import type { RunningServer } from '../server/stemmad.ts'
 import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
 import { newVisitor, noChromium, openChromium } from './chromium.ts'
 import { freePort, password } from './sign-in.ts'
 
 const email = 'ada@example.com'
-/** A client that hangs is ended after this time, which fails its test. */
-const longestLife = 30_000
+/** A client that runs longer is ended, which fails its test. */
+const clientTimeoutMs = 30_000
 
 describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => {
   let folder: string
-  let server: Served
+  let server: RunningServer
   let url: string
   let browser: Browser
   let visitor: BrowserContext
   let page: Page
-  /** Messages of the browser's console. */
-  let complaints: string[] = []
+  /** Console messages, script errors and failed requests of the page. */
+  let problems: string[] = []
   let client: Client
   const running = new Set<Running>()
 
@@ -36,13 +36,13 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     browser = await openChromium()
     visitor = await newVisitor(browser, { viewport: { width: 320, height: 640 } })
     page = await visitor.newPage()
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
-    page.on('requestfailed', (request) => complaints.push(`${request.url()} ${request.failure()?.errorText}`))
+    page.on('console', (message) => problems.push(message.text()))
+    page.on('pageerror', (error) => problems.push(error.message))
+    page.on('requestfailed', (request) => problems.push(`${request.url()} ${request.failure()?.errorText}`))
   })
   after(async () => {
     await browser?.close()
-    for (const one of running) one.stop()
+    for (const command of running) command.stop()
     server?.signal('SIGINT')
     await Promise.all([server?.exited, ...[...running].map(({ ended }) => ended)])
     await client.remove()
@@ -50,16 +50,16 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   })
   afterEach(() => {
     // Expected error pages are asserted by the tests that visit them.
-    const others = complaints.filter((words) => !/the server responded with a status of 4\d\d/.test(words))
-    complaints = []
-    assert.deepEqual(others, [])
+    const unexpected = problems.filter((text) => !/the server responded with a status of 4\d\d/.test(text))
+    problems = []
+    assert.deepEqual(unexpected, [])
   })
 
   const button = (name: string) => page.getByRole('button', { name, exact: true })
-  const isTold = (problem: string) => page.getByRole('alert').filter({ hasText: problem }).waitFor()
+  const expectAlert = (problem: string) => page.getByRole('alert').filter({ hasText: problem }).waitFor()
 
   /** Expects this page, and checks its accessibility. */
-  async function isMet(title: string): Promise<void> {
+  async function expectPage(title: string): Promise<void> {
     await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     assert.equal(await page.title(), `${title} · Stemma`)
     assert.equal(await page.locator('html').getAttribute('lang'), 'en')
@@ -85,14 +85,14 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   }
 
   function start(...args: string[]): Running {
-    const one = client.start(['auth', ...args])
-    running.add(one)
-    const limit = setTimeout(one.stop, longestLife)
-    void one.ended.then(() => {
-      clearTimeout(limit)
-      running.delete(one)
+    const command = client.start(['auth', ...args])
+    running.add(command)
+    const timer = setTimeout(command.stop, clientTimeoutMs)
+    void command.ended.then(() => {
+      clearTimeout(timer)
+      running.delete(command)
     })
-    return one
+    return command
   }
 
   async function organizationsOfClient(): Promise<string[]> {
@@ -108,13 +108,13 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   /** Starts the client and opens the URL it prints. */
   async function beginSignIn(): Promise<Running> {
     const login = start('login', '--no-browser', '--api', url)
-    const [, address = ''] = await login.said(/Open this address to sign in:\s+(http\S+)\n/)
+    const [, address = ''] = await login.stderrMatch(/Open this address to sign in:\s+(http\S+)\n/)
     await page.goto(address)
     return login
   }
 
   /** Expects the browser at the client's callback, and the client to succeed. */
-  async function isSignedIn(login: Running): Promise<void> {
+  async function expectSignedIn(login: Running): Promise<void> {
     await page.waitForURL('http://127.0.0.1:*/**')
     await page.getByText('You are signed in.').waitFor()
     const { code, stderr } = await login.ended
@@ -135,57 +135,57 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
 
     test('leads to a form that keeps the typed values except the password until all are valid', async () => {
       await page.goto(link())
-      await isMet('Set up this server')
+      await expectPage('Set up this server')
       await typeAndEnter('acme', email, 'too short')
       // The browser's own validation prevents sending.
       assert.equal(await page.locator('input:focus:invalid').getAttribute('name'), 'password')
       await page.getByLabel('Choose a password').fill('############')
       await button('Set up').click()
-      await isTold('The password must be harder to guess.')
-      await isMet('Set up this server')
+      await expectAlert('The password must be harder to guess.')
+      await expectPage('Set up this server')
       assert.equal(await page.getByLabel('Name of the organization').inputValue(), 'acme')
       assert.equal(await page.getByLabel('Your e-mail address').inputValue(), email)
       assert.equal(await page.getByLabel('Choose a password').inputValue(), '')
       await page.getByLabel('Choose a password').fill(password)
       await button('Set up').click()
-      await isMet('acme is ready')
+      await expectPage('acme is ready')
       await page.getByText(`npx stemma auth login --api ${url}`).waitFor()
     })
 
     test('cannot be used twice', async () => {
       await page.goto(link())
-      await isMet('This did not work')
-      await isTold('This link was used before')
+      await expectPage('This did not work')
+      await expectAlert('This link was used before')
     })
   })
 
   describe('the client opens the sign-in page', () => {
     test('signs in with a password after a wrong one, using only the keyboard', async () => {
       const login = await beginSignIn()
-      await isMet('Sign in')
+      await expectPage('Sign in')
       await typeAndEnter(email, `not ${password}`)
-      await isTold('The e-mail address or the password is wrong.')
-      await isMet('Sign in')
+      await expectAlert('The e-mail address or the password is wrong.')
+      await expectPage('Sign in')
       assert.equal(await page.getByLabel('E-mail address').inputValue(), email)
       await page.getByLabel('Password').focus()
       await typeAndEnter(password)
-      await isSignedIn(login)
+      await expectSignedIn(login)
       assert.deepEqual(await organizationsOfClient(), ['acme'])
     })
 
     test('signs in again with one click', async () => {
       const login = await beginSignIn()
-      await isMet('Continue?')
+      await expectPage('Continue?')
       await page.getByText(`You are signed in as ${email}.`).waitFor()
       assert.equal(await page.locator(':focus').textContent(), 'Continue')
       await button('Continue').click()
-      await isSignedIn(login)
+      await expectSignedIn(login)
     })
 
     test('reports a cancelled sign-in to the client', async () => {
       const login = await beginSignIn()
       await button('Use another account').click()
-      await isMet('Sign in')
+      await expectPage('Sign in')
       await cancel(login)
       assert.deepEqual(await organizationsOfClient(), ['acme'])
     })
@@ -193,45 +193,46 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
 
   test('signs a device in by its code', async () => {
     const login = start('login', '--device', '--api', url)
-    const [address = ''] = await login.said(/http\S+\/device\b/)
-    const [code = ''] = await login.said(/\b[A-Z]{4}-[A-Z]{4}\b/)
+    const [address = ''] = await login.stderrMatch(/http\S+\/device\b/)
+    const [code = ''] = await login.stderrMatch(/\b[A-Z]{4}-[A-Z]{4}\b/)
     await page.goto(address)
-    await isMet('Sign in a device')
+    await expectPage('Sign in a device')
     await typeAndEnter('BBBB-BBBB')
-    await isTold('There is no such code.')
-    await isMet('Sign in a device')
+    await expectAlert('There is no such code.')
+    await expectPage('Sign in a device')
     await typeAndEnter(code.toLowerCase().replace('-', ' '))
-    await isMet('Is this your device?')
+    await expectPage('Is this your device?')
     await page.getByText(code).waitFor()
     await button('Sign it in').click()
-    await isMet('Continue?')
+    await expectPage('Continue?')
     await button('Continue').click()
-    await isMet('Your device is signed in')
+    await expectPage('Your device is signed in')
     const { code: exitCode, stderr } = await login.ended
     assert.equal(exitCode, 0, stderr)
     assert.deepEqual(await organizationsOfClient(), ['acme'])
   })
 
   describe('the sign-out page', () => {
-    const isAskedFor = async (title: string) => {
+    /** Starts a sign-in, expects this page and cancels. */
+    const expectSignInPage = async (title: string) => {
       const login = await beginSignIn()
-      await isMet(title)
+      await expectPage(title)
       await cancel(login)
     }
 
     test('keeps the session if the person stays', async () => {
       await page.goto(`${url}/oauth/logout`)
-      await isMet('Sign out?')
+      await expectPage('Sign out?')
       await button('Stay signed in').click()
       await page.waitForURL('**/oauth/logout/*')
-      await isAskedFor('Continue?')
+      await expectSignInPage('Continue?')
     })
 
     test('asks for the password again after signing out', async () => {
       await page.goto(`${url}/oauth/logout`)
       await button('Sign out').click()
-      await isMet('Signed out')
-      await isAskedFor('Sign in')
+      await expectPage('Signed out')
+      await expectSignInPage('Sign in')
     })
   })
 })

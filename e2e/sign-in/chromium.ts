@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core'
 
 /** Generous, so that a slow machine does not reach them. */
 const timeoutMs = { unpack: 240_000, launch: 120_000, step: 60_000 }
-/** The minor version of glibc 2 that the package's libraries need. */
+/** The lowest minor version of glibc 2 that the package's libraries need. */
 const oldestGlibc = 34
 
 /** The reason why the browser cannot run on this machine, if there is one. */
@@ -21,9 +21,9 @@ function reasonAgainst(): string | undefined {
   const machine = `${process.platform}-${process.arch}`
   if (machine !== 'linux-x64') return `@sparticuz/chromium has no browser for ${machine}`
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
-  const found = header.glibcVersionRuntime ?? 'none'
-  const isNewEnough = Number(found.split('.')[1]) >= oldestGlibc
-  return isNewEnough ? undefined : `Chromium needs glibc 2.${oldestGlibc}, and this machine has ${found}`
+  const version = header.glibcVersionRuntime ?? 'none'
+  const isNewEnough = Number(version.split('.')[1]) >= oldestGlibc
+  return isNewEnough ? undefined : `Chromium needs glibc 2.${oldestGlibc}, and this machine has ${version}`
 }
 
 /** The caller must close it: it keeps the process alive. */
@@ -53,14 +53,14 @@ export async function newVisitor(browser: Browser, options: BrowserContextOption
   return context
 }
 
-const unpacking = 'import(process.argv[1]).then(({ default: chromium }) => chromium.executablePath())'
+const unpackJs = 'import(process.argv[1]).then(({ default: chromium }) => chromium.executablePath())'
 
 /**
  * The package unpacks into the temporary folder of its process, and unpacks its libraries only in AWS Lambda. So it
  * runs in a process whose environment looks like Lambda.
  */
 async function unpack(folder: string): Promise<void> {
-  await promisify(execFile)(process.execPath, ['-e', unpacking, import.meta.resolve('@sparticuz/chromium')], {
+  await promisify(execFile)(process.execPath, ['-e', unpackJs, import.meta.resolve('@sparticuz/chromium')], {
     env: { TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
     timeout: timeoutMs.unpack,
   })

@@ -131,34 +131,35 @@ onEachStore('sign-in', (engine) => {
       const token = await mintToken(signer, { identity: row?.[0] as string, audience: config.baseUrl })
       await store.close()
       // An unknown key makes a copy read the keys again at once.
-      for (const { port } of copies) assert.equal(await whoAmI(`http://127.0.0.1:${port}`, token), 200)
+      for (const { port } of copies) assert.equal(await statusWith(`http://127.0.0.1:${port}`, token), 200)
       for (const { port } of copies) {
         const { tokens } = await signIn({ url } as Platform, ada)
         assert.equal(decodeProtectedHeader(tokens.access_token).kid, keys.signing().kid)
-        assert.equal(await whoAmI(`http://127.0.0.1:${port}`, tokens.access_token), 200)
-        assert.equal(await whoAmI(`http://127.0.0.1:${port}`, before.access_token), 401)
+        assert.equal(await statusWith(`http://127.0.0.1:${port}`, tokens.access_token), 200)
+        assert.equal(await statusWith(`http://127.0.0.1:${port}`, before.access_token), 401)
       }
     })
   })
 })
 
-async function whoAmI(url: string, token: string): Promise<number> {
+/** The HTTP status of a call with this token. */
+async function statusWith(url: string, token: string): Promise<number> {
   return (await fetch(`${url}/auth/v1/ok`, { headers: { authorization: `Bearer ${token}` } })).status
 }
 
 /** A balancer that sends each request to the next server. */
-async function startBalancer(ports: number[], at: number): Promise<Server> {
-  let turn = 0
+async function startBalancer(ports: number[], ownPort: number): Promise<Server> {
+  let count = 0
   const server = createServer((request, response) => {
     const { method, url: path, headers } = request
-    const port = ports[turn++ % ports.length]
-    const onward = send({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
+    const port = ports[count++ % ports.length]
+    const forwarded = send({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
-    onward.on('error', () => response.writeHead(502).end())
-    request.pipe(onward)
+    forwarded.on('error', () => response.writeHead(502).end())
+    request.pipe(forwarded)
   })
-  await once(server.listen(at, '127.0.0.1'), 'listening')
+  await once(server.listen(ownPort, '127.0.0.1'), 'listening')
   return server
 }

@@ -49,7 +49,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'authorization_pending')
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(device.verification_uri)
-    // In lower case and without the dash, as people type it.
+    // In lower case and with a space instead of the dash, as people may type it.
     const confirm = await visitor.submit(page, {
       user_code: device.user_code.toLowerCase().replace('-', ' '),
     })
@@ -66,7 +66,7 @@ onEachStore('the device flow', (engine) => {
     })
     assert.equal(((await me.json()) as { subject: string }).subject, identity)
     assert.ok((await oidc.refreshTokenGrant(party, refresh_token)).access_token)
-    assert.equal((await poll(device)).error, 'invalid_grant', 'a code is good for one device')
+    assert.equal((await poll(device)).error, 'invalid_grant', 'a device code is redeemed once')
   })
 
   test('fills in the code of a link, and waits for the person to send it', async () => {
@@ -78,7 +78,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal(page.forms[0]?.fields.user_code, device.user_code)
     const confirm = await visitor.submit(page, {})
     const again = await visitor.submit(confirm, { confirm: 'yes' })
-    assert.equal(again.title, 'Continue?', 'a session does not say yes for its person')
+    assert.equal(again.title, 'Continue?', 'a session does not replace the confirmation')
     assert.equal((await visitor.submitTo(again, '/continue')).title, 'Your device is signed in')
     assert.ok((await poll(device)).access_token)
   })
@@ -93,7 +93,7 @@ onEachStore('the device flow', (engine) => {
     assert.equal((await poll(device)).error, 'access_denied')
   })
 
-  test('refuses used and unknown codes, and throttles wrong ones', async () => {
+  test('refuses missing and unknown codes, and throttles wrong ones', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(`${platform.url}/device`)
     const none = await visitor.submit(page, { user_code: '' })
@@ -109,12 +109,12 @@ onEachStore('the device flow', (engine) => {
     const refused = await other.submit(await other.open(device.verification_uri), {
       user_code: device.user_code,
     })
-    assert.equal(refused.status, 429, 'a right one would tell that it is right')
+    assert.equal(refused.status, 429, 'must not reveal that the code is right')
   })
 })
 
 onEachStore('a person who enters device codes', (engine) => {
-  test('allows ten wrong codes, whatever their source', async () => {
+  test('is throttled after ten wrong codes, and others are not', async () => {
     const platform = await startSignIn(engine)
     try {
       await addAccount(platform, ada)

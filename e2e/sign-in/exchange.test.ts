@@ -47,11 +47,11 @@ onEachStore('the token exchange', (engine) => {
   }
 
   async function makeIdentity(
-    way: JsonObject,
+    fields: JsonObject,
     role?: string,
     group = platform.owner.organization,
   ): Promise<string> {
-    const made = await asOwner(createIdentity, { parent: group, identity: { name: 'robot', ...way } })
+    const made = await asOwner(createIdentity, { parent: group, identity: { name: 'robot', ...fields } })
     const identityUid = made.uid as string
     if (role) {
       const roleBinding = { identityUid, roleUid: builtInRole(role).uid }
@@ -101,25 +101,25 @@ onEachStore('the token exchange', (engine) => {
   })
 
   test('an exchange updates lastSeenTime at most once a minute and keeps updateTime and ETag', async () => {
-    let skip = 0
+    let clockOffsetMs = 0
     const own = await startIssuer()
-    const clocked = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
-      now: () => Date.now() + skip,
+    const shifted = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
+      now: () => Date.now() + clockOffsetMs,
     })
-    const door = restDoor(clocked.url)
+    const door = restDoor(shifted.url)
     try {
-      const { organization, token } = clocked.owner
-      const way = { name: 'robot', claimMatch: { issuer: own.issuer, subject: 'robot' } }
-      const made = await door.call(createIdentity, { parent: organization, identity: way }, token)
+      const { organization, token } = shifted.owner
+      const newIdentity = { name: 'robot', claimMatch: { issuer: own.issuer, subject: 'robot' } }
+      const made = await door.call(createIdentity, { parent: organization, identity: newIdentity }, token)
       const uid = made.body?.uid as string
       const assume = async () =>
         assert.ok((await door.call(exchange, { identity: uid }, await own.sign())).body)
       const read = async () => (await door.call(getIdentity, { uid }, token)).body ?? {}
       await assume()
       assert.deepEqual(await read(), made.body)
-      skip = 121_000
+      clockOffsetMs = 121_000
       await assume()
-      // It is written after the response.
+      // lastSeenTime is written after the response.
       while ((await read()).lastSeenTime === made.body?.lastSeenTime) await pause(10)
       const { lastSeenTime, ...rest } = await read()
       const { lastSeenTime: before, ...same } = made.body as JsonObject
@@ -127,16 +127,16 @@ onEachStore('the token exchange', (engine) => {
       assert.deepEqual(rest, same)
     } finally {
       door.close()
-      await clocked.stop()
+      await shifted.stop()
       await own.close()
     }
   })
 
   test('keys are fetched once, and again for an unknown key id', async () => {
-    let skip = 0
+    let clockOffsetMs = 0
     const fresh = await startIssuer('ES256')
     const own = await startPlatform(engine, ['--trusted-issuers', fresh.issuer], {
-      now: () => Date.now() + skip,
+      now: () => Date.now() + clockOffsetMs,
     })
     const door = restDoor(own.url)
     try {
@@ -146,12 +146,12 @@ onEachStore('the token exchange', (engine) => {
       const attempt = async () =>
         (await door.call(exchange, { identity: uid }, await fresh.sign())).error?.code ?? 0
       assert.deepEqual(await Promise.all([attempt(), attempt(), attempt(), attempt()]), [0, 0, 0, 0])
-      assert.equal(fresh.asked.get(keysPath), 1)
+      assert.equal(fresh.requestCounts.get(keysPath), 1)
       await fresh.rotate()
-      assert.equal(await attempt(), 16, 'asked a moment ago, it is not asked again')
-      skip = 31_000
+      assert.equal(await attempt(), 16, 'keys are fetched at most every 30 seconds')
+      clockOffsetMs = 31_000
       assert.equal(await attempt(), 0)
-      assert.equal(fresh.asked.get(keysPath), 2)
+      assert.equal(fresh.requestCounts.get(keysPath), 2)
     } finally {
       door.close()
       await own.stop()
@@ -162,9 +162,9 @@ onEachStore('the token exchange', (engine) => {
   describe('matches', () => {
     const attempt = async (uid: string, claims: JsonObject) => {
       const token = await issuer.sign(claims)
-      const codes = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
-      assert.deepEqual(codes[0]?.error, codes[1]?.error)
-      return codes[0]?.error
+      const results = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
+      assert.deepEqual(results[0]?.error, results[1]?.error)
+      return results[0]?.error
     }
 
     test('issuer and subject, exactly or by an anchored pattern', async () => {
@@ -194,9 +194,9 @@ onEachStore('the token exchange', (engine) => {
         ...{ issuer: issuer.issuer, subject: 'robot' },
         ...{ claims: { env: 'prod', run: '7', ok: 'true' }, claimPatterns: { ref: 'refs/heads/.+' } },
       }
-      const picky = await makeIdentity({ claimMatch })
+      const withClaims = await makeIdentity({ claimMatch })
       const right = { env: 'prod', run: 7, ok: true, ref: 'refs/heads/main' }
-      assert.equal(await attempt(picky, right), undefined)
+      assert.equal(await attempt(withClaims, right), undefined)
       const wrong: [JsonObject, string][] = [
         [{ env: 'dev' }, 'env'],
         [{ env: ['prod'] }, 'env'],
@@ -204,7 +204,7 @@ onEachStore('the token exchange', (engine) => {
         [{ ref: 'x/refs/heads/main' }, 'ref'],
       ]
       for (const [change, claim] of wrong) {
-        const error = await attempt(picky, { ...right, ...change })
+        const error = await attempt(withClaims, { ...right, ...change })
         assert.deepEqual([error?.code, error?.message], [7, `Permission denied: invalid "${claim}"`])
       }
     })
@@ -222,7 +222,7 @@ onEachStore('the token exchange', (engine) => {
       ]
       for (const error of errors) assert.deepEqual(error, errors[0])
       assert.equal(errors[0]?.code, 7)
-      assert.equal(stranger.asked.size, 0, 'nobody is asked for keys before the identity takes the issuer')
+      assert.equal(stranger.requestCounts.size, 0, 'keys are fetched only from the issuer of the identity')
       await stranger.close()
     })
   })
@@ -260,7 +260,7 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('static keys work without network until they expire', async () => {
+  test('static keys work without network, only for their subject and key', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })

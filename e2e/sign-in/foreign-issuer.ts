@@ -9,15 +9,15 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 export type ForeignIssuer = {
   issuer: string
   /** The number of requests for each path. */
-  asked: Map<string, number>
+  requestCounts: Map<string, number>
   /** A valid token, with these claims changed. */
   sign(claims?: JWTPayload, header?: Record<string, unknown>): Promise<string>
   /** The current signing key. */
   key(): { kid: string; privateKey: CryptoKey; jwk: JWK }
+  /** Signs with a new key from now on. */
   rotate(): Promise<void>
   /** Replaces the response of a path. */
-  spoil(path: string, answer: (request: IncomingMessage, response: ServerResponse) => void): void
-  mend(): void
+  replaceResponse(path: string, answer: (request: IncomingMessage, response: ServerResponse) => void): void
   close(): Promise<void>
 }
 
@@ -25,15 +25,15 @@ export const discoveryPath = '/.well-known/openid-configuration'
 export const keysPath = '/keys'
 
 export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
-  const asked = new Map<string, number>()
-  const spoiled = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>()
+  const requestCounts = new Map<string, number>()
+  const replacements = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>()
   let key = await makeKey(algorithm, 'key-1')
   let count = 1
 
   const server = createServer((request, response) => {
     const path = request.url ?? ''
-    asked.set(path, (asked.get(path) ?? 0) + 1)
-    const answer = spoiled.get(path)
+    requestCounts.set(path, (requestCounts.get(path) ?? 0) + 1)
+    const answer = replacements.get(path)
     if (answer) return answer(request, response)
     const json = (value: unknown) =>
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
@@ -46,7 +46,7 @@ export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
 
   return {
     issuer,
-    asked,
+    requestCounts,
     key: () => key,
     sign(claims = {}, header = {}) {
       const now = Math.floor(Date.now() / 1000)
@@ -58,8 +58,7 @@ export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
     async rotate() {
       key = await makeKey(algorithm, `key-${++count}`)
     },
-    spoil: (path, answer) => spoiled.set(path, answer),
-    mend: () => spoiled.clear(),
+    replaceResponse: (path, answer) => replacements.set(path, answer),
     async close() {
       server.closeAllConnections()
       server.close()

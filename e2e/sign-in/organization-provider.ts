@@ -10,18 +10,18 @@ export const clientSecret = 'a secret that only acme and stemma know'
 
 export type OrganizationProvider = {
   issuer: string
-  /** Signs a person in on its pages; `page` is its sign-in page, or our page that leads there. */
-  pass(visitor: Visitor, page: Page, login: string): Promise<Page>
+  /** Signs a person in on the provider's pages; `page` is its sign-in page, or our page that leads there. */
+  signIn(visitor: Visitor, page: Page, login: string): Promise<Page>
   close(): Promise<void>
 }
 
-/** The claims of its people, by login. */
+/** The claims of people, by login. */
 export type Claims = Record<string, Record<string, unknown>>
 
 export async function startProvider(
   redirectUri: string,
   claims: Claims,
-  more: Partial<Configuration> = {},
+  overrides: Partial<Configuration> = {},
 ): Promise<OrganizationProvider> {
   const { createServer } = await import('node:http')
   const server: Server = createServer()
@@ -42,16 +42,16 @@ export async function startProvider(
     findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ sub, ...claims[sub] }) }),
     cookies: { keys: ['keys of acme'] },
     features: { devInteractions: { enabled: true } },
-    ...more,
+    ...overrides,
   })
   server.on('request', provider.callback())
   return {
     issuer,
-    async pass(visitor, before, login) {
+    async signIn(visitor, before, login) {
       // Our page asks for confirmation first.
       const isOurs = !before.url.startsWith(issuer)
       const page = isOurs ? await visitor.submitTo(before, '/organization') : before
-      const consent = await visitor.submit(page, { login, password: 'whatever it is there' })
+      const consent = await visitor.submit(page, { login, password: 'any password' })
       return visitor.submit(consent, {})
     },
     async close() {

@@ -26,7 +26,7 @@ const people = {
   'cyd-at-acme': { email: 'cyd@acme.example', email_verified: true, oid: 'object-of-cyd' },
 }
 
-type Shown = { name?: string; email?: string; emailUnverified?: string }
+type StoredIdentity = { name?: string; email?: string; emailUnverified?: string }
 
 onEachStore("sign-in by an organization's provider", (engine) => {
   let platform: Platform
@@ -72,11 +72,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   const newVisitor = () => new Visitor(platform.url, acme.issuer)
 
   /** Signs in through the pages of both servers and returns the last page. */
-  async function pass(login: string, more: Record<string, string>, visitor = newVisitor()) {
+  async function signIn(login: string, more: Record<string, string>, visitor = newVisitor()) {
     const begun = await begin(party, more)
     const page = await visitor.open(begun.url)
     assert.match(page.title, /^Sign in with /, page.text)
-    return { begun, visitor, end: await acme.pass(visitor, page, login) }
+    return { begun, visitor, end: await acme.signIn(visitor, page, login) }
   }
 
   async function subjectOf({ begun, end }: { begun: Begun; end: Page }): Promise<string> {
@@ -91,11 +91,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   const identityOf = async (uid: string) => {
     const [row] = await platform.store.query(sql`select json from identities where uid = ${uid}`)
-    return JSON.parse((row?.[0] as string | undefined) ?? '{}') as Shown
+    return JSON.parse((row?.[0] as string | undefined) ?? '{}') as StoredIdentity
   }
 
   test('creates the person and grants the default role at the first sign-in', async () => {
-    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider }))
     assert.equal(subject, userUid(acme.issuer, 'ada-at-acme'))
     assert.deepEqual(await rolesOf(subject), ['viewer'])
     const { name, email } = await identityOf(subject)
@@ -103,9 +103,9 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('does not grant a removed role again', async () => {
-    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider }))
     await platform.unbind(subject)
-    assert.equal(await subjectOf(await pass('ada-at-acme', { idp_id: provider })), subject)
+    assert.equal(await subjectOf(await signIn('ada-at-acme', { idp_id: provider })), subject)
     assert.deepEqual(await rolesOf(subject), [])
   })
 
@@ -124,47 +124,43 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('trusts a provider only for addresses of its organization’s domain', async () => {
-    for (const [login, verified] of [
-      ['bob-at-acme', undefined],
-      ['eve-at-acme', undefined],
-      ['fay-at-acme', undefined],
-    ] as const) {
-      const identity = await identityOf(await subjectOf(await pass(login, { idp_id: provider })))
-      assert.equal(identity.email, verified)
+    for (const login of ['bob-at-acme', 'eve-at-acme', 'fay-at-acme'] as const) {
+      const identity = await identityOf(await subjectOf(await signIn(login, { idp_id: provider })))
+      assert.equal(identity.email, undefined)
       assert.equal(identity.emailUnverified, people[login].email)
     }
     const other = await platform.addOrganization('other.example')
     await verifyOrganization(platform.store, other.organization, { isVerified: true, now: Date.now() })
     const uid = await addProvider({}, other.organization, other.token)
-    const cyd = await identityOf(await subjectOf(await pass('cyd-at-acme', { idp_id: uid })))
-    assert.equal(cyd.email, undefined, 'it is of the domain of another organization')
+    const cyd = await identityOf(await subjectOf(await signIn('cyd-at-acme', { idp_id: uid })))
+    assert.equal(cyd.email, undefined, 'the address is of the domain of another organization')
   })
 
   test('identifies people by their oid if the provider is configured so', async () => {
     const byOid = await addProvider({ correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' })
-    const subject = await subjectOf(await pass('cyd-at-acme', { idp_id: byOid }))
+    const subject = await subjectOf(await signIn('cyd-at-acme', { idp_id: byOid }))
     assert.equal(subject, userUid(acme.issuer, 'oid:object-of-cyd'))
-    const { end } = await pass('ada-at-acme', { idp_id: byOid })
+    const { end } = await signIn('ada-at-acme', { idp_id: byOid })
     assert.match(end.alert ?? '', /did not work/)
   })
 
-  test('works with PKCE, with a secret, and with both', async () => {
+  test('works with PKCE and a secret together', async () => {
     const both = await addProvider({ pkceEnabled: true })
-    assert.ok(await subjectOf(await pass('ada-at-acme', { idp_id: both })))
+    assert.ok(await subjectOf(await signIn('ada-at-acme', { idp_id: both })))
   })
 
-  test('accepts an invite during the sign-in, or changes nothing', async () => {
+  test('accepts an invite during the sign-in, or changes nothing if the invite is invalid', async () => {
     const invite = await call('POST', `groupInvites/${organization}`, {
       roleUid: builtInRole('editor').uid,
       ttl: '600s',
       email: 'ada@acme.example',
     })
     const code = String(invite.code)
-    const foreign = await pass('eve-at-acme', { idp_id: provider, invite: code })
+    const foreign = await signIn('eve-at-acme', { idp_id: provider, invite: code })
     assert.match(foreign.end.alert ?? '', /is no invite that can be accepted/)
-    const subject = await subjectOf(await pass('ada-at-acme', { idp_id: provider, invite: code }))
+    const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider, invite: code }))
     assert.ok((await rolesOf(subject)).includes('editor'))
-    const wrong = await pass('new-at-acme', { idp_id: provider, invite: 'no such code' })
+    const wrong = await signIn('new-at-acme', { idp_id: provider, invite: 'no such code' })
     assert.match(wrong.end.alert ?? '', /is no invite that can be accepted/)
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
   })
@@ -184,7 +180,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       code_challenge_method: 'S256',
     })
     const visitor = new Visitor(acme.issuer)
-    const end = await acme.pass(visitor, await visitor.open(url.href), 'ada-at-acme')
+    const end = await acme.signIn(visitor, await visitor.open(url.href), 'ada-at-acme')
     const { id_token: token } = await oidc.authorizationCodeGrant(there, new URL(end.url), {
       pkceCodeVerifier: verifier,
     })
@@ -199,7 +195,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.equal(
       (await exchange(userUid(acme.issuer, 'ada-at-acme'))).status,
       403,
-      'it is for another audience',
+      'the token is for another audience',
     )
   })
 
@@ -210,7 +206,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const { url } = await attacker.submitTo(await attacker.open(begun.url), '/organization')
       const stopped = new Visitor(acme.issuer)
       // The attacker stops at the callback URL and makes the victim open it.
-      const back = await acme.pass(stopped, await stopped.open(url), 'bob-at-acme')
+      const back = await acme.signIn(stopped, await stopped.open(url), 'bob-at-acme')
       assert.match(back.url, /\/oauth\/callback\?/)
       const victim = await newVisitor().open(back.url)
       assert.equal(victim.status, 400)
@@ -231,9 +227,9 @@ onEachStore("sign-in by an organization's provider", (engine) => {
 
   test('reports a provider that is unreachable or has another issuer', async () => {
     for (const issuer of ['http://127.0.0.1:1', platform.config.authUrl]) {
-      const dead = await addProvider({ issuer, clientId: 'x' })
+      const broken = await addProvider({ issuer, clientId: 'x' })
       const visitor = newVisitor()
-      const before = await visitor.open((await begin(party, { idp_id: dead })).url)
+      const before = await visitor.open((await begin(party, { idp_id: broken })).url)
       const page = before.status === 200 ? await visitor.submitTo(before, '/organization') : before
       assert.ok(page.status === 503 || page.status === 400, String(page.status))
       assert.ok(page.alert)

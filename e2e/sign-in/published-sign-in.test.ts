@@ -37,10 +37,10 @@ onEachStore('sign-in of published clients', (engine) => {
     await acme.close()
   })
 
-  const address = (query: Record<string, string>) => `/oauth?${new URLSearchParams(query)}`
+  const signInPath = (query: Record<string, string>) => `/oauth?${new URLSearchParams(query)}`
 
   async function signIn(query: Record<string, string>, visitor = new Visitor(platform.url)): Promise<Page> {
-    const page = await visitor.open(address(query))
+    const page = await visitor.open(signInPath(query))
     return visitor.submit(page, { email: ada, password })
   }
 
@@ -119,7 +119,7 @@ onEachStore('sign-in of published clients', (engine) => {
     const query = { exit: 'redirect', redirect, identity: uid, create_refresh_token: 'true' }
     const answer = answerOf(await signIn(query))
     assert.equal(decodeJwt(answer.token ?? '').sub, uid)
-    assert.equal(answer.refresh_token, undefined, 'a refresh token is of a person')
+    assert.equal(answer.refresh_token, undefined, 'only a person gets a refresh token')
     const other = answerOf(await signIn({ ...query, identity: platform.owner.identity }))
     assert.deepEqual([other.token, other.status_code], [undefined, '403'])
   })
@@ -127,10 +127,10 @@ onEachStore('sign-in of published clients', (engine) => {
   test('asks a signed-in person for confirmation', async () => {
     const visitor = new Visitor(platform.url)
     await signIn({ exit: 'redirect', redirect }, visitor)
-    const page = await visitor.open(address({ exit: 'redirect', redirect }))
+    const page = await visitor.open(signInPath({ exit: 'redirect', redirect }))
     assert.equal(page.title, 'Continue?')
     assert.equal(decodeJwt(answerOf(await visitor.submitTo(page, '/continue')).token ?? '').sub, identity)
-    const again = await visitor.open(address({ exit: 'redirect', redirect }))
+    const again = await visitor.open(signInPath({ exit: 'redirect', redirect }))
     const cancelled = answerOf(await visitor.submitTo(again, '/cancel'))
     assert.deepEqual([cancelled.token, cancelled.status_code], [undefined, '403'])
     assert.ok(cancelled.error)
@@ -148,19 +148,19 @@ onEachStore('sign-in of published clients', (engine) => {
       '//evil.example',
       '',
     ]) {
-      const page = await new Visitor(platform.url).open(address({ exit: 'redirect', redirect: elsewhere }))
+      const page = await new Visitor(platform.url).open(signInPath({ exit: 'redirect', redirect: elsewhere }))
       assert.equal(page.status, 400, elsewhere)
       assert.match(page.alert ?? '', /redirect must be an http address of this machine/)
     }
-    const page = await new Visitor(platform.url).open(address({ exit: 'elsewhere', redirect }))
+    const page = await new Visitor(platform.url).open(signInPath({ exit: 'elsewhere', redirect }))
     assert.equal(page.status, 400)
   })
 
   test('can be completed only in the browser that started it', async () => {
     const attacker = new Visitor(platform.url)
-    const page = await attacker.open(address({ exit: 'redirect', redirect }))
-    const onward = await attacker.leave(page, page.forms[0]?.action ?? '', { email: ada, password })
-    const finish = await attacker.step(onward)
+    const page = await attacker.open(signInPath({ exit: 'redirect', redirect }))
+    const onward = await attacker.submitOnly(page, page.forms[0]?.action ?? '', { email: ada, password })
+    const finish = await attacker.redirectOf(onward)
     assert.match(finish, /\/oauth\/finish\?code=/)
     const victim = await new Visitor(platform.url).open(finish)
     assert.equal(victim.status, 400)
@@ -180,7 +180,7 @@ onEachStore('sign-in of published clients', (engine) => {
         }),
       })
       ;({ uid: provider } = (await made.json()) as { uid: string })
-      assert.deepEqual(await check('acme.example'), [200, false], 'nobody has verified it yet')
+      assert.deepEqual(await check('acme.example'), [200, false], 'the organization is not verified yet')
       await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
     })
 
@@ -189,25 +189,25 @@ onEachStore('sign-in of published clients', (engine) => {
       return [answer.status, answer.status === 200 ? await answer.json() : undefined]
     }
 
-    test('which the client can name', async () => {
+    test('is reported by /orgcheck if the organization is verified', async () => {
       assert.deepEqual(await check('acme.example'), [200, true])
       assert.deepEqual(await check('nobody.example'), [200, false])
       assert.deepEqual(await check(''), [400, undefined])
     })
 
-    test('registers a person only after confirmation', async () => {
+    test('registers an unknown person unless skip_registration is set', async () => {
       for (const idp_id of [provider, 'acme.example']) {
         const visitor = new Visitor(platform.url, acme.issuer)
         const query = { exit: 'redirect', redirect, idp_id }
-        const page = await visitor.open(address({ ...query, skip_registration: 'true' }))
-        const refused = answerOf(await acme.pass(visitor, page, `new-${idp_id.length}`))
+        const page = await visitor.open(signInPath({ ...query, skip_registration: 'true' }))
+        const refused = answerOf(await acme.signIn(visitor, page, `new-${idp_id.length}`))
         assert.deepEqual([refused.token, refused.status_code], [undefined, '404'])
         const other = new Visitor(platform.url, acme.issuer)
-        const again = await other.open(address(query))
-        assert.ok(answerOf(await acme.pass(other, again, `new-${idp_id.length}`)).token)
+        const again = await other.open(signInPath(query))
+        assert.ok(answerOf(await acme.signIn(other, again, `new-${idp_id.length}`)).token)
         const third = new Visitor(platform.url, acme.issuer)
-        const known = await third.open(address({ ...query, skip_registration: 'true' }))
-        assert.ok(answerOf(await acme.pass(third, known, `new-${idp_id.length}`)).token)
+        const known = await third.open(signInPath({ ...query, skip_registration: 'true' }))
+        assert.ok(answerOf(await acme.signIn(third, known, `new-${idp_id.length}`)).token)
       }
     })
   })
@@ -223,7 +223,7 @@ onEachStore('sign-in of published clients', (engine) => {
       const get = (door: Door) => door.call(Auth.method.getHeadlessSession, { code })
       for (const door of doors) assert.equal((await get(door)).error?.code, 5)
       const visitor = new Visitor(platform.url)
-      const page = await visitor.open(address({ headless_code: code }))
+      const page = await visitor.open(signInPath({ headless_code: code }))
       assert.match(page.text, /on another machine asks to be signed in as you/)
       assert.ok(page.text.includes(code.slice(0, 8)))
       const end = await visitor.submit(page, { email: ada, password })
@@ -241,7 +241,7 @@ onEachStore('sign-in of published clients', (engine) => {
       const { code } = keyPair()
       const visitor = new Visitor(platform.url)
       await signIn({ exit: 'redirect', redirect }, visitor)
-      const page = await visitor.open(address({ headless_code: code }))
+      const page = await visitor.open(signInPath({ headless_code: code }))
       assert.equal(page.title, 'Continue?')
       assert.match(page.text, /Continue only if you started it/)
       const [door] = doors as [Door]
@@ -250,7 +250,7 @@ onEachStore('sign-in of published clients', (engine) => {
 
     test('must send a public key', async () => {
       for (const code of ['x', 'A'.repeat(42), 'A'.repeat(43), '!'.repeat(43), `${'A'.repeat(43)}=`]) {
-        const page = await new Visitor(platform.url).open(address({ headless_code: code }))
+        const page = await new Visitor(platform.url).open(signInPath({ headless_code: code }))
         assert.equal(page.status, 400, code)
         for (const door of doors) {
           const { error } = await door.call(Auth.method.getHeadlessSession, { code })

@@ -79,7 +79,7 @@ onEachStore('registration', (engine) => {
         assert.ok(body, error?.message)
         assert.deepEqual([body.identity, body.group ?? ''], [uid, ''])
       }
-      assert.deepEqual(await rolesOf(uid), [], 'registration gives nobody a role')
+      assert.deepEqual(await rolesOf(uid), [], 'registration grants no role')
       const { body } = await door.call(register, { code: await invite(), identityId: uid }, token)
       assert.deepEqual(body, { identity: uid, group: acme.organization })
       assert.deepEqual(await rolesOf(uid), ['editor'])
@@ -105,7 +105,7 @@ onEachStore('registration', (engine) => {
       assert.equal(error?.code, 7)
       assert.match(error?.message ?? '', /nobody can be registered with this token/)
     }
-    assert.equal(stranger.asked.get(discoveryPath), undefined)
+    assert.equal(stranger.requestCounts.get(discoveryPath), undefined)
     await stranger.close()
   })
 

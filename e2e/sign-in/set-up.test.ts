@@ -25,7 +25,7 @@ import {
 } from './sign-in.ts'
 import { Visitor } from './visitor.ts'
 
-const used = /was used before, or has expired/
+const usedLink = /was used before, or has expired/
 
 onEachStore('an empty server', (engine) => {
   async function startEmpty(engine: Engine) {
@@ -47,7 +47,7 @@ onEachStore('an empty server', (engine) => {
       const page = await visitor.open(link)
       assert.equal(page.title, 'Set up this server')
       const entries = { organization: 'acme', email: 'Ada@Example.com', password }
-      for (const [field, value, words] of [
+      for (const [field, value, message] of [
         ['organization', 'No Capitals', /^The name of the organization/],
         ['email', 'nobody', /^The e-mail address/],
         ['password', 'short', /^The password must have at least 12 characters/],
@@ -55,7 +55,7 @@ onEachStore('an empty server', (engine) => {
       ] as const) {
         const answer = await visitor.submit(page, { ...entries, [field]: value })
         assert.equal(answer.status, 400)
-        assert.match(answer.alert ?? '', words)
+        assert.match(answer.alert ?? '', message)
         assert.equal(answer.forms[0]?.fields.password, '', 'a password is never sent back')
         if (field !== 'email') assert.equal(answer.forms[0]?.fields.email, 'Ada@Example.com')
       }
@@ -85,8 +85,7 @@ onEachStore('an empty server', (engine) => {
     const folder = await temporaryFolder()
     const app = await open()
     try {
-      const settings = args.filter((_, at) => !['--port', '--log-level'].includes(args[at - (at % 2)] ?? ''))
-      const ran = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--json', ...settings])
+      const ran = await runStemmad(folder, ['bootstrap', '--org', 'acme', '--json', ...args])
       assert.equal(ran.code, 0, ran.stderr)
       const page = await new Visitor(url).open(app.setUpLink ?? '')
       assert.equal(page.status, 410)
@@ -96,17 +95,20 @@ onEachStore('an empty server', (engine) => {
       await removeStore()
       await remove(folder)
     }
-    const again = await startEmpty(engine)
-    const first = await again.open()
+  })
+
+  test('accepts the links of earlier starts', async () => {
+    const { url, open, remove } = await startEmpty(engine)
+    const first = await open()
     await first.stop(true)
-    const second = await again.open()
+    const second = await open()
     try {
-      const visitor = new Visitor(again.url)
+      const visitor = new Visitor(url)
       for (const link of [first.setUpLink, second.setUpLink])
-        assert.equal((await visitor.open(link ?? '')).status, 200, 'a restart voids no link')
+        assert.equal((await visitor.open(link ?? '')).status, 200)
     } finally {
       await second.stop(true)
-      await again.remove()
+      await remove()
     }
   })
 })
@@ -133,7 +135,7 @@ onEachStore('local accounts', (engine) => {
 
   const linkIn = (text: string) => /http\S+\/password\?code=[\w-]+/.exec(text)?.[0] ?? ''
 
-  async function choose(link: string, chosen = password) {
+  async function choosePassword(link: string, chosen = password) {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(link)
     return page.status === 200 ? visitor.submit(page, { password: chosen }) : page
@@ -146,9 +148,9 @@ onEachStore('local accounts', (engine) => {
     assert.equal(code, 0, stderr)
     const identity = /is ([0-9a-f]{40})/.exec(stdout)?.[1]
     const link = linkIn(stdout)
-    assert.equal((await choose(link, 'short')).status, 400)
-    assert.equal((await choose(link)).title, 'Your password is set')
-    assert.match((await choose(link)).alert ?? '', used)
+    assert.equal((await choosePassword(link, 'short')).status, 400)
+    assert.equal((await choosePassword(link)).title, 'Your password is set')
+    assert.match((await choosePassword(link)).alert ?? '', usedLink)
     assert.equal(await subjectOf('bob@example.com'), identity)
     const again = await operate('users', 'add', 'bob@example.com')
     assert.equal(again.code, 2)
@@ -161,8 +163,8 @@ onEachStore('local accounts', (engine) => {
     const { stdout } = await operate('users', 'reset', 'cyd@example.com')
     const first = linkIn(stdout)
     const { stdout: later } = await operate('users', 'reset', 'cyd@example.com')
-    assert.match((await choose(first)).alert ?? '', used, 'another link was given out since')
-    assert.equal((await choose(linkIn(later), 'an entirely new password')).status, 200)
+    assert.match((await choosePassword(first)).alert ?? '', usedLink, 'a newer link replaces it')
+    assert.equal((await choosePassword(linkIn(later), 'an entirely new password')).status, 200)
     const { refreshTokenGrant } = await import('openid-client')
     await assert.rejects(refreshTokenGrant(party, tokens.refresh_token ?? ''), { error: 'invalid_grant' })
     const page = await visitor.open((await begin(party)).url)
@@ -189,7 +191,7 @@ onEachStore('local accounts', (engine) => {
   test('are created with an organization by the operator', async () => {
     const made = await operate('bootstrap', '--org', 'beta', '--owner', 'fred@example.com', '--json')
     const { identity, passwordLink } = JSON.parse(made.stdout)
-    assert.equal((await choose(passwordLink)).status, 200)
+    assert.equal((await choosePassword(passwordLink)).status, 200)
     assert.equal(await subjectOf('fred@example.com'), identity.uid)
     const again = await operate('bootstrap', '--org', 'gamma', '--owner', 'fred@example.com', '--json')
     assert.deepEqual(Object.keys(JSON.parse(again.stdout)), ['organization', 'identity', 'token'])
@@ -221,7 +223,7 @@ onEachStore('local accounts', (engine) => {
       return rows.map(([parent]) => parent)
     }
 
-    test('are created and accepted in one step or not at all', async () => {
+    test('are created when the invite is accepted, or not at all', async () => {
       const { begun, end } = await accept(await invite({ singleUse: true }), 'gil@example.com')
       const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
       assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
@@ -240,7 +242,7 @@ onEachStore('local accounts', (engine) => {
       assert.ok(await redeem(party, begun, end))
     })
 
-    test('only claim an address: a person verified later gets it', async () => {
+    test('lose an unverified address to a person whom the operator adds with it', async () => {
       const { begun, end } = await accept(await invite(), 'boss@example.com', 'the password of a squatter')
       const squatter = (await redeem(party, begun, end)).claims()
       assert.equal(squatter?.email, undefined)
@@ -254,7 +256,7 @@ onEachStore('local accounts', (engine) => {
         password: 'the password of a squatter',
       })
       assert.equal(attempt.status, 401)
-      assert.equal((await choose(passwordLink)).status, 200)
+      assert.equal((await choosePassword(passwordLink)).status, 200)
       assert.equal(await subjectOf('boss@example.com'), identity.uid)
     })
 
@@ -270,7 +272,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('can be accepted by an existing person with password or session', async () => {
+    test('are not needed by an existing person, who accepts with password or session', async () => {
       const identity = await addAccount(platform, 'kay@example.com')
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)

@@ -14,7 +14,6 @@ import { Visitor } from './visitor.ts'
 
 export const password = 'correct horse battery staple'
 
-/** A free port. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().on('error', reject)

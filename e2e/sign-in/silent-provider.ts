@@ -1,4 +1,4 @@
-// An OpenID Provider whose one person is always signed in, so that it shows no page. Like many providers it sends no
+// An OpenID Provider whose only person is always signed in, so that it shows no page. Like many providers it sends no
 // `iss` parameter to the callback (RFC 9207). It can also redirect people elsewhere.
 import { createHash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { clientId, clientSecret } from './organization-provider.ts'
 export type SilentProvider = {
   issuer: string
   /** The requests to its token endpoint. */
-  redeemed: URLSearchParams[]
+  tokenRequests: URLSearchParams[]
   /** Redirects people to another URL instead of the callback. */
   divert(where: ((query: URLSearchParams) => string) | undefined): void
   close(): void
@@ -23,7 +23,7 @@ export async function startSilentProvider(sub: string): Promise<SilentProvider> 
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const requests = new Map<string, Request>()
-  const redeemed: URLSearchParams[] = []
+  const tokenRequests: URLSearchParams[] = []
   let diverted: ((query: URLSearchParams) => string) | undefined
 
   function authorize(query: URLSearchParams): string {
@@ -36,17 +36,17 @@ export async function startSilentProvider(sub: string): Promise<SilentProvider> 
   }
 
   async function redeem(form: URLSearchParams, authorization: string) {
-    redeemed.push(form)
+    tokenRequests.push(form)
     const request = requests.get(form.get('code') ?? '')
-    const verifier = createHash('sha256')
+    const computedChallenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    const isRight =
+    const isValid =
       request?.redirectUri === form.get('redirect_uri') &&
-      (request.challenge === '' || request.challenge === verifier) &&
+      (request.challenge === '' || request.challenge === computedChallenge) &&
       decodeURIComponent(Buffer.from(authorization.slice(6), 'base64').toString().replaceAll('+', ' ')) ===
         `${clientId}:${clientSecret}`
-    if (!request || !isRight) return { error: 'invalid_grant' }
+    if (!request || !isValid) return { error: 'invalid_grant' }
     const token = new SignJWT({ nonce: request.nonce, sub })
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
       .setIssuer(issuer)
@@ -75,7 +75,7 @@ export async function startSilentProvider(sub: string): Promise<SilentProvider> 
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
   return {
-    ...{ issuer, redeemed },
+    ...{ issuer, tokenRequests },
     divert(where) {
       diverted = where
     },

@@ -117,12 +117,12 @@ onEachStore('the token endpoint', (engine) => {
     assert.equal((await post(long, 'application/x-www-form-urlencoded')).status, 413)
   })
 
-  test('answers requests without a form content type', async () => {
+  test('answers an empty request of any content type with a client error', async () => {
     const client = await rawClient(Number(new URL(platform.url).port))
     for (const type of ['application/x-www-form-urlencoded', 'application/json', '']) {
-      const said = type && `content-type: ${type}\r\n`
+      const header = type && `content-type: ${type}\r\n`
       for (const path of ['/oauth/token', '/oauth/token/revocation', '/oauth/device/auth']) {
-        client.send(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${said}\r\n`)
+        client.send(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${header}\r\n`)
         const { status } = await client.response()
         assert.ok(status >= 400 && status < 500, `${path} ${type} ${status}`)
       }

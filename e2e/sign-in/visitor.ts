@@ -9,7 +9,7 @@ export type Page = {
   status: number
   headers: Headers
   text: string
-  /** The fields in page order with their values, without buttons. */
+  /** The forms in page order, with the values of their fields, without buttons. */
   forms: Form[]
   /** The error message of the page. */
   alert: string | undefined
@@ -18,7 +18,7 @@ export type Page = {
 
 type Cookie = { name: string; value: string; path: string }
 
-const mostRedirects = 15
+const maxRedirects = 15
 
 export class Visitor {
   readonly #home: string
@@ -35,9 +35,9 @@ export class Visitor {
   }
 
   /** Submits a form of a page with these values. */
-  submit(page: Page, values: Record<string, string>, which = 0): Promise<Page> {
-    const form = page.forms[which]
-    assert.ok(form, `${page.url} has no form ${which}: ${page.text}`)
+  submit(page: Page, values: Record<string, string>, index = 0): Promise<Page> {
+    const form = page.forms[index]
+    assert.ok(form, `${page.url} has no form ${index}: ${page.text}`)
     const body = new URLSearchParams({ ...form.fields, ...values })
     const action = new URL(form.action, page.url)
     if (form.method === 'get') {
@@ -47,38 +47,38 @@ export class Visitor {
     return this.#go(action.href, { method: 'POST', body })
   }
 
-  /** The form whose action ends with this path. */
+  /** Submits the form whose action ends with this path. */
   submitTo(page: Page, ending: string, values: Record<string, string> = {}): Promise<Page> {
-    const which = page.forms.findIndex(({ action }) => action.endsWith(ending))
-    return this.submit(page, values, which)
+    const index = page.forms.findIndex(({ action }) => action.endsWith(ending))
+    return this.submit(page, values, index)
   }
 
-  /** Submits a form without following the redirect. */
-  async leave(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
+  /** Submits a form and returns its redirect without following it. */
+  async submitOnly(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
     const form = page.forms.find(({ action }) => action.endsWith(ending))
     const body = new URLSearchParams({ ...form?.fields, ...values })
-    return this.step(new URL(form?.action ?? '', page.url).href, { method: 'POST', body })
+    return this.redirectOf(new URL(form?.action ?? '', page.url).href, { method: 'POST', body })
   }
 
-  /** Sends one request and returns its redirect. */
-  async step(url: string, init: RequestInit = {}): Promise<string> {
+  /** Sends one request and returns its redirect without following it. */
+  async redirectOf(url: string, init: RequestInit = {}): Promise<string> {
     const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url) })
-    this.#keep(answer.headers)
+    this.#storeCookies(answer.headers)
     await answer.text()
     return answer.headers.get('location') ?? ''
   }
 
   cookie(name: string): string | undefined {
-    return this.#cookies.find((one) => one.name === name)?.value
+    return this.#cookies.find((cookie) => cookie.name === name)?.value
   }
 
   async #go(first: string, init: RequestInit): Promise<Page> {
     let url = first
     let next = init
-    for (let count = 0; count < mostRedirects; count++) {
+    for (let count = 0; count < maxRedirects; count++) {
       if (!this.#known.has(new URL(url).origin)) return pageOf(url, 0, new Headers(), '')
       const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url) })
-      this.#keep(answer.headers)
+      this.#storeCookies(answer.headers)
       const text = await answer.text()
       const location = answer.headers.get('location')
       if (location === null) return pageOf(url, answer.status, answer.headers, text)
@@ -96,13 +96,13 @@ export class Visitor {
     return { accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') }
   }
 
-  #keep(headers: Headers): void {
+  #storeCookies(headers: Headers): void {
     for (const line of headers.getSetCookie()) {
       const [pair = '', ...attributes] = line.split(/; */)
       const [name = '', value = ''] = pair.split(/=(.*)/s)
-      const path = attributes.find((one) => /^path=/i.test(one))?.slice(5) ?? '/'
-      const expires = attributes.find((one) => /^expires=/i.test(one))?.slice(8)
-      this.#cookies = this.#cookies.filter((one) => one.name !== name || one.path !== path)
+      const path = attributes.find((attribute) => /^path=/i.test(attribute))?.slice(5) ?? '/'
+      const expires = attributes.find((attribute) => /^expires=/i.test(attribute))?.slice(8)
+      this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
       if (value !== '' && !(expires && Date.parse(expires) < Date.now()))
         this.#cookies.push({ name, value, path })
     }
