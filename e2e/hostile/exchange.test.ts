@@ -5,21 +5,18 @@ import { createHmac, KeyObject, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
-import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { exportSPKI, importJWK } from 'jose'
 import { fetchJsonBy } from '../../server/auth/outbound/fetch-json.ts'
 import { openOutbound } from '../../server/auth/outbound/outbound.ts'
 import type { Door } from '../../server/testing/doors.ts'
-import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
+import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
 import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.ts'
 
 const { exchange } = SecurityTokenService.method
-const { createIdentity } = IdentitiesService.method
 
 const minute = 60
 const now = () => Math.floor(Date.now() / 1000)
@@ -27,30 +24,17 @@ const encode = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
 onEachStore('hostile exchanges', (engine) => {
+  let setUp: ExchangePlatform
   let issuer: ForeignIssuer
-  let platform: Platform
   let doors: Door[]
   let identity: string
   before(async () => {
-    issuer = await startIssuer()
-    platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
-    doors = [restDoor(platform.url), grpcDoor(platform.url)]
-    identity = await makeIdentity(issuer.issuer)
+    setUp = await startExchangePlatform(engine)
+    ;({ issuer, doors } = setUp)
+    identity = (await setUp.createIdentity()).uid
     assert.equal(await codeOf(await issuer.sign()), 0, 'an honest token is taken')
   })
-  after(async () => {
-    for (const door of doors) door.close()
-    await platform.stop()
-    await issuer.close()
-  })
-
-  async function makeIdentity(name: string, more: JsonObject = {}): Promise<string> {
-    const claimMatch = { issuer: name, subject: 'robot', ...more }
-    const request = { parent: platform.owner.organization, identity: { name: 'robot', claimMatch } }
-    const { body, error } = await (doors[0] as Door).call(createIdentity, request, platform.owner.token)
-    assert.ok(body, error?.message)
-    return body.uid as string
-  }
+  after(() => setUp.stop())
 
   /** Expects the same refusal through both doors. */
   async function codeOf(token: string, uid = identity): Promise<number> {
@@ -199,7 +183,9 @@ onEachStore('hostile exchanges', (engine) => {
     })
 
     test('with claims that cause catastrophic backtracking in other engines', async () => {
-      const uid = await makeIdentity(issuer.issuer, { claimPatterns: { text: '(a+)+b|([a-z]+)*1' } })
+      const claimPatterns = { text: '(a+)+b|([a-z]+)*1' }
+      const claimMatch = { issuer: issuer.issuer, subject: 'robot', claimPatterns }
+      const { uid } = await setUp.createIdentity({ claimMatch })
       // A backtracking engine would run practically forever on these.
       for (const text of [`${'a'.repeat(1000)}!`, 'a'.repeat(1000), 'a'.repeat(9000)])
         assert.equal(await codeOf(await issuer.sign({ text }), uid), 7)
@@ -212,21 +198,17 @@ onEachStore('hostile exchanges', (engine) => {
       path: string,
       answer: (response: ServerResponse, own: ForeignIssuer) => void,
     ): Promise<number> {
-      const own = await startIssuer()
-      own.replaceResponse(path, (_, response) => answer(response, own))
       const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
-      const victim = await startPlatform(engine, ['--trusted-issuers', own.issuer], { outbound })
-      const door = restDoor(victim.url)
+      const victim = await startExchangePlatform(engine, { outbound })
+      const { issuer: own } = victim
+      const [door] = victim.doors
       try {
-        const claimMatch = { issuer: own.issuer, subject: 'robot' }
-        const request = { parent: victim.owner.organization, identity: { name: 'robot', claimMatch } }
-        const { body } = await door.call(createIdentity, request, victim.owner.token)
-        const { error } = await door.call(exchange, { identity: body?.uid as string }, await own.sign())
+        own.replaceResponse(path, (_, response) => answer(response, own))
+        const { uid } = await victim.createIdentity()
+        const { error } = await door.call(exchange, { identity: uid }, await own.sign())
         return error?.code ?? 0
       } finally {
-        door.close()
         await victim.stop()
-        await own.close()
       }
     }
 
@@ -259,7 +241,7 @@ onEachStore('hostile exchanges', (engine) => {
         (own) => ({ issuer: own.issuer, jwks_uri: 'file:///etc/passwd' }),
         (own) => ({ issuer: own.issuer, jwks_uri: 'http://169.254.169.254/latest/meta-data' }),
         // Only the issuer itself is trusted, not other servers on this machine.
-        (own) => ({ issuer: own.issuer, jwks_uri: `${platform.url}/metrics?${own.issuer}` }),
+        (own) => ({ issuer: own.issuer, jwks_uri: `${setUp.platform.url}/metrics?${own.issuer}` }),
         () => null,
       ]
       for (const [at, document] of documents.entries())
@@ -322,17 +304,12 @@ describe('outbound requests', () => {
 
 onEachStore('those who try and try', (engine) => {
   test('are throttled after 300 failures in a minute, and successes do not count', async () => {
-    let skip = 0
-    const issuer = await startIssuer('ES256')
-    const platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer], {
-      now: () => Date.now() + skip,
-    })
-    const door = restDoor(platform.url)
+    let clockOffsetMs = 0
+    const setUp = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')
+    const { issuer, platform } = setUp
+    const [door] = setUp.doors
     try {
-      const claimMatch = { issuer: issuer.issuer, subject: 'robot' }
-      const request = { parent: platform.owner.organization, identity: { name: 'robot', claimMatch } }
-      const { body } = await door.call(createIdentity, request, platform.owner.token)
-      const identity = body?.uid as string
+      const { uid: identity } = await setUp.createIdentity()
       const good = await issuer.sign()
       const attempt = async (token: string) =>
         (await door.call(exchange, { identity }, token)).error?.code ?? 0
@@ -346,9 +323,7 @@ onEachStore('those who try and try', (engine) => {
       skip = 61_000
       assert.equal(await attempt(good), 0)
     } finally {
-      door.close()
-      await platform.stop()
-      await issuer.close()
+      await setUp.stop()
     }
   })
 })

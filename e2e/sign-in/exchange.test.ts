@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -10,54 +10,40 @@ import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import type { Door } from '../../server/testing/doors.ts'
-import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import type { ExchangePlatform } from './exchange-platform.ts'
+import { startExchangePlatform } from './exchange-platform.ts'
 import type { ForeignIssuer } from './foreign-issuer.ts'
 import { keysPath, startIssuer } from './foreign-issuer.ts'
 
 const { exchange } = SecurityTokenService.method
-const { createIdentity, getIdentity, updateIdentity } = IdentitiesService.method
+const { getIdentity, updateIdentity } = IdentitiesService.method
 const { createRoleBinding } = RoleBindingsService.method
 const { createGroup, getGroup, listGroups } = GroupsService.method
 
 onEachStore('the token exchange', (engine) => {
+  let setUp: ExchangePlatform
   let issuer: ForeignIssuer
   let platform: Platform
   let doors: Door[]
   let identity: string
   before(async () => {
-    issuer = await startIssuer()
-    platform = await startPlatform(engine, ['--trusted-issuers', issuer.issuer])
-    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+    setUp = await startExchangePlatform(engine)
+    ;({ issuer, platform, doors } = setUp)
     identity = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'robot' } }, 'viewer')
   })
-  after(async () => {
-    for (const door of doors) door.close()
-    await platform.stop()
-    await issuer.close()
-  })
+  after(() => setUp.stop())
 
-  const asOwner = async (method: Parameters<Door['call']>[0], request: JsonObject) => {
-    const [door] = doors as [Door]
-    const { body, error } = await door.call(method, request, platform.owner.token)
-    assert.ok(body, error?.message)
-    return body
-  }
+  const asOwner = (method: DescMethod, request: JsonObject) => setUp.callAsOwner(method, request)
 
-  async function makeIdentity(
-    fields: JsonObject,
-    role?: string,
-    group = platform.owner.organization,
-  ): Promise<string> {
-    const made = await asOwner(createIdentity, { parent: group, identity: { name: 'robot', ...fields } })
-    const identityUid = made.uid as string
+  async function makeIdentity(relationship: JsonObject, role?: string): Promise<string> {
+    const { uid } = await setUp.createIdentity(relationship)
     if (role) {
-      const roleBinding = { identityUid, roleUid: builtInRole(role).uid }
-      await asOwner(createRoleBinding, { parent: group, roleBinding })
+      const roleBinding = { identityUid: uid, roleUid: builtInRole(role).uid }
+      await asOwner(createRoleBinding, { parent: platform.owner.organization, roleBinding })
     }
-    return identityUid
+    return uid
   }
 
   const list = async (token: string) =>
@@ -102,47 +88,36 @@ onEachStore('the token exchange', (engine) => {
 
   test('an exchange updates lastSeenTime at most once a minute and keeps updateTime and ETag', async () => {
     let clockOffsetMs = 0
-    const own = await startIssuer()
-    const shifted = await startPlatform(engine, ['--trusted-issuers', own.issuer], {
-      now: () => Date.now() + clockOffsetMs,
-    })
-    const door = restDoor(shifted.url)
+    const clocked = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs })
+    const [door] = clocked.doors
     try {
-      const { organization, token } = shifted.owner
-      const newIdentity = { name: 'robot', claimMatch: { issuer: own.issuer, subject: 'robot' } }
-      const made = await door.call(createIdentity, { parent: organization, identity: newIdentity }, token)
-      const uid = made.body?.uid as string
+      const made = await clocked.createIdentity()
+      const { uid } = made
       const assume = async () =>
-        assert.ok((await door.call(exchange, { identity: uid }, await own.sign())).body)
-      const read = async () => (await door.call(getIdentity, { uid }, token)).body ?? {}
+        assert.ok((await door.call(exchange, { identity: uid }, await clocked.issuer.sign())).body)
+      const read = () => clocked.callAsOwner(getIdentity, { uid })
       await assume()
-      assert.deepEqual(await read(), made.body)
+      assert.deepEqual(await read(), made)
       clockOffsetMs = 121_000
       await assume()
       // lastSeenTime is written after the response.
-      while ((await read()).lastSeenTime === made.body?.lastSeenTime) await pause(10)
+      while ((await read()).lastSeenTime === made.lastSeenTime) await pause(10)
       const { lastSeenTime, ...rest } = await read()
-      const { lastSeenTime: before, ...same } = made.body as JsonObject
+      const { lastSeenTime: before, ...same } = made
       assert.ok(Date.parse(lastSeenTime as string) >= Date.parse(before as string) + 120_000)
       assert.deepEqual(rest, same)
     } finally {
-      door.close()
-      await shifted.stop()
-      await own.close()
+      await clocked.stop()
     }
   })
 
   test('keys are fetched once, and again for an unknown key id', async () => {
     let clockOffsetMs = 0
-    const fresh = await startIssuer('ES256')
-    const own = await startPlatform(engine, ['--trusted-issuers', fresh.issuer], {
-      now: () => Date.now() + clockOffsetMs,
-    })
-    const door = restDoor(own.url)
+    const own = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')
+    const { issuer: fresh } = own
+    const [door] = own.doors
     try {
-      const claimMatch = { issuer: fresh.issuer, subject: 'robot' }
-      const request = { parent: own.owner.organization, identity: { name: 'robot', claimMatch } }
-      const uid = (await door.call(createIdentity, request, own.owner.token)).body?.uid as string
+      const { uid } = await own.createIdentity()
       const attempt = async () =>
         (await door.call(exchange, { identity: uid }, await fresh.sign())).error?.code ?? 0
       assert.deepEqual(await Promise.all([attempt(), attempt(), attempt(), attempt()]), [0, 0, 0, 0])
@@ -153,9 +128,7 @@ onEachStore('the token exchange', (engine) => {
       assert.equal(await attempt(), 0)
       assert.equal(fresh.requestCounts.get(keysPath), 2)
     } finally {
-      door.close()
       await own.stop()
-      await fresh.close()
     }
   })
 
