@@ -29,25 +29,11 @@ import { acceptInvite } from '../../server/resources/iam/group-invites/accept.ts
 import type { Store } from '../../server/store/db.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Work } from '../../server/store/work.ts'
-import type { Door } from '../../server/testing/doors.ts'
-import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn } from '../iam/world.ts'
-import {
-  anyBinding,
-  anyPlan,
-  buildWorld,
-  clear,
-  groupOf,
-  isWithin,
-  nth,
-  oneIn,
-  organizationOf,
-  pick,
-  plant,
-} from '../iam/world.ts'
+import { anyBinding, anyPlan, groupOf, isWithin, nth, oneIn, organizationOf, pick } from '../iam/world.ts'
+import type { WorldPlatform } from '../iam/world-platform.ts'
+import { startWorldPlatform } from '../iam/world-platform.ts'
 
 /** All capabilities of IAM, and some that no method requires. */
 const capabilities = [
@@ -396,26 +382,19 @@ const anyAttempt = fc
   })
 
 onEachStore('a caller who holds little', (engine) => {
-  let platform: Platform
-  let rest: Door
-  let grpc: Door
+  let setUp: WorldPlatform
   before(async () => {
-    platform = await startPlatform(engine)
-    rest = restDoor(platform.url)
-    grpc = grpcDoor(platform.url)
+    setUp = await startWorldPlatform(engine)
   })
-  after(async () => {
-    grpc.close()
-    await platform.stop()
-  })
+  after(() => setUp.stop())
 
   async function tryWrite(now: Snapshot, caller: string, draw: Draw, at: number) {
     const write = pick(writes, draw.what) as Write // the list is not empty
     const sent = write.request(aimAt(now, caller, write.method, draw, at))
     const isUpdate = write.method.input.fields.some(({ name }) => name === 'update_mask')
     const request: JsonObject = { ...sent, ...(isUpdate && draw.isWhole ? { updateMask: '*' } : {}) }
-    const door = draw.isOverGrpc ? grpc : rest
-    const { body, error } = await door.call(write.method, request, await platform.tokenOf(caller))
+    const door = draw.isOverGrpc ? setUp.grpc : setUp.rest
+    const { body, error } = await door.call(write.method, request, await setUp.platform.tokenOf(caller))
     const what = `${write.method.name} ${JSON.stringify(request)} by ${caller}`
     assert.notEqual(error?.code, Code.INTERNAL, `${what}: ${error?.message}`)
     return { what, request, body }
@@ -425,7 +404,7 @@ onEachStore('a caller who holds little', (engine) => {
   async function tryAccept(code: string, identity: string, email: string | undefined): Promise<void> {
     try {
       const guest = { identity, email }
-      await platform.store.write(() =>
+      await setUp.platform.store.write(() =>
         acceptInvite({ access: signInAccess, now: Date.now, random: randomBytes }, code, guest),
       )
     } catch (error) {
@@ -436,15 +415,14 @@ onEachStore('a caller who holds little', (engine) => {
   test('grants nothing that the caller did not hold', async () => {
     let given = 0
     const property = fc.asyncProperty(anyAttempt, async ({ plan, caller: nthCaller, writes }) => {
-      const world = buildWorld(plan)
+      const { store } = setUp.platform
+      const world = await setUp.load(plan)
       const caller = pick([...world.users, ...world.workloads], nthCaller) ?? ''
       const codes: { uid: string; code: string }[] = []
-      await clear(platform.store)
-      await plant(platform.store, world)
-      let before = await readSnapshot(platform.store)
+      let before = await readSnapshot(store)
 
       async function judge(what: string, isAllowed: (gain: Gain) => boolean) {
-        const now = await readSnapshot(platform.store)
+        const now = await readSnapshot(store)
         assert.equal(now.astray.length, 0, `${what}: gives the role ${now.astray.join()}, outside its group`)
         for (const gain of gainsOf(before, now)) {
           const { holder, bit, place } = gain

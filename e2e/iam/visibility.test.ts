@@ -18,24 +18,11 @@ import { describeMethod } from '@stemma/api/method.ts'
 import fc from 'fast-check'
 import { nameOf } from '../../server/policy/capabilities.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
-import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
-import type { Platform } from '../../server/testing/platform.ts'
-import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
-import {
-  anyPlan,
-  buildWorld,
-  clear,
-  groupOf,
-  isWithin,
-  naming,
-  nth,
-  oneIn,
-  pick,
-  plainResources,
-  plant,
-} from './world.ts'
+import { anyPlan, groupOf, isWithin, naming, nth, oneIn, pick, plainResources } from './world.ts'
+import type { WorldPlatform } from './world-platform.ts'
+import { startWorldPlatform } from './world-platform.ts'
 
 const ok = 0
 const notFound = 5
@@ -215,18 +202,11 @@ function filterOf(drawn: DrawnFilter, targets: string[]): Filter {
 const codeOf = ({ error }: CallResult) => error?.code ?? ok
 
 onEachStore('what callers see of a random tree', (engine) => {
-  let platform: Platform
-  let rest: Door
-  let grpc: Door
+  let setUp: WorldPlatform
   before(async () => {
-    platform = await startPlatform(engine)
-    rest = restDoor(platform.url)
-    grpc = grpcDoor(platform.url)
+    setUp = await startWorldPlatform(engine)
   })
-  after(async () => {
-    grpc.close()
-    await platform.stop()
-  })
+  after(() => setUp.stop())
 
   /** Reads all pages and collects inconsistencies. */
   async function listAll(door: Door, method: DescMethod, request: JsonObject, token: string) {
@@ -261,9 +241,9 @@ onEachStore('what callers see of a random tree', (engine) => {
 
   async function checkList(world: World, caller: string, kind: Kind, filter: Filter, question: Question) {
     const { pageSize, orderBy, isOverGrpc } = question
-    const door = isOverGrpc ? grpc : rest
+    const door = isOverGrpc ? setUp.grpc : setUp.rest
     const request = { orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) } as JsonObject
-    const token = await platform.tokenOf(caller)
+    const token = await setUp.platform.tokenOf(caller)
     const listed = await listAll(door, kind.list, { ...request, pageSize }, token)
     const streamed = kind.stream ? await exportAll(door, kind.stream, request, token) : listed
     if (listed.uids.join() !== streamed.uids.join())
@@ -283,8 +263,8 @@ onEachStore('what callers see of a random tree', (engine) => {
   }
 
   async function checkGet(world: World, caller: string, kind: Kind, uid: string, isOverGrpc: boolean) {
-    const door = isOverGrpc ? grpc : rest
-    const answer = await door.call(kind.get, { uid }, await platform.tokenOf(caller))
+    const door = isOverGrpc ? setUp.grpc : setUp.rest
+    const answer = await door.call(kind.get, { uid }, await setUp.platform.tokenOf(caller))
     const expected = expectedCode(world, caller, kind, uid)
     const told = `${kind.get.name} of ${uid} over ${door.name} to ${caller}`
     if (codeOf(answer) !== expected) return [`${told}: ${codeOf(answer)} and not ${expected}`]
@@ -297,10 +277,8 @@ onEachStore('what callers see of a random tree', (engine) => {
       anyPlan(capabilities),
       fc.array(anyCaller, { minLength: 1, maxLength: 6, size: 'max' }),
       async (plan, callers) => {
-        const world = buildWorld(plan)
+        const world = await setUp.load(plan)
         const targets = targetsOf(world, plan.salt)
-        await clear(platform.store)
-        await plant(platform.store, world)
         const checks = callers.flatMap(({ identity, questions }) => {
           const caller = pick([...world.users, ...world.workloads], identity) ?? ''
           return questions.flatMap((question, at) => {

@@ -1,0 +1,36 @@
+// A platform that contains one random world at a time, for property tests.
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Engine } from '../../server/testing/stores.ts'
+import type { Plan, World } from './world.ts'
+import { buildWorld, clear, plant } from './world.ts'
+
+export type WorldPlatform = {
+  platform: Platform
+  rest: Door
+  grpc: Door
+  /** Replaces the world in the store by that of a plan. */
+  load(plan: Plan): Promise<World>
+  stop(): Promise<void>
+}
+
+export async function startWorldPlatform(engine: Engine): Promise<WorldPlatform> {
+  const platform = await startPlatform(engine)
+  const [rest, grpc] = [restDoor(platform.url), grpcDoor(platform.url)]
+  return {
+    ...{ platform, rest, grpc },
+    async load(plan) {
+      const world = buildWorld(plan)
+      await clear(platform.store)
+      await plant(platform.store, world)
+      return world
+    },
+    async stop() {
+      rest.close()
+      grpc.close()
+      await platform.stop()
+    },
+  }
+}
