@@ -3,20 +3,18 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { JsonObject } from '@bufbuild/protobuf'
 import { userUid } from '@stemma/server/aip/uid.ts'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
-import { verifyOrganization } from '@stemma/server/commands/verify.ts'
-import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
-import { clientId, clientSecret } from '../sign-in/organization-provider.ts'
+import { clientSecret } from '../sign-in/organization-provider.ts'
+import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import type { SilentProvider } from '../sign-in/silent-provider.ts'
 import { startSilentProvider } from '../sign-in/silent-provider.ts'
@@ -38,9 +36,8 @@ onEachStore('an attacker at sign-in', (engine) => {
     party = await relyingParty(platform.url)
     honest = await startSilentProvider('victim')
     evil = await startSilentProvider('whoever')
-    victims = await platform.addOrganization('acme.example')
+    victims = await addVerifiedOrganization(platform, 'acme.example')
     attackers = await platform.addOrganization('evil')
-    await verifyOrganization(platform.store, victims.organization, { isVerified: true, now: Date.now() })
     honestUid = await addProvider(victims, honest.issuer)
     evilUid = await addProvider(attackers, evil.issuer)
   })
@@ -50,25 +47,8 @@ onEachStore('an attacker at sign-in', (engine) => {
     evil.close()
   })
 
-  async function call(method: string, path: string, token: string, body?: JsonObject): Promise<JsonObject> {
-    const answer = await fetch(platform.url + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text === '' ? {} : JSON.parse(text)
-  }
-
-  async function addProvider({ organization, token }: TestIdentity, issuer: string): Promise<string> {
-    const provider = await call('POST', `/iam/v2beta1/identityProviders/${organization}`, token, {
-      name: 'sso',
-      defaultRole: builtInRole('viewer').uid,
-      oidc: { issuer, clientId, clientSecret, pkceEnabled: true },
-    })
-    return String(provider.uid)
-  }
+  const addProvider = (owner: TestIdentity, issuer: string) =>
+    addIdentityProvider(platform, owner, { issuer, pkceEnabled: true })
 
   const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
   const rolesOf = (identity: string) =>
@@ -123,7 +103,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party, { idp_id: uid })).url)
     const back = await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))
-    await call('PATCH', `/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
+    await callRest('PATCH', `${platform.url}/iam/v2beta1/identityProviders/${uid}`, attackers.token, {
       oidc: { issuer: evil.issuer, clientSecret },
     })
     const end = await visitor.open(back.url)
@@ -205,7 +185,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     const { access_token: token } = await pass(honestUid)
     assert.equal((await rolesOf(uid)).length, 1)
     await platform.unbind(uid)
-    await call('DELETE', `/auth/v1/delete/${uid}`, token)
+    await callRest('DELETE', `${platform.url}/auth/v1/delete/${uid}`, token)
     await pass(honestUid)
     assert.deepEqual(await rolesOf(uid), [])
     await pass(await addProvider(victims, honest.issuer))

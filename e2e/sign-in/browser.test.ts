@@ -8,6 +8,7 @@ import { openClient } from '../cli/client.ts'
 import type { RunningServer } from '../server/stemmad.ts'
 import { remove, serve, temporaryFolder } from '../server/stemmad.ts'
 import { newVisitor, noChromium, openChromium } from './chromium.ts'
+import { callRest } from './organizations.ts'
 import { freePort, password } from './sign-in.ts'
 
 const email = 'ada@example.com'
@@ -98,11 +99,8 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   async function organizationsOfClient(): Promise<string[]> {
     const { code, stdout, stderr } = await start('token').ended
     assert.equal(code, 0, stderr)
-    const answer = await fetch(`${url}/iam/v2beta1/groups`, {
-      headers: { authorization: `Bearer ${stdout.trim()}` },
-    })
-    const { groups } = (await answer.json()) as { groups: { name: string }[] }
-    return groups.map(({ name }) => name)
+    const { groups } = await callRest('GET', `${url}/iam/v2beta1/groups`, stdout.trim())
+    return (groups as { name: string }[]).map(({ name }) => name)
   }
 
   /** Starts the client and opens the URL it prints. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { userUid } from '@stemma/server/aip/uid.ts'
-import { verifyOrganization } from '@stemma/server/commands/verify.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { sql } from '@stemma/server/store/sql.ts'
+import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import { decodeJwt } from 'jose'
@@ -13,6 +13,7 @@ import type { Configuration } from 'openid-client'
 import * as oidc from 'openid-client'
 import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
+import { addIdentityProvider, addVerifiedOrganization, callRest } from './organizations.ts'
 import type { Begun } from './sign-in.ts'
 import { begin, redeem, relyingParty, startSignIn } from './sign-in.ts'
 import type { Page } from './visitor.ts'
@@ -32,16 +33,13 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   let platform: Platform
   let acme: OrganizationProvider
   let party: Configuration
-  let organization: string
-  let owner: string
+  let owner: TestIdentity
   let provider: string
   before(async () => {
     platform = await startSignIn(engine)
     party = await relyingParty(platform.url)
     acme = await startProvider(`${platform.url}/oauth/callback`, people)
-    const made = await platform.addOrganization('acme.example')
-    ;({ organization, token: owner } = made)
-    await verifyOrganization(platform.store, organization, { isVerified: true, now: Date.now() })
+    owner = await addVerifiedOrganization(platform, 'acme.example')
     provider = await addProvider({})
   })
   after(async () => {
@@ -49,25 +47,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     await acme.close()
   })
 
-  async function call(method: string, path: string, body?: JsonObject, token = owner): Promise<JsonObject> {
-    const answer = await fetch(`${platform.url}/iam/v2beta1/${path}`, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    assert.equal(answer.status, 200, text)
-    return text === '' ? {} : JSON.parse(text)
-  }
+  const call = (method: string, path: string, body?: JsonObject) =>
+    callRest(method, `${platform.url}/iam/v2beta1/${path}`, owner.token, body)
 
-  async function addProvider(oidc: JsonObject, parent = organization, token = owner): Promise<string> {
-    const body = {
-      name: 'acme',
-      defaultRole: builtInRole('viewer').uid,
-      oidc: { issuer: acme.issuer, clientId, clientSecret, additionalScopes: ['email'], ...oidc },
-    }
-    return String((await call('POST', `identityProviders/${parent}`, body, token)).uid)
-  }
+  const addProvider = (oidc: JsonObject, admin = owner) =>
+    addIdentityProvider(platform, admin, { issuer: acme.issuer, additionalScopes: ['email'], ...oidc })
 
   const newVisitor = () => new Visitor(platform.url, acme.issuer)
 
@@ -129,9 +113,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       assert.equal(identity.email, undefined)
       assert.equal(identity.emailUnverified, people[login].email)
     }
-    const other = await platform.addOrganization('other.example')
-    await verifyOrganization(platform.store, other.organization, { isVerified: true, now: Date.now() })
-    const uid = await addProvider({}, other.organization, other.token)
+    const uid = await addProvider({}, await addVerifiedOrganization(platform, 'other.example'))
     const cyd = await identityOf(await subjectOf(await signIn('cyd-at-acme', { idp_id: uid })))
     assert.equal(cyd.email, undefined, 'the address is of the domain of another organization')
   })
@@ -150,7 +132,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('accepts an invite during the sign-in, or changes nothing if the invite is invalid', async () => {
-    const invite = await call('POST', `groupInvites/${organization}`, {
+    const invite = await call('POST', `groupInvites/${owner.organization}`, {
       roleUid: builtInRole('editor').uid,
       ttl: '600s',
       email: 'ada@acme.example',
@@ -166,7 +148,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('is also an issuer whose tokens can be exchanged', async () => {
-    const made = await call('POST', `identities/${organization}`, {
+    const made = await call('POST', `identities/${owner.organization}`, {
       name: 'ada as a workload',
       claimMatch: { issuer: acme.issuer, subject: 'ada-at-acme', audience: clientId },
     })
