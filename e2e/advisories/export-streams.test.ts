@@ -9,17 +9,16 @@ import type { ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:http2'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Writable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
-import { logTo } from '../../server/log.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { captureLog } from '../server/captured-log.ts'
 import type { Bootstrapped } from '../server/stemmad.ts'
 import { bootstrap, pause, remove, runStemmad, serve, temporaryFolder, until } from '../server/stemmad.ts'
 
@@ -110,20 +109,14 @@ function readSlowly({ body }: Export): void {
 }
 
 function openLogged() {
-  const written: string[] = []
-  const sink = new Writable({
-    write(chunk, _, done) {
-      written.push(String(chunk))
-      done()
-    },
-  })
+  const { log, written } = captureLog('info')
   const codes = (door: string) =>
     written
       .flatMap((text) => text.trim().split('\n'))
       .map((line) => JSON.parse(line))
       .filter((line) => line.method === methodName && line.door === door)
       .map(({ code }) => code as string)
-  return { log: logTo(sink, 'info'), codes }
+  return { log, codes }
 }
 
 onEachStore('an export of many advisories', (engine) => {

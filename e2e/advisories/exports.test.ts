@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
@@ -17,7 +16,6 @@ import {
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
-import { logTo } from '../../server/log.ts'
 import { operatorAccess } from '../../server/policy/system-access.ts'
 import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
 import type { Door } from '../../server/testing/doors.ts'
@@ -27,6 +25,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { violations } from '../contract/examples.ts'
+import { captureLog } from '../server/captured-log.ts'
 import { remove, temporaryFolder, until } from '../server/stemmad.ts'
 
 const { exportAdvisoriesOpenVex, exportAdvisoriesOsv, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } =
@@ -91,21 +90,15 @@ onEachStore('an export of a list of advisories', (engine) => {
   let owner: TestIdentity
   let group: string
   let doors: Door[]
-  const logged: string[] = []
+  const { log, written } = captureLog('info')
   const reported = (method: DescMethod) =>
-    logged
+    written
       .flatMap((text) => text.trim().split('\n'))
       .map((line) => JSON.parse(line) as { method?: string; door?: string; code?: string })
       .filter((line) => line.method?.endsWith(`.${method.name}`))
 
   before(async () => {
-    const sink = new Writable({
-      write(chunk, _, done) {
-        logged.push(String(chunk))
-        done()
-      },
-    })
-    platform = await startPlatform(engine, [], {}, logTo(sink, 'info'))
+    platform = await startPlatform(engine, [], {}, log)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     folder = await temporaryFolder()
     owner = await platform.addOrganization('acme')

@@ -70,6 +70,15 @@ onEachStore('an import of advisories', (engine) => {
     )
   }
 
+  /** The flags with which stemmad uses the same store. */
+  function storeSettings(): string[] {
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    return [
+      ...['--data-dir', dataDir, '--base-url', baseUrl],
+      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
+    ]
+  }
+
   async function put(name: string, content: unknown): Promise<string> {
     const file = join(folder, name)
     await mkdir(join(file, '..'), { recursive: true })
@@ -256,18 +265,13 @@ onEachStore('an import of advisories', (engine) => {
       .map((one) => (one === '' ? '' : JSON.stringify(one)))
       .join('\n')
     assert.equal((await importing(await put('all.ndjson', lines))).new, 3)
-    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
-    const settings = [
-      ...['--data-dir', dataDir, '--base-url', baseUrl],
-      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
-    ]
     for (const [piped, count] of [
       [lines, 3],
       [JSON.stringify(osv(65), undefined, 2), 1],
       [JSON.stringify(osv(66)), 1],
     ] as const) {
       const { organization } = await platform.addOrganization('acme')
-      const args = ['import', 'advisories', '--group', organization, '-', ...settings]
+      const args = ['import', 'advisories', '--group', organization, '-', ...storeSettings()]
       const { code, stdout, stderr } = await runStemmad(folder, args, undefined, piped)
       assert.equal(code, 0, stderr)
       assert.match(
@@ -333,12 +337,7 @@ onEachStore('an import of advisories', (engine) => {
     await rm(whole, { recursive: true, force: true })
     for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))
     const { organization } = await platform.addOrganization('acme')
-    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
-    const settings = [
-      ...['--data-dir', dataDir, '--base-url', baseUrl],
-      ...(databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []),
-    ]
-    const args = ['import', 'advisories', '--group', organization, whole, ...settings]
+    const args = ['import', 'advisories', '--group', organization, whole, ...storeSettings()]
     await runAndKill(folder, args, async () => (await snapshot(organization)).length > 0)
     const again = await runStemmad(folder, args)
     assert.equal(again.code, 0, again.stderr)

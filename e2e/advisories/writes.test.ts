@@ -9,6 +9,7 @@ import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { detail, examples, violations } from '../contract/examples.ts'
+import { countingIds } from './advisory-ids.ts'
 
 const { create, update, delete: withdraw } = Advisories.method
 const { createAdvisoryEvent, listAdvisoryEvents, updateAdvisoryEvent } = Advisories.method
@@ -16,15 +17,7 @@ const { getAdvisory, listAdvisories } = AdvisoriesService.method
 const { createGroup } = GroupsService.method
 const { createRoleBinding } = RoleBindingsService.method
 
-let given = 0
-/** An id in the published form. A counter is the randomness, so that ids are predictable and unique. */
-function newId(): string {
-  const letters = '23456789cfghjmpqrvwx'
-  const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
-  given++
-  return `CGA-cccc-cccc-${last}`
-}
-
+const newId = countingIds('CGA-cccc-cccc')
 const said = { artifactName: 'static', artifactType: 'apk' }
 
 const makeAdvisory = (

@@ -1,7 +1,6 @@
 // Secrets that callers send, or receive once, appear in no later response, error, log line or metric, and nowhere in
 // the store.
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { fromBinary, fromJson, toBinary } from '@bufbuild/protobuf'
@@ -11,13 +10,13 @@ import {
   GroupInvitesService,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_invite_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
-import { logTo } from '../../server/log.ts'
 import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import { captureLog } from '../server/captured-log.ts'
 
 const { createIdentityProvider, updateIdentityProvider, getIdentityProvider, listIdentityProviders } =
   IdentityProvidersService.method
@@ -29,16 +28,10 @@ const roleUid = builtInRole('viewer').uid
 onEachStore('secrets', (engine) => {
   let platform: Platform
   let client: Client
-  /** Every response, as raw bytes. */
-  const seen: string[] = []
+  /** `seen` contains the log, and later every response and what is stored. */
+  const { log, written: seen } = captureLog('trace')
   before(async () => {
-    const sink = new Writable({
-      write(chunk, _, done) {
-        seen.push(String(chunk))
-        done()
-      },
-    })
-    platform = await startPlatform(engine, [], {}, logTo(sink, 'trace'))
+    platform = await startPlatform(engine, [], {}, log)
     client = new Client(new URL(platform.url).host, credentials.createInsecure())
   })
   after(async () => {

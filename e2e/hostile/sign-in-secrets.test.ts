@@ -1,14 +1,13 @@
 // Secrets of sign-in appear in no log line, no metric, and nowhere in the store.
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
-import { logTo } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
 import { raw, sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import { startPlatform } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
+import { captureLog } from '../server/captured-log.ts'
 import { addAccount, begin, freePort, password, redeem, relyingParty } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
@@ -17,17 +16,11 @@ const tables = ['accounts', 'sign_in_states', 'refresh_tokens', 'arrivals', 'ide
 
 onEachStore('sign-in keeps to itself', (engine) => {
   let platform: Platform
-  const logged: string[] = []
+  const { log, written: logged } = captureLog('trace')
   before(async () => {
-    const sink = new Writable({
-      write(chunk, _, done) {
-        logged.push(String(chunk))
-        done()
-      },
-    })
     const url = `http://127.0.0.1:${await freePort()}`
     const args = ['--port', new URL(url).port, '--base-url', url]
-    platform = await startPlatform(engine, args, {}, logTo(sink, 'trace'))
+    platform = await startPlatform(engine, args, {}, log)
     await addAccount(platform, ada)
   })
   after(() => platform.stop())

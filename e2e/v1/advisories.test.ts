@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { countingIds } from '../advisories/advisory-ids.ts'
 import type { ExampleContext } from '../contract/examples.ts'
 import { examples, violations } from '../contract/examples.ts'
 
@@ -11,14 +12,7 @@ const { listAdvisories } = AdvisoriesService.method
 
 const said = { artifactName: 'nginx', artifactType: 'apk' }
 
-let given = 0
-/** A counter as randomness, so that advisory ids are predictable and unique. */
-function newId(): string {
-  const letters = '23456789cfghjmpqrvwx'
-  const last = [8000, 400, 20, 1].map((unit) => letters[Math.floor(given / unit) % 20]).join('')
-  given++
-  return `CGA-xxxx-xxxx-${last}`
-}
+const newId = countingIds('CGA-xxxx-xxxx')
 
 const makeAdvisory = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
   succeed(create, { parentId: owner.organization, advisory: { ...said, advisoryId: newId(), ...more } })
