@@ -18,6 +18,7 @@ import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.
 
 const { exchange } = SecurityTokenService.method
 
+/** In seconds, the unit of times in tokens. */
 const minute = 60
 const now = () => Math.floor(Date.now() / 1000)
 const encode = (value: unknown) =>
@@ -32,11 +33,11 @@ onEachStore('hostile exchanges', (engine) => {
     setUp = await startExchangePlatform(engine)
     ;({ issuer, doors } = setUp)
     identity = (await setUp.createIdentity()).uid
-    assert.equal(await codeOf(await issuer.sign()), 0, 'an honest token is taken')
+    assert.equal(await codeOf(await issuer.sign()), 0, 'a valid token is accepted')
   })
   after(() => setUp.stop())
 
-  /** Expects the same refusal through both doors. */
+  /** The code of the exchange, which must be the same through both doors; 0 is success. */
   async function codeOf(token: string, uid = identity): Promise<number> {
     const answers = await Promise.all(doors.map((door) => door.call(exchange, { identity: uid }, token)))
     assert.deepEqual(answers[0]?.error, answers[1]?.error)
@@ -121,13 +122,13 @@ onEachStore('hostile exchanges', (engine) => {
       const early = { nbf: now() + 2 * minute }
       const future = { iat: now() + 10 * minute, exp: now() + 20 * minute }
       const old = { iat: now() - 25 * 60 * minute, exp: now() + 60 * minute }
-      const endless = { iat: undefined as unknown as number }
+      const undated = { iat: undefined as unknown as number }
       for (const claims of [
         expired,
         early,
         future,
         old,
-        endless,
+        undated,
         { exp: 'soon' },
         { exp: -1 },
         { iat: 1e300 },
@@ -138,7 +139,7 @@ onEachStore('hostile exchanges', (engine) => {
       assert.equal(await codeOf(await issuer.sign({ iat: now() - 100, exp: now() - 30 })), 0)
     })
 
-    test('without an identity or with a malformed one', async () => {
+    test('without audience or subject, or with a malformed one', async () => {
       for (const aud of [
         undefined,
         null,
@@ -193,17 +194,17 @@ onEachStore('hostile exchanges', (engine) => {
   })
 
   describe('refuses issuers', () => {
-    /** A new issuer, of which nothing is cached. */
-    async function against(
+    /** The code of an exchange with a new, uncached issuer whose response at `path` is replaced. */
+    async function codeWithResponse(
       path: string,
-      answer: (response: ServerResponse, own: ForeignIssuer) => void,
+      respond: (response: ServerResponse, own: ForeignIssuer) => void,
     ): Promise<number> {
       const outbound = openOutbound({ timeoutMs: 500, maxBytes: 100_000 })
       const victim = await startExchangePlatform(engine, { outbound })
       const { issuer: own } = victim
       const [door] = victim.doors
       try {
-        own.replaceResponse(path, (_, response) => answer(response, own))
+        own.replaceResponse(path, (_, response) => respond(response, own))
         const { uid } = await victim.createIdentity()
         const { error } = await door.call(exchange, { identity: uid }, await own.sign())
         return error?.code ?? 0
@@ -229,8 +230,8 @@ onEachStore('hostile exchanges', (engine) => {
         (response) => response.destroy(),
         (response) => response.writeHead(101, { upgrade: 'other', connection: 'upgrade' }).end(),
       ]
-      for (const [at, answer] of spoiled.entries())
-        assert.equal(await against(keysPath, answer), 16, `keys ${at}`)
+      for (const [at, respond] of spoiled.entries())
+        assert.equal(await codeWithResponse(keysPath, respond), 16, `keys ${at}`)
     })
 
     test('whose discovery document names another issuer or host', async () => {
@@ -246,7 +247,7 @@ onEachStore('hostile exchanges', (engine) => {
       ]
       for (const [at, document] of documents.entries())
         assert.equal(
-          await against(discoveryPath, (response, own) => json(response, document(own))),
+          await codeWithResponse(discoveryPath, (response, own) => json(response, document(own))),
           16,
           `document ${at}`,
         )
@@ -262,7 +263,7 @@ describe('outbound requests', () => {
     })
 
   test('go to public addresses only, whatever DNS returns', async () => {
-    const inner = [
+    const internal = [
       '127.0.0.1',
       '10.0.0.1',
       '169.254.169.254',
@@ -271,7 +272,7 @@ describe('outbound requests', () => {
       '::ffff:127.0.0.1',
       '0.0.0.0',
     ]
-    for (const address of inner)
+    for (const address of internal)
       await assert.rejects(
         resolving(address)('https://issuer.test/x', false),
         /has no public address/,
@@ -302,7 +303,7 @@ describe('outbound requests', () => {
   })
 })
 
-onEachStore('those who try and try', (engine) => {
+onEachStore('clients whose exchanges fail', (engine) => {
   test('are throttled after 300 failures in a minute, and successes do not count', async () => {
     let clockOffsetMs = 0
     const setUp = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')

@@ -17,47 +17,47 @@ import {
 import { Code } from '../../server/aip/code.ts'
 import type { RawResponse } from '../../server/testing/raw-http.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { Siege } from './hostile.ts'
-import { assertRefused, assertRestRefused, layBesieged, restRefusal } from './hostile.ts'
+import type { AttackedPlatform } from './hostile.ts'
+import { assertRefused, assertRestRefused, restRefusal, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
 const runs = { numRuns: 100 }
 
-/** Random bytes mixed with valid fragments. */
-const words = (...some: string[]) =>
+/** Random bytes mixed with these fragments. */
+const bytesWith = (...fragments: string[]) =>
   array(
     oneof(
       uint8Array({ maxLength: 8 }),
-      constantFrom(...some).map((word) => Buffer.from(word)),
+      constantFrom(...fragments).map((fragment) => Buffer.from(fragment)),
     ),
     {
       maxLength: 12,
     },
   ).map((parts) => Buffer.concat(parts))
 
-function assertCalm(answer: RawResponse): void {
+function assertNo5xx(answer: RawResponse): void {
   if (answer.status < 400) assert.ok(answer.body === '' || JSON.parse(answer.body))
   else assertRestRefused(answer, restRefusal(answer).code, { http: answer.status })
   assert.ok(answer.status < 500, `${answer.status} ${answer.body}`)
 }
 
-onEachStore('any input', (engine) => {
-  let siege: Siege
+onEachStore('random input causes no internal error', (engine) => {
+  let attacked: AttackedPlatform
   before(async () => {
-    siege = await layBesieged(engine)
+    attacked = await startAttackedPlatform(engine)
   })
-  after(() => siege.stop())
+  after(() => attacked.stop())
 
   const writes = () => [
-    { verb: 'POST', target: `${groups}/${siege.group}` },
-    { verb: 'PATCH', target: `${groups}/${siege.group}` },
-    { verb: 'PATCH', target: `${groups}/${siege.group}?updateMask=name,description` },
+    { verb: 'POST', target: `${groups}/${attacked.group}` },
+    { verb: 'PATCH', target: `${groups}/${attacked.group}` },
+    { verb: 'PATCH', target: `${groups}/${attacked.group}?updateMask=name,description` },
   ]
 
   test('bytes as a body', () =>
     property(
       asyncProperty(
-        words(
+        bytesWith(
           '{',
           '}',
           '"name"',
@@ -73,7 +73,7 @@ onEachStore('any input', (engine) => {
           '"kind"',
         ),
         constantFrom(0, 1, 2),
-        async (body, at) => assertCalm(await siege.rest({ ...(writes()[at] ?? assert.fail()), body })),
+        async (body, at) => assertNo5xx(await attacked.rest({ ...(writes()[at] ?? assert.fail()), body })),
       ),
       runs,
     ))
@@ -102,7 +102,9 @@ onEachStore('any input', (engine) => {
         ),
         constantFrom(0, 1, 2),
         async (body, at) =>
-          assertCalm(await siege.rest({ ...(writes()[at] ?? assert.fail()), body: JSON.stringify(body) })),
+          assertNo5xx(
+            await attacked.rest({ ...(writes()[at] ?? assert.fail()), body: JSON.stringify(body) }),
+          ),
       ),
       runs,
     ))
@@ -110,7 +112,7 @@ onEachStore('any input', (engine) => {
   test('bytes as a query', () =>
     property(
       asyncProperty(
-        words(
+        bytesWith(
           'name',
           '=',
           '&',
@@ -130,7 +132,7 @@ onEachStore('any input', (engine) => {
           'page_token=',
         ),
         async (query) =>
-          assertCalm(await siege.rest({ target: Buffer.concat([Buffer.from(`${groups}?`), query]) })),
+          assertNo5xx(await attacked.rest({ target: Buffer.concat([Buffer.from(`${groups}?`), query]) })),
       ),
       runs,
     ))
@@ -138,11 +140,24 @@ onEachStore('any input', (engine) => {
   test('bytes as a path', () =>
     property(
       asyncProperty(
-        words('iam', '/', 'v2beta1', 'groups', 'a'.repeat(40), '%2F', '%', '..', ':', '?', '#', 'http://'),
+        bytesWith(
+          'iam',
+          '/',
+          'v2beta1',
+          'groups',
+          'a'.repeat(40),
+          '%2F',
+          '%',
+          '..',
+          ':',
+          '?',
+          '#',
+          'http://',
+        ),
         constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'OPTIONS', 'PUT'),
         constantFrom('', '/', `${groups}/`),
         async (path, verb, start) =>
-          assertCalm(await siege.rest({ verb, target: Buffer.concat([Buffer.from(start), path]) })),
+          assertNo5xx(await attacked.rest({ verb, target: Buffer.concat([Buffer.from(start), path]) })),
       ),
       runs,
     ))
@@ -152,7 +167,7 @@ onEachStore('any input', (engine) => {
       asyncProperty(
         tuple(
           constantFrom('GetGroup', 'ListGroups', 'CreateGroup', 'UpdateGroup', 'DeleteGroup'),
-          words(
+          bytesWith(
             '\x0a',
             '\x12',
             '\x1a',
@@ -165,17 +180,17 @@ onEachStore('any input', (engine) => {
           ),
         ),
         async ([method, message]) => {
-          const refusal = await siege.grpc(method, message)
+          const refusal = await attacked.grpc(method, message)
           if (refusal) assertRefused(refusal, refusal.code)
-          const ours: Code[] = [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]
-          assert.ok(!ours.includes(refusal?.code ?? Code.OK), refusal?.message)
+          const serverErrors: Code[] = [Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS]
+          assert.ok(!serverErrors.includes(refusal?.code ?? Code.OK), refusal?.message)
         },
       ),
       runs,
     ))
 
   test('the server still answers afterwards', async () => {
-    assert.equal((await siege.rest({ target: groups })).status, 200)
-    assert.equal((await siege.rest({ target: `${groups}/${siege.group}` })).status, 200)
+    assert.equal((await attacked.rest({ target: groups })).status, 200)
+    assert.equal((await attacked.rest({ target: `${groups}/${attacked.group}` })).status, 200)
   })
 })

@@ -12,8 +12,8 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../server/aip/code.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { Siege } from './hostile.ts'
-import { assertRefused, layBesieged } from './hostile.ts'
+import type { AttackedPlatform } from './hostile.ts'
+import { assertRefused, startAttackedPlatform } from './hostile.ts'
 
 const invalid = Code.INVALID_ARGUMENT
 const emoji = '😀'
@@ -32,27 +32,27 @@ const text = (number: number, bytes: Uint8Array) =>
   new BinaryWriter().tag(number, WireType.LengthDelimited).bytes(bytes).finish()
 const join = (...parts: Uint8Array[]) => Buffer.concat(parts)
 
-onEachStore('hostile gRPC', (engine) => {
-  let siege: Siege
+onEachStore('hostile gRPC requests are refused', (engine) => {
+  let attacked: AttackedPlatform
   before(async () => {
-    siege = await layBesieged(engine)
+    attacked = await startAttackedPlatform(engine)
   })
-  after(() => siege.stop())
+  after(() => attacked.stop())
 
   async function assertAllRefused(cases: Case[]): Promise<void> {
     for (const [what, method, bytes, code = invalid, violated] of cases) {
-      const refusal = await siege.grpc(method, bytes)
+      const refusal = await attacked.grpc(method, bytes)
       try {
         assertRefused(refusal, code, violated)
       } catch (error) {
         throw new Error(`${what} got ${JSON.stringify(refusal)}`, { cause: error })
       }
     }
-    await siege.assertUnchanged()
+    await attacked.assertUnchanged()
   }
 
   const inCreate = (group: Uint8Array) =>
-    join(text(1, Buffer.from(siege.platform.owner.organization)), text(2, group))
+    join(text(1, Buffer.from(attacked.platform.owner.organization)), text(2, group))
   const validName = text(2, Buffer.from('x'))
 
   test('malformed messages', () =>
@@ -102,7 +102,7 @@ onEachStore('hostile gRPC', (engine) => {
     )
   })
 
-  test('fields with another wire type', () =>
+  test('fields with a wrong wire type', () =>
     assertAllRefused(
       GroupSchema.fields
         .filter(({ scalar }) => scalar === ScalarType.STRING)
@@ -133,8 +133,8 @@ onEachStore('hostile gRPC', (engine) => {
         values.flatMap((value): Case[] => {
           const group = { name: 'x', [name]: value }
           const what = `${name} ${JSON.stringify(value.slice(0, 10))}`
-          const parent = siege.platform.owner.organization
-          const changed = { group: { uid: siege.group, ...group }, updateMask: { paths: [name] } }
+          const parent = attacked.platform.owner.organization
+          const changed = { group: { uid: attacked.group, ...group }, updateMask: { paths: [name] } }
           return [
             [what, 'CreateGroup', message(CreateGroupRequestSchema, { parent, group }), invalid, name],
             [`changed ${what}`, 'UpdateGroup', message(UpdateGroupRequestSchema, changed), invalid, name],
@@ -202,7 +202,7 @@ onEachStore('hostile gRPC', (engine) => {
           String(paths[0]).slice(0, 10),
           'UpdateGroup',
           message(UpdateGroupRequestSchema, {
-            group: { uid: siege.group, description: 'changed' },
+            group: { uid: attacked.group, description: 'changed' },
             updateMask: { paths },
           }),
         ],
@@ -231,7 +231,7 @@ onEachStore('hostile gRPC', (engine) => {
       ]),
       ['no uid', 'GetGroup', Buffer.of(), invalid, 'uid'],
       ['no group', 'UpdateGroup', Buffer.of(), invalid],
-      ['nothing to create', 'CreateGroup', text(1, Buffer.from(siege.platform.owner.organization)), invalid],
+      ['no resource', 'CreateGroup', text(1, Buffer.from(attacked.platform.owner.organization)), invalid],
     ]))
 
   test('a message over 4 MiB', () =>
@@ -239,7 +239,7 @@ onEachStore('hostile gRPC', (engine) => {
 
   test('malformed timeouts', async () => {
     for (const timeout of ['soon', '-1S', '1', '123456789S', '1s'])
-      assertRefused(await siege.grpc('ListGroups', Buffer.of(), { 'grpc-timeout': timeout }), invalid)
-    await siege.assertUnchanged()
+      assertRefused(await attacked.grpc('ListGroups', Buffer.of(), { 'grpc-timeout': timeout }), invalid)
+    await attacked.assertUnchanged()
   })
 })

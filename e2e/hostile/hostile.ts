@@ -34,7 +34,7 @@ export type Refusal = {
   requestId: string
 }
 
-export type Siege = {
+export type AttackedPlatform = {
   platform: Platform
   /** A group below the organization. */
   group: string
@@ -46,11 +46,11 @@ export type Siege = {
   stop(): Promise<void>
 }
 
-export async function layBesieged(engine: Engine): Promise<Siege> {
+export async function startAttackedPlatform(engine: Engine): Promise<AttackedPlatform> {
   const platform = await startPlatform(engine)
   const { organization, token } = platform.owner
   const door = restDoor(platform.url)
-  const request = { parent: organization, group: { name: 'besieged', description: 'as it was' } }
+  const request = { parent: organization, group: { name: 'attacked', description: 'as it was' } }
   const { body } = await door.call(GroupsService.method.createGroup, request, token)
   const session = connect(platform.url)
   const before = await dump(platform)
@@ -156,7 +156,7 @@ export function restRefusal({ status, headers, body }: RawResponse): Refusal {
 
 /** Checks that hold for every error. */
 export function assertRefused(refusal: Refusal | undefined, code: Code, field?: string): void {
-  assert.ok(refusal, 'it was not refused')
+  assert.ok(refusal, 'the request was not refused')
   assert.equal(refusal.code, code, refusal.message)
   assert.equal(refusal.reason, codeName(code))
   assert.ok(refusal.message.startsWith(`${codePrefix(code)}: `), refusal.message)
@@ -165,7 +165,7 @@ export function assertRefused(refusal: Refusal | undefined, code: Code, field?: 
   if (field !== undefined) assert.deepEqual([...new Set(refusal.fields)], [field])
 }
 
-/** `http` is given if it differs from the status of the code. */
+/** `http` is the expected status if it is not the usual one for the code. */
 export function assertRestRefused(
   answer: RawResponse,
   code: Code,
@@ -183,16 +183,16 @@ export type RestCase = [
 ]
 
 /** Expects each case to be refused, as an invalid argument unless it says otherwise, and the store to be unchanged. */
-export async function assertAllRefused(siege: Siege, cases: RestCase[]): Promise<void> {
+export async function assertAllRefused(attacked: AttackedPlatform, cases: RestCase[]): Promise<void> {
   for (const [what, request, code = Code.INVALID_ARGUMENT, more = {}] of cases) {
-    const answer = await siege.rest(request)
+    const answer = await attacked.rest(request)
     try {
       assertRestRefused(answer, code, more)
     } catch (error) {
       throw new Error(`${what} got ${answer.status} ${answer.body}`, { cause: error })
     }
   }
-  await siege.assertUnchanged()
+  await attacked.assertUnchanged()
 }
 
 /** Every row of every table. */

@@ -30,6 +30,8 @@ const { createGroup, deleteGroup, requestGroupAccess, listGroups } = GroupsServi
 
 const claimMatch = { issuer: 'https://issuer.test', subject: 'robot' }
 const viewer = builtInRole('viewer').uid
+/** Long enough for a call to reach the lock that it must wait for. */
+const reachLockMs = 200
 
 examples('attacks on IAM', {
   async 'patterns that are expensive to compile are refused'({ fail, owner }) {
@@ -40,19 +42,13 @@ examples('attacks on IAM', {
     assert.equal(violations(error).length, 20)
   },
 
-  async 'binding an identity in another organization does not prevent its deletion'({
-    platform,
-    owner,
-    succeed,
-    fail,
-    ...stage
-  }) {
-    const all = { platform, owner, succeed, fail, ...stage }
-    const uid = await make(all, createIdentity, {
+  async 'binding an identity in another organization does not prevent its deletion'(stage) {
+    const { platform, owner, succeed, fail } = stage
+    const uid = await make(stage, createIdentity, {
       parent: owner.organization,
       identity: { name: 'robot', claimMatch },
     })
-    // A guest who may see it binds it in an organization of their own, and then loses access.
+    // A guest who may see the identity binds it in their own organization, and then loses access.
     const rival = await platform.addOrganization('rival')
     await platform.bind(rival.identity, 'viewer', owner.organization)
     const roleBinding = { identityUid: uid, roleUid: builtInRole('owner').uid }
@@ -108,11 +104,12 @@ examples('attacks on IAM', {
       parent: stage.owner.organization,
       identityProvider: { name: 'sso', defaultRole: viewer, oidc },
     })
-    const lead = (more: JsonObject) => ({
+    const changeIssuer = (more: JsonObject) => ({
       identityProvider: { uid, oidc: { issuer: 'https://evil.test', ...more } },
     })
-    assert.deepEqual(violations(await stage.fail(updateIdentityProvider, lead({}))), ['oidc.clientSecret'])
-    await stage.succeed(updateIdentityProvider, lead({ clientSecret: 'another' }))
+    const error = await stage.fail(updateIdentityProvider, changeIssuer({}))
+    assert.deepEqual(violations(error), ['oidc.clientSecret'])
+    await stage.succeed(updateIdentityProvider, changeIssuer({ clientSecret: 'another' }))
   },
 
   async 'malformed key sets are refused'({ fail, owner }) {
@@ -191,8 +188,8 @@ onEachStore('races in IAM', (engine) => {
   })
 
   // The embedded engine has a single writer, so this race exists only on PostgreSQL.
-  const testWriters = engine === 'postgres' ? test : () => {}
-  testWriters('whoever loses a capability while they use it has used it before', async () => {
+  const testOnPostgres = engine === 'postgres' ? test : () => {}
+  testOnPostgres('a role is not narrowed until running calls that rely on it have ended', async () => {
     const [rest] = doors as [Door]
     const { organization, token } = platform.owner
     const maker = await platform.addIdentityWith(organization, [
@@ -203,19 +200,19 @@ onEachStore('races in IAM', (engine) => {
     await lock.connect()
     try {
       await lock.query('begin')
-      // Writers change the tally last, so this one waits there while it has all its other locks.
+      // Writers change the tally last, so the create below waits for this lock and has all its other locks.
       await lock.query('lock table tally in exclusive mode')
       const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
       const making = rest.call(createRole, { parent: organization, role }, maker.token)
-      await pause(200)
+      await pause(reachLockMs)
       const narrow = { role: { uid: maker.role, capabilities: ['CAP_IAM_ROLES_CREATE'] } }
       let isNarrowed = false
       const narrowing = rest.call(updateRole, narrow, token).then((answer) => {
         isNarrowed = true
         return answer
       })
-      await pause(200)
-      assert.equal(isNarrowed, false, 'the role is not narrowed under the hands of its holder')
+      await pause(reachLockMs)
+      assert.equal(isNarrowed, false, 'the role was narrowed during the create')
       await lock.query('commit')
       assert.ok((await making).body)
       assert.ok((await narrowing).body)

@@ -57,10 +57,10 @@ type Snapshot = {
   bits: Map<string, ReadonlySet<number>>
   /** By uid of the identity, invite or identity provider. */
   held: Map<string, Held>
-  /** How the identity is recognised. If it changes, somebody else holds all of it. */
-  whose: Map<string, string>
-  /** Grants of a role outside its own group, where an editor of the role may hold nothing. */
-  astray: string[]
+  /** How the holder is recognised. If that changes, somebody else holds its capabilities. */
+  recognition: Map<string, string>
+  /** Roles that are granted outside their own group, where an editor of the role may hold nothing. */
+  misplaced: string[]
 }
 
 const nothing: Held = new Set()
@@ -81,27 +81,27 @@ async function readSnapshot(store: Store): Promise<Snapshot> {
     const roles = yield sql`select uid, bits from roles`
     const bits = new Map(roles.map(([uid, text]) => [uid as string, decodeBits(text as string)]))
     const held = new Map<string, Set<string>>()
-    const astray: string[] = []
-    const gifts = yield sql`select identity, parent, role from role_bindings
+    const misplaced: string[] = []
+    const grants = yield sql`select identity, parent, role from role_bindings
       union all select uid, parent, role from group_invites
       union all select uid, parent, default_role from identity_providers`
-    for (const [holder, place, role] of gifts as [string, string, string][]) {
+    for (const [holder, place, role] of grants as [string, string, string][]) {
       const set = held.get(holder) ?? new Set()
       for (const bit of bits.get(role) ?? []) set.add(`${bit}@${place}`)
       held.set(holder, set)
-      if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) astray.push(`${role} in ${place}`)
+      if (groupOf(role) !== '' && !isWithin(place, groupOf(role))) misplaced.push(`${role} in ${place}`)
     }
     const resources = yield sql`select uid, json, '' from identities
       union all select uid, json, '' from group_invites
       union all select uid, json, client_secret from identity_providers`
-    const whose = new Map(
-      (resources as [string, string, string][]).map(([uid, ...row]) => [uid, whoseOf(...row)]),
+    const recognition = new Map(
+      (resources as [string, string, string][]).map(([uid, ...row]) => [uid, recognitionOf(...row)]),
     )
-    return { uids, bits, held, whose, astray }
+    return { uids, bits, held, recognition, misplaced }
   })
 }
 
-function whoseOf(json: string, secret: string): string {
+function recognitionOf(json: string, secret: string): string {
   const { claimMatch, staticKeys, awsIdentity, servicePrincipal, oidc, email, singleUse, expirationTime } =
     JSON.parse(json)
   const recognised = { claimMatch, staticKeys, awsIdentity, servicePrincipal, oidc }
@@ -112,9 +112,9 @@ type Gain = { holder: string; bit: number; place: string }
 
 function gainsOf(before: Snapshot, after: Snapshot): Gain[] {
   return [...after.held].flatMap(([holder, now]) => {
-    const isSame = before.whose.get(holder) === after.whose.get(holder)
+    const isSameHolder = before.recognition.get(holder) === after.recognition.get(holder)
     const all = before.held.get(holder) ?? nothing
-    const had = isSame ? all : new Set([...all].filter((pair) => !isInOwnOrganization(holder, pair)))
+    const had = isSameHolder ? all : new Set([...all].filter((pair) => !isInOwnOrganization(holder, pair)))
     const pairs = [...now].map((pair) => pair.split('@') as [string, string])
     return pairs
       .map(([bit, place]) => ({ holder, bit: Number(bit), place }))
@@ -129,7 +129,7 @@ const isInOwnOrganization = (holder: string, pair: string) =>
 // The writes.
 
 const anyWrite = fc.record({
-  what: nth,
+  write: nth,
   target: nth,
   role: nth,
   somebody: nth,
@@ -141,13 +141,14 @@ const anyWrite = fc.record({
   isForSelf: fc.boolean(),
   /** Which fields of a resource to change. */
   part: fc.nat({ max: 2 }),
+  /** Whether an update has the mask `*`. */
   isWhole: oneIn(5),
   isOverGrpc: oneIn(4),
 })
 
 type Draw = Drawn<typeof anyWrite>
 
-type Aim = Pick<Draw, 'part'> & {
+type Choices = Pick<Draw, 'part'> & {
   name: string
   target(table: TableName): string
   roleIn(place: string): string
@@ -158,7 +159,7 @@ type Aim = Pick<Draw, 'part'> & {
 type Write = {
   method: DescMethod
   /** The request, without a mask. */
-  request(aim: Aim): JsonObject
+  request(choices: Choices): JsonObject
 }
 
 const guestAddress = 'guest@stemma.test'
@@ -251,8 +252,8 @@ const writes: Write[] = [
     request({ name, target, roleIn, part }) {
       const uid = target('identity_providers')
       const role = part === 0 ? {} : { defaultRole: roleIn(groupOf(uid)) }
-      const entrance = part === 1 ? {} : { oidc: { issuer: `https://${name}.test` } }
-      return { identityProvider: { uid, ...role, ...entrance } }
+      const configuration = part === 1 ? {} : { oidc: { issuer: `https://${name}.test` } }
+      return { identityProvider: { uid, ...role, ...configuration } }
     },
   },
   {
@@ -269,13 +270,13 @@ const writes: Write[] = [
   {
     method: IdentitiesService.method.updateIdentity,
     request({ name, target, part }) {
-      const relationship =
+      const change =
         part === 0
           ? { description: 'somebody' }
           : part === 1
             ? { claimMatch: claimMatch(name) }
             : { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }
-      return { identity: { uid: target('identities'), ...relationship } }
+      return { identity: { uid: target('identities'), ...change } }
     },
   },
   {
@@ -327,14 +328,14 @@ const writes: Write[] = [
   },
 ]
 
-/** Chooses the resource of a write, at random or within what the caller holds. */
-function aimAt(
+/** Chooses the resources of a write, at random or within what the caller holds. */
+function choose(
   { uids, bits, held }: Snapshot,
   caller: string,
   method: DescMethod,
   draw: Draw,
   at: number,
-): Aim {
+): Choices {
   const own = held.get(caller) ?? nothing
   const demanded = (describeMethod(method).access?.capabilities ?? []).map(bitOf)
   const among = (all: string[], at: number, isNarrow: boolean, isAllowed: (uid: string) => boolean) => {
@@ -349,17 +350,17 @@ function aimAt(
         demanded.every((bit) => isCovered(own, bit, uid)),
       ),
     roleIn(place) {
-      const near = uids.roles.filter((uid) => groupOf(uid) === '' || isWithin(place, groupOf(uid)))
-      return among(draw.isAtHome ? near : uids.roles, draw.role, draw.isModest, (uid) =>
+      const bindable = uids.roles.filter((uid) => groupOf(uid) === '' || isWithin(place, groupOf(uid)))
+      return among(draw.isAtHome ? bindable : uids.roles, draw.role, draw.isModest, (uid) =>
         [...(bits.get(uid) ?? [])].every((bit) => isCovered(own, bit, place)),
       )
     },
     capabilitiesIn(place) {
       const isAllowed = (name: string) => isCovered(own, bitOf(capabilityNamed(name)?.number), place)
-      const all = draw.isModest ? capabilities.filter(isAllowed) : []
-      const some =
-        all.length > 0 ? [0, 1, 2].map((more) => pick(all, draw.role + more) ?? '') : draw.capabilities
-      const numbers = some.flatMap((name) => capabilityNamed(name)?.number ?? [])
+      const allowed = draw.isModest ? capabilities.filter(isAllowed) : []
+      const three = [0, 1, 2].map((more) => pick(allowed, draw.role + more) ?? '')
+      const names = allowed.length > 0 ? three : draw.capabilities
+      const numbers = names.flatMap((name) => capabilityNamed(name)?.number ?? [])
       return numbers.flatMap((number) => CapabilitySchema.value[number]?.name ?? [])
     },
     somebody: (more = 0) =>
@@ -381,7 +382,7 @@ const anyAttempt = fc
     return { plan: { ...plan, bindings }, caller, writes }
   })
 
-onEachStore('a caller who holds little', (engine) => {
+onEachStore('a caller with few capabilities', (engine) => {
   let setUp: WorldPlatform
   before(async () => {
     setUp = await startWorldPlatform(engine)
@@ -389,8 +390,8 @@ onEachStore('a caller who holds little', (engine) => {
   after(() => setUp.stop())
 
   async function tryWrite(now: Snapshot, caller: string, draw: Draw, at: number) {
-    const write = pick(writes, draw.what) as Write // the list is not empty
-    const sent = write.request(aimAt(now, caller, write.method, draw, at))
+    const write = pick(writes, draw.write) as Write // the list is not empty
+    const sent = write.request(choose(now, caller, write.method, draw, at))
     const isUpdate = write.method.input.fields.some(({ name }) => name === 'update_mask')
     const request: JsonObject = { ...sent, ...(isUpdate && draw.isWhole ? { updateMask: '*' } : {}) }
     const door = draw.isOverGrpc ? setUp.grpc : setUp.rest
@@ -413,7 +414,7 @@ onEachStore('a caller who holds little', (engine) => {
   }
 
   test('grants nothing that the caller did not hold', async () => {
-    let given = 0
+    let gainCount = 0
     const property = fc.asyncProperty(anyAttempt, async ({ plan, caller: nthCaller, writes }) => {
       const { store } = setUp.platform
       const world = await setUp.load(plan)
@@ -421,13 +422,13 @@ onEachStore('a caller who holds little', (engine) => {
       const codes: { uid: string; code: string }[] = []
       let before = await readSnapshot(store)
 
-      async function judge(what: string, isAllowed: (gain: Gain) => boolean) {
+      async function checkGains(what: string, isAllowed: (gain: Gain) => boolean) {
         const now = await readSnapshot(store)
-        assert.equal(now.astray.length, 0, `${what}: gives the role ${now.astray.join()}, outside its group`)
+        assert.deepEqual(now.misplaced, [], `${what}: grants a role outside its group`)
         for (const gain of gainsOf(before, now)) {
           const { holder, bit, place } = gain
-          assert.ok(isAllowed(gain), `${what}: ${holder} has got ${nameOfBit(bit)} in ${place}`)
-          given++
+          assert.ok(isAllowed(gain), `${what}: ${holder} gained ${nameOfBit(bit)} in ${place}`)
+          gainCount++
         }
         before = now
       }
@@ -435,12 +436,12 @@ onEachStore('a caller who holds little', (engine) => {
       for (const [at, draw] of writes.entries()) {
         const own = before.held.get(caller) ?? nothing
         const { what, request, body } = await tryWrite(before, caller, draw, at)
-        const isFounded = request.parent === '' && body !== undefined
+        const isNewOrganization = request.parent === '' && body !== undefined
         if (body?.code) codes.push({ uid: body.uid as string, code: body.code as string })
-        await judge(
+        await checkGains(
           what,
           ({ holder, bit, place }) =>
-            isCovered(own, bit, place) || (isFounded && holder === caller && place === body.uid),
+            isCovered(own, bit, place) || (isNewOrganization && holder === caller && place === body.uid),
         )
 
         const invite = pick(codes, draw.target)
@@ -449,13 +450,13 @@ onEachStore('a caller who holds little', (engine) => {
         const offered = before.held.get(invite.uid) ?? nothing
         const guest = draw.isForSelf ? caller : (pick(before.uids.identities, draw.somebody) ?? absent)
         await tryAccept(invite.code, guest, draw.isModest ? guestAddress : undefined)
-        await judge(`${guest} accepts the invite ${invite.uid}`, ({ holder, bit, place }) => {
+        await checkGains(`${guest} accepts the invite ${invite.uid}`, ({ holder, bit, place }) => {
           return holder === guest && isCovered(offered, bit, place)
         })
       }
     })
     // Unbiased, because biased values are small ones and there are few runs.
     await fc.assert(property, { numRuns: 25, unbiased: true })
-    assert.ok(given > 0, 'nothing was given at all, so nothing was tested')
+    assert.ok(gainCount > 0, 'no write granted anything, so nothing was tested')
   })
 })

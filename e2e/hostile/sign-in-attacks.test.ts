@@ -1,5 +1,4 @@
-// Attacks on sign-in from reviews, kept as tests.
-
+// Attacks on sign-in that reviews have tried.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -111,7 +110,7 @@ onEachStore('an attacker at sign-in', (engine) => {
     assert.deepEqual(evil.tokenRequests, [])
   })
 
-  describe('who know the password', () => {
+  describe('who knows the password', () => {
     const reset = async (identity: string) => {
       const hash = await openPasswords(randomBytes).hash('an entirely new password')
       await platform.store.write(() => setPassword(identity, hash, Date.now()))

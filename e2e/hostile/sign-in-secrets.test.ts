@@ -14,7 +14,7 @@ import { Visitor } from '../sign-in/visitor.ts'
 const ada = 'ada@example.com'
 const tables = ['accounts', 'sign_in_states', 'refresh_tokens', 'arrivals', 'identities', 'group_invites']
 
-onEachStore('sign-in keeps to itself', (engine) => {
+onEachStore('sign-in does not reveal', (engine) => {
   let platform: Platform
   const { log, written: logged } = captureLog('trace')
   before(async () => {
@@ -34,7 +34,7 @@ onEachStore('sign-in keeps to itself', (engine) => {
     }
     assert.ok(
       logged.some((line) => line.includes('signed in')),
-      'something was logged',
+      'the sign-in was not logged',
     )
     for (const [name, word = ''] of Object.entries(hidden)) {
       assert.ok(word.length > 10, name)

@@ -8,30 +8,30 @@ import { SignJWT } from 'jose'
 import { Code } from '../../server/aip/code.ts'
 import { sql } from '../../server/store/sql.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { Siege } from './hostile.ts'
-import { assertRefused, assertRestRefused, layBesieged } from './hostile.ts'
+import type { AttackedPlatform } from './hostile.ts'
+import { assertRefused, assertRestRefused, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
 
-onEachStore('hostile credentials', (engine) => {
-  let siege: Siege
+onEachStore('hostile credentials are refused', (engine) => {
+  let attacked: AttackedPlatform
   before(async () => {
-    siege = await layBesieged(engine)
+    attacked = await startAttackedPlatform(engine)
   })
-  after(() => siege.stop())
+  after(() => attacked.stop())
 
   const claims = (): JWTPayload => ({
-    iss: siege.platform.config.authUrl,
-    aud: siege.platform.config.baseUrl,
-    sub: siege.platform.owner.identity,
+    iss: attacked.platform.config.authUrl,
+    aud: attacked.platform.config.baseUrl,
+    sub: attacked.platform.owner.identity,
     iat: now(),
     nbf: now(),
     exp: now() + 3600,
     jti: randomUUID(),
   })
-  const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: siege.platform.keys.signing().kid })
+  const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: attacked.platform.keys.signing().kid })
 
   /** Signed with the platform's key, so that only the changed claim makes it invalid. */
   const signed = (changes: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) => {
@@ -39,13 +39,13 @@ onEachStore('hostile credentials', (engine) => {
     const head = Object.entries({ ...header(), ...headerChanges }).filter(([, value]) => value !== undefined)
     return new SignJWT(Object.fromEntries(payload))
       .setProtectedHeader(Object.fromEntries(head) as { alg: string })
-      .sign(siege.platform.keys.signing().privateKey, { crit: { b64: true, 'x-unknown': true } } as object)
+      .sign(attacked.platform.keys.signing().privateKey, { crit: { b64: true, 'x-unknown': true } } as object)
   }
 
   async function assertRefusedEverywhere(authorization: string, what = authorization): Promise<void> {
     const headers = { authorization }
     // An invalid body is not reported to an unauthenticated caller.
-    const answer = await siege.rest({ verb: 'POST', target: groups, headers, body: 'no JSON' })
+    const answer = await attacked.rest({ verb: 'POST', target: groups, headers, body: 'no JSON' })
     assert.equal(answer.status, 401, `${what}: ${answer.body}`)
     await assertUnknownEverywhere(authorization, what)
   }
@@ -54,10 +54,10 @@ onEachStore('hostile credentials', (engine) => {
   async function assertUnknownEverywhere(authorization: string, what: string): Promise<void> {
     const headers = { authorization }
     const answers = [
-      await siege.rest({ target: groups, headers }),
-      await siege.rest({ target: `${groups}/${siege.group}`, headers }),
-      await siege.rest({ verb: 'DELETE', target: `${groups}/${siege.group}`, headers }),
-      await siege.rest({ verb: 'POST', target: groups, headers, body: '{"name":"x"}' }),
+      await attacked.rest({ target: groups, headers }),
+      await attacked.rest({ target: `${groups}/${attacked.group}`, headers }),
+      await attacked.rest({ verb: 'DELETE', target: `${groups}/${attacked.group}`, headers }),
+      await attacked.rest({ verb: 'POST', target: groups, headers, body: '{"name":"x"}' }),
     ]
     for (const answer of answers) {
       try {
@@ -72,19 +72,19 @@ onEachStore('hostile credentials', (engine) => {
     }
     // HTTP/2 itself refuses other characters.
     if (!/[^\x20-\x7e]/.test(authorization)) {
-      assertRefused(await siege.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
+      assertRefused(await attacked.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
     }
   }
 
   test('missing credentials get a challenge without an error code', async () => {
-    const answer = await fetch(siege.platform.url + groups)
+    const answer = await fetch(attacked.platform.url + groups)
     assert.equal(answer.status, 401)
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="http://stemma.test"')
     assert.match(await answer.text(), /^\{"code":16,/)
   })
 
-  test('headers without a token', async () => {
-    const { token } = siege.platform.owner
+  test('headers without a usable token', async () => {
+    const { token } = attacked.platform.owner
     for (const value of [
       'Bearer',
       'Bearer x',
@@ -107,36 +107,36 @@ onEachStore('hostile credentials', (engine) => {
       '{"Bearer":1}',
     ])
       await assertRefusedEverywhere(value)
-    await siege.assertUnchanged()
+    await attacked.assertUnchanged()
   })
 
   test('the scheme is case-insensitive', async () => {
     for (const scheme of ['bearer', 'BEARER', 'Bearer ']) {
-      const headers = { authorization: `${scheme} ${siege.platform.owner.token}` }
-      assert.equal((await siege.rest({ target: groups, headers })).status, 200)
+      const headers = { authorization: `${scheme} ${attacked.platform.owner.token}` }
+      assert.equal((await attacked.rest({ target: groups, headers })).status, 200)
     }
   })
 
   test('tokens that are not signed with our key', async () => {
     const head = header()
     const payload = encode(claims())
-    const { kid, publicJwk } = siege.platform.keys.signing()
+    const { kid, publicJwk } = attacked.platform.keys.signing()
     const ours = createPublicKey({ key: publicJwk as JsonWebKey, format: 'jwk' })
     const pem = ours.export({ type: 'spki', format: 'pem' }).toString()
     const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const byStranger = (text: string) =>
       sign('sha256', Buffer.from(text), { key: stranger.privateKey, dsaEncoding: 'ieee-p1363' })
     const jwk = stranger.publicKey.export({ format: 'jwk' })
-    const [ownHead, ownPayload, ownSignature] = siege.platform.owner.token.split('.') as [
+    const [ownHead, ownPayload, ownSignature] = attacked.platform.owner.token.split('.') as [
       string,
       string,
       string,
     ]
-    const strange = (changes: object) => {
+    const foreignToken = (changes: object) => {
       const text = `${encode({ ...head, ...changes })}.${payload}`
       return `${text}.${byStranger(text).toString('base64url')}`
     }
-    const symmetric = (secret: string) => {
+    const hmacToken = (secret: string) => {
       const text = `${encode({ ...head, alg: 'HS256' })}.${payload}`
       return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
     }
@@ -146,37 +146,37 @@ onEachStore('hostile credentials', (engine) => {
       'alg none with a signature': `${encode({ ...head, alg: 'none' })}.${payload}.${ownSignature}`,
       'no signature': `${ownHead}.${ownPayload}.`,
       'a signature of zeros': `${ownHead}.${ownPayload}.${Buffer.alloc(64).toString('base64url')}`,
-      'HS256 with the public key as JSON': symmetric(JSON.stringify(publicJwk)),
-      'HS256 with the public key as PEM': symmetric(pem),
-      'HS256 with the key id': symmetric(kid),
-      'HS256 with nothing': symmetric(''),
-      'a key of their own': strange({}),
-      'a key of their own in the header': strange({ jwk }),
-      'a key of their own at an address': strange({
+      'HS256 with the public key as JSON': hmacToken(JSON.stringify(publicJwk)),
+      'HS256 with the public key as PEM': hmacToken(pem),
+      'HS256 with the key id': hmacToken(kid),
+      'HS256 with nothing': hmacToken(''),
+      'a key of their own': foreignToken({}),
+      'a key of their own in the header': foreignToken({ jwk }),
+      'a key of their own at an address': foreignToken({
         jku: 'http://127.0.0.1:1/keys',
         x5u: 'file:///etc/passwd',
       }),
-      'another algorithm': strange({ alg: 'RS256' }),
-      'an unknown key id': strange({ kid: 'unknown' }),
-      'no key id': strange({ kid: undefined }),
-      'a key id with a path': strange({ kid: '../../../../etc/passwd' }),
-      'a key id with SQL': strange({ kid: "' or '1'='1" }),
-      'a key id with NUL': strange({ kid: '\0' }),
-      'a key id that is no text': strange({ kid: { $ne: 1 } }),
-      'a long key id': strange({ kid: 'k'.repeat(5000) }),
+      'another algorithm': foreignToken({ alg: 'RS256' }),
+      'an unknown key id': foreignToken({ kid: 'unknown' }),
+      'no key id': foreignToken({ kid: undefined }),
+      'a key id with a path': foreignToken({ kid: '../../../../etc/passwd' }),
+      'a key id with SQL': foreignToken({ kid: "' or '1'='1" }),
+      'a key id with NUL': foreignToken({ kid: '\0' }),
+      'a key id that is no text': foreignToken({ kid: { $ne: 1 } }),
+      'a long key id': foreignToken({ kid: 'k'.repeat(5000) }),
       'another payload': `${ownHead}.${payload}.${ownSignature}`,
       'another header': `${encode({ ...head, more: 1 })}.${ownPayload}.${ownSignature}`,
-      'a cut signature': siege.platform.owner.token.slice(0, -4),
-      'a longer signature': `${siege.platform.owner.token}AAAA`,
+      'a cut signature': attacked.platform.owner.token.slice(0, -4),
+      'a longer signature': `${attacked.platform.owner.token}AAAA`,
       'a header that is no object': `${encode(['ES256'])}.${payload}.${ownSignature}`,
       'a header that is no JSON': `${Buffer.from('{').toString('base64url')}.${payload}.${ownSignature}`,
     }
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
-    await siege.assertUnchanged()
+    await attacked.assertUnchanged()
   })
 
   test('tokens of ours with a wrong claim', async () => {
-    const { identity } = siege.platform.owner
+    const { identity } = attacked.platform.owner
     const tokens = {
       'wrong type': await signed({}, { typ: 'JWT' }),
       'no type': await signed({}, { typ: undefined }),
@@ -192,28 +192,28 @@ onEachStore('hostile credentials', (engine) => {
       'a subject with SQL': await signed({ sub: `${identity}' or '1'='1` }),
     }
     const hour = 3600_000
-    const expired = await siege.platform.tokenOf(identity, Date.now() - 2 * hour)
-    const early = await siege.platform.tokenOf(identity, Date.now() + 2 * hour)
+    const expired = await attacked.platform.tokenOf(identity, Date.now() - 2 * hour)
+    const early = await attacked.platform.tokenOf(identity, Date.now() + 2 * hour)
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
-    for (const sub of ['a'.repeat(40), siege.platform.owner.organization, siege.group])
+    for (const sub of ['a'.repeat(40), attacked.platform.owner.organization, attacked.group])
       await assertUnknownEverywhere(`Bearer ${await signed({ sub })}`, `identity ${sub}`)
     await assertRefusedEverywhere(`Bearer ${expired}`, 'expired')
     await assertRefusedEverywhere(`Bearer ${early}`, 'from the future')
     const headers = { authorization: `Bearer ${expired}` }
-    assert.match((await siege.rest({ target: groups, headers })).body, /expired/)
-    await siege.assertUnchanged()
+    assert.match((await attacked.rest({ target: groups, headers })).body, /expired/)
+    await attacked.assertUnchanged()
   })
 
   test('a subject that is a list', async () => {
-    const token = await signed({ sub: [siege.platform.owner.identity] })
+    const token = await signed({ sub: [attacked.platform.owner.identity] })
     await assertRefusedEverywhere(`Bearer ${token}`, 'a subject that is a list')
   })
 
   test('a token is invalid as soon as its identity is deleted', async () => {
-    const { platform } = siege
+    const { platform } = attacked
     const gone = await platform.addIdentity(platform.owner.organization)
     const headers = { authorization: `Bearer ${gone.token}` }
-    assert.equal((await siege.rest({ target: groups, headers })).status, 200)
+    assert.equal((await attacked.rest({ target: groups, headers })).status, 200)
     await platform.store.write(function* () {
       yield sql`delete from identities where uid = ${gone.identity}`
     })
@@ -221,7 +221,7 @@ onEachStore('hostile credentials', (engine) => {
   })
 
   test('a valid token still works', async () => {
-    assert.equal((await siege.rest({ target: groups })).status, 200)
-    assert.equal(await siege.grpc('ListGroups', Buffer.of()), undefined)
+    assert.equal((await attacked.rest({ target: groups })).status, 200)
+    assert.equal(await attacked.grpc('ListGroups', Buffer.of()), undefined)
   })
 })

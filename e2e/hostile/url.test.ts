@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Code } from '../../server/aip/code.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { RestCase, RestRequest, Siege } from './hostile.ts'
-import { assertAllRefused as assertRefused, layBesieged } from './hostile.ts'
+import type { AttackedPlatform, RestCase, RestRequest } from './hostile.ts'
+import { assertAllRefused as assertRefused, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
 const invalid = Code.INVALID_ARGUMENT
@@ -12,18 +12,18 @@ const notFound = Code.NOT_FOUND
 const unimplemented = Code.UNIMPLEMENTED
 const emoji = '😀'
 
-onEachStore('hostile URLs', (engine) => {
-  let siege: Siege
+onEachStore('hostile URLs are refused', (engine) => {
+  let attacked: AttackedPlatform
   before(async () => {
-    siege = await layBesieged(engine)
+    attacked = await startAttackedPlatform(engine)
   })
-  after(() => siege.stop())
+  after(() => attacked.stop())
 
-  const assertAllRefused = (cases: RestCase[]) => assertRefused(siege, cases)
+  const assertAllRefused = (cases: RestCase[]) => assertRefused(attacked, cases)
   const list = (query: string): RestRequest => ({ target: `${groups}?${query}` })
   const patch = (query: string): RestRequest => ({
     verb: 'PATCH',
-    target: `${groups}/${siege.group}${query}`,
+    target: `${groups}/${attacked.group}${query}`,
     body: '{"description":"changed"}',
   })
 
@@ -85,8 +85,8 @@ onEachStore('hostile URLs', (engine) => {
       ))
 
     test('forged page tokens and tokens of another list', async () => {
-      const { organization } = siege.platform.owner
-      const page = await siege.rest(list('page_size=1'))
+      const { organization } = attacked.platform.owner
+      const page = await attacked.rest(list('page_size=1'))
       const token = String(JSON.parse(page.body).nextPageToken)
       const flipped = (at: number) =>
         token.slice(0, at) + (token[at] === 'A' ? 'B' : 'A') + token.slice(at + 1)
@@ -142,7 +142,7 @@ onEachStore('hostile URLs', (engine) => {
           'name=x;skip=1',
         ].map((query): RestCase => [query, list(query)]),
         ['NUL in a name', list('name=%00'), invalid, { field: 'name' }],
-        ['NUL amid a name', list('name=a%00b'), invalid, { field: 'name' }],
+        ['NUL within a name', list('name=a%00b'), invalid, { field: 'name' }],
         ['NUL in a uid', list('uidp.children_of=%00'), invalid, { field: 'uidp.children_of' }],
       ]))
 
@@ -180,7 +180,7 @@ onEachStore('hostile URLs', (engine) => {
       return assertAllRefused([
         ['1001 ids', form(id.repeat(1001).slice(0, -1)), invalid, { field: 'uidp.ids' }],
         ['10,000 parameters', form('x=1&'.repeat(10_000))],
-        ['ids that are none', form('uidp.ids=x&uidp.ids=y')],
+        ['malformed ids', form('uidp.ids=x&uidp.ids=y')],
       ])
     })
 
@@ -264,7 +264,7 @@ onEachStore('hostile URLs', (engine) => {
         ...['PUT', 'TRACE', 'PROPFIND'].map(
           (verb): RestCase => [
             verb,
-            { verb, target: `${groups}/${siege.group}` },
+            { verb, target: `${groups}/${attacked.group}` },
             unimplemented,
             { http: 405 },
           ],
@@ -291,6 +291,6 @@ onEachStore('hostile URLs', (engine) => {
       'unknown=1',
       'name=',
     ])
-      assert.equal((await siege.rest(list(query))).status, 200, query)
+      assert.equal((await attacked.rest(list(query))).status, 200, query)
   })
 })
