@@ -46,7 +46,7 @@ async function dump(folder: string): Promise<string> {
 /** The number of documents that arrived, and how the stream ended. */
 type Ended = { documents: number; isWhole: boolean; status?: string }
 
-type Export = { body: Readable; ended(): Promise<Ended>; leave(): void }
+type Export = { body: Readable; ended(): Promise<Ended>; disconnect(): void }
 
 async function overRest(port: number, token: string): Promise<Export> {
   const sent = request({ port, path, headers: { authorization: `Bearer ${token}` } }).end()
@@ -63,7 +63,7 @@ async function overRest(port: number, token: string): Promise<Export> {
     answer.on('end', () => resolve({ documents, isWhole: true }))
     answer.on('error', () => resolve({ documents, isWhole: false }))
   })
-  return { body: answer, ended: () => ended, leave: () => void answer.destroy() }
+  return { body: answer, ended: () => ended, disconnect: () => void answer.destroy() }
 }
 
 async function overGrpc(port: number, token: string): Promise<Export> {
@@ -94,10 +94,10 @@ async function overGrpc(port: number, token: string): Promise<Export> {
     session.destroy()
     return { documents, isWhole: status === '0', ...(status !== undefined && { status }) }
   })
-  return { body: stream, ended: () => ended, leave: () => session.destroy() }
+  return { body: stream, ended: () => ended, disconnect: () => session.destroy() }
 }
 
-const ways = { rest: overRest, grpc: overGrpc }
+const clients = { rest: overRest, grpc: overGrpc }
 
 /** A client that reads with pauses. */
 function readSlowly({ body }: Export): void {
@@ -108,7 +108,7 @@ function readSlowly({ body }: Export): void {
   body.resume()
 }
 
-function openLogged() {
+function captureCodes() {
   const { log, written } = captureLog('info')
   const codes = (door: string) =>
     written
@@ -123,7 +123,7 @@ onEachStore('an export of many advisories', (engine) => {
   let platform: Platform
   let folder: string
   let owner: TestIdentity
-  const { log, codes } = openLogged()
+  const { log, codes } = captureCodes()
 
   before(async () => {
     folder = await temporaryFolder()
@@ -141,7 +141,7 @@ onEachStore('an export of many advisories', (engine) => {
     await remove(folder)
   })
 
-  for (const [door, start] of Object.entries(ways)) {
+  for (const [door, start] of Object.entries(clients)) {
     const open = (token: string) => start(platform.app.port, token)
     const lastCode = async (before: number) => {
       await until(() => codes(door).length > before)
@@ -165,8 +165,8 @@ onEachStore('an export of many advisories', (engine) => {
       const { documents, isWhole } = await export_.ended()
       // The flow-control window of gRPC is smaller than a page; the buffers of REST are larger.
       const most = door === 'grpc' ? 100 : count - 1
-      assert.ok(documents > 0 && documents <= most, `${documents} came`)
-      assert.ok(isWhole, 'what may be seen is all of it')
+      assert.ok(documents > 0 && documents <= most, `${documents} documents arrived`)
+      assert.ok(isWhole, 'the stream ends without an error, because the caller may see nothing more')
       assert.equal(await lastCode(before), 'OK')
     })
 
@@ -187,31 +187,31 @@ onEachStore('an export of many advisories', (engine) => {
       const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
       const before = codes(door).length
       const doorOf = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
-      const asking = doorOf(platform.url)
+      const client = doorOf(platform.url)
       const filter = { artifactNames: ['left-pad-1'] }
-      const ask = () => asking.call(exportAdvisoriesOsv, filter, viewer.token)
+      const ask = () => client.call(exportAdvisoriesOsv, filter, viewer.token)
       assert.equal((await ask()).error?.code, 8)
-      others.pop()?.leave()
+      others.pop()?.disconnect()
       await until(() => codes(door).length > before + 1)
       assert.ok((await ask()).body)
-      for (const export_ of others) export_.leave()
-      asking.close()
+      for (const export_ of others) export_.disconnect()
+      client.close()
     })
 
     test(`stops over ${door} when the client disconnects`, async () => {
       const before = codes(door).length
       const export_ = await open((await platform.addIdentity(owner.organization, 'viewer')).token)
-      export_.leave()
+      export_.disconnect()
       assert.equal(await lastCode(before), 'CANCELLED')
     })
   }
 })
 
-onEachStore('a server that stops while it exports', (engine) => {
-  for (const [door, start] of Object.entries(ways)) {
-    test(`over ${door} is aborted when it takes too long, and does not look complete`, async () => {
+onEachStore('an export from a server that stops', (engine) => {
+  for (const [door, start] of Object.entries(clients)) {
+    test(`over ${door} is aborted at the drain timeout, and does not look complete`, async () => {
       const folder = await temporaryFolder()
-      const { log, codes } = openLogged()
+      const { log, codes } = captureCodes()
       const platform = await startPlatform(engine, [], { drainTimeout: 300 }, log)
       const { organization, token } = platform.owner
       await importAdvisories(
@@ -224,7 +224,7 @@ onEachStore('a server that stops while it exports', (engine) => {
       readSlowly(export_)
       await platform.stop()
       const { documents, isWhole, status } = await export_.ended()
-      assert.ok(documents < count && !isWhole, `${documents} came`)
+      assert.ok(documents < count && !isWhole, `${documents} documents arrived`)
       if (door === 'grpc') assert.equal(status, '14')
       assert.deepEqual(codes(door), ['UNAVAILABLE'])
       await remove(folder)
@@ -250,7 +250,7 @@ describe('a server that is stopped during an export', { timeout: 60_000 }, () =>
   })
   after(() => remove(folder))
 
-  for (const [door, start] of Object.entries(ways)) {
+  for (const [door, start] of Object.entries(clients)) {
     test(`completes the export over ${door}`, async () => {
       const server = await serve(folder, ['--drain-delay', '0'])
       const export_ = await start(server.port, owner.token)

@@ -38,8 +38,8 @@ const valid = (name: string) =>
   ajv.compile(JSON.parse(readFileSync(join(import.meta.dirname, `schemas/${name}.json`), 'utf8')))
 
 const formats = [
-  { stream: exportAdvisoriesOsv, one: getAdvisoryOsv, isValid: valid('osv') },
-  { stream: exportAdvisoriesOpenVex, one: getAdvisoryOpenVex, isValid: valid('openvex') },
+  { stream: exportAdvisoriesOsv, single: getAdvisoryOsv, isValid: valid('osv') },
+  { stream: exportAdvisoriesOpenVex, single: getAdvisoryOpenVex, isValid: valid('openvex') },
 ]
 
 const upTo = (fixed: string) => [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]
@@ -82,7 +82,7 @@ function essence(advisory: JsonObject): JsonObject {
   return { artifactName, artifactType, aliases, severities, events } as JsonObject
 }
 
-const inOrder = (all: JsonObject[]) => all.map((one) => JSON.stringify(one)).sort()
+const sorted = (all: JsonObject[]) => all.map((one) => JSON.stringify(one)).sort()
 
 onEachStore('an export of a list of advisories', (engine) => {
   let platform: Platform
@@ -174,7 +174,7 @@ onEachStore('an export of a list of advisories', (engine) => {
 
   test('equals the exports of the single advisories in list order, and is valid', async () => {
     for (const door of doors) {
-      for (const { stream, one, isValid } of formats) {
+      for (const { stream, single, isValid } of formats) {
         for (const filter of [
           {},
           { orderBy: 'artifact_name desc' },
@@ -188,7 +188,7 @@ onEachStore('an export of a list of advisories', (engine) => {
           const documents = await documentsOf(door, stream, filter)
           assert.equal(documents.length, expected.length, JSON.stringify(filter))
           for (const [at, { uid }] of expected.entries()) {
-            const { body } = await callWith(one, { uid: uid as string }, owner, [door])
+            const { body } = await callWith(single, { uid: uid as string }, owner, [door])
             assert.deepEqual(documents[at], body)
             assert.ok(isValid(documents[at]), ajv.errorsText(isValid.errors))
           }
@@ -253,10 +253,10 @@ onEachStore('an export of a list of advisories', (engine) => {
       const imported = copies.filter(({ artifactName }) =>
         originals.some((original) => original.artifactName === artifactName),
       )
-      assert.deepEqual(inOrder(imported.map(essence)), inOrder(originals.map(essence)))
+      assert.deepEqual(sorted(imported.map(essence)), sorted(originals.map(essence)))
       const documents = await documentsOf(door, exportAdvisoriesOsv, {}, other.owner)
       const [rest] = doors as [Door]
-      assert.deepEqual(inOrder(documents), inOrder(await documentsOf(rest, exportAdvisoriesOsv)))
+      assert.deepEqual(sorted(documents), sorted(await documentsOf(rest, exportAdvisoriesOsv)))
     } finally {
       await other.stop()
     }

@@ -20,10 +20,10 @@ import { zipOf } from './zip.ts'
 
 const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = AdvisoriesService.method
 
-type Record = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
+type OsvRecord = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
 
-/** Records as ecosystems publish them. */
-const osv = (number: number, more: object = {}): Record => ({
+/** A record as ecosystems publish it; the number makes its ids and its package unique. */
+const osv = (number: number, more: object = {}): OsvRecord => ({
   schema_version: '1.7.3',
   id: `GHSA-2222-3333-${String(number).padStart(4, '0').replace(/[01]/g, 'c')}${number}`,
   modified: '2026-02-03T04:05:06Z',
@@ -59,7 +59,7 @@ onEachStore('an import of advisories', (engine) => {
   })
 
   /** Imports into a new organization unless one is given. */
-  async function importing(path: string, group?: string) {
+  async function runImport(path: string, group?: string) {
     if (group === undefined) owner = await platform.addOrganization('acme')
     complaints.length = 0
     return importAdvisories(
@@ -107,7 +107,7 @@ onEachStore('an import of advisories', (engine) => {
         { package: { ecosystem: 'PyPI', name: 'left-pad' }, versions: ['1.0'] },
       ],
     })
-    const summary = await importing(await put('one.json', record))
+    const summary = await runImport(await put('one.json', record))
     assert.deepEqual([summary.records, summary.new, summary.broken], [1, 2, 0])
     const all = await list({ aliases: [record.id] })
     assert.deepEqual(all.map(({ artifactType }) => artifactType).sort(), ['npm', 'pypi'])
@@ -120,7 +120,7 @@ onEachStore('an import of advisories', (engine) => {
 
   test('exports the imported record unchanged', async () => {
     const record = osv(2)
-    await importing(await put('two.json', record))
+    await runImport(await put('two.json', record))
     const [advisory] = await list()
     for (const door of doors) {
       const { body } = await door.call(getAdvisoryOsv, { uid: advisory?.uid as string }, owner.token)
@@ -149,7 +149,7 @@ onEachStore('an import of advisories', (engine) => {
     await put('many/e.json', osv(5, { affected: [{ package: { ecosystem: 'npm', name: 7 } }] }))
     await put('many/f.json', osv(6, { affected: [] }))
     await put('many/readme.txt', 'no record')
-    const summary = await importing(join(folder, 'many'))
+    const summary = await runImport(join(folder, 'many'))
     assert.deepEqual([summary.records, summary.new, summary.broken, summary.empty], [6, 2, 3, 1])
     assert.match(complaints[0] ?? '', /b\.json: .*JSON.*(?:position|column)/)
     assert.match(complaints[1] ?? '', /c\.json: /)
@@ -160,10 +160,10 @@ onEachStore('an import of advisories', (engine) => {
     test('skips unchanged records and updates changed ones', async () => {
       await rm(join(folder, 'again'), { recursive: true, force: true })
       for (let number = 10; number < 30; number++) await put(`again/${number}.json`, osv(number))
-      assert.equal((await importing(join(folder, 'again'))).new, 20)
+      assert.equal((await runImport(join(folder, 'again'))).new, 20)
       const { organization } = owner
       assert.deepEqual(
-        { ...(await importing(join(folder, 'again'), organization)) },
+        { ...(await runImport(join(folder, 'again'), organization)) },
         { records: 20, empty: 0, broken: 0, new: 0, changed: 0, same: 20, withdrawn: 0 },
       )
       await put('again/11.json', osv(11, { aliases: ['CVE-2026-99999'], modified: '2026-03-01T00:00:00Z' }))
@@ -171,7 +171,7 @@ onEachStore('an import of advisories', (engine) => {
         'again/12.json',
         osv(12, { withdrawn: '2026-03-02T00:00:00Z', modified: '2026-03-02T00:00:00Z' }),
       )
-      const summary = await importing(join(folder, 'again'), organization)
+      const summary = await runImport(join(folder, 'again'), organization)
       assert.deepEqual([summary.changed, summary.withdrawn, summary.same], [1, 1, 18])
       const [changed] = await list({ aliases: ['CVE-2026-99999'] })
       assert.equal(changed?.artifactName, 'left-pad-11')
@@ -183,7 +183,7 @@ onEachStore('an import of advisories', (engine) => {
 
     test('keeps events that people have added', async () => {
       const file = await put('kept.json', osv(40))
-      await importing(file)
+      await runImport(file)
       const [before] = await list()
       const added = await fetch(`${platform.url}/vulnerabilities/v1/advisories/${before?.uid}/events`, {
         method: 'POST',
@@ -198,7 +198,7 @@ onEachStore('an import of advisories', (engine) => {
       })
       assert.equal(added.status, 200, await added.clone().text())
       await put('kept.json', osv(40, { summary: 'It was worse', modified: '2026-04-01T00:00:00Z' }))
-      assert.equal((await importing(file, owner.organization)).changed, 1)
+      assert.equal((await runImport(file, owner.organization)).changed, 1)
       const [later] = await list()
       assert.equal(later?.uid, before?.uid)
       const { events = [] } = (later ?? {}) as { events?: { author: string }[] }
@@ -223,7 +223,7 @@ onEachStore('an import of advisories', (engine) => {
         },
       ],
     }
-    assert.equal((await importing(await put('secdb.json', secdb))).new, 3)
+    assert.equal((await runImport(await put('secdb.json', secdb))).new, 3)
     assert.equal(
       (await list({ artifactNames: ['nginx'], eventTypes: ['EVENT_TYPE_FILTER_FIXED'] })).length,
       2,
@@ -243,7 +243,7 @@ onEachStore('an import of advisories', (engine) => {
         },
       ],
     }
-    assert.equal((await importing(await put('vex.json', vex))).new, 1)
+    assert.equal((await runImport(await put('vex.json', vex))).new, 1)
     const [advisory] = await list({ latestEventType: 'EVENT_TYPE_FILTER_FALSE_POSITIVE_DETERMINATION' })
     assert.equal(advisory?.artifactName, 'left-pad')
   })
@@ -256,15 +256,15 @@ onEachStore('an import of advisories', (engine) => {
       'd.txt': 'no record',
     }
     await writeFile(archive, zipOf({ ...inside, 'broken.json': '{' }))
-    const summary = await importing(archive)
+    const summary = await runImport(archive)
     assert.deepEqual([summary.new, summary.broken], [2, 1])
     assert.match(complaints[0] ?? '', /all\.zip:broken\.json: /)
     await writeFile(archive, zipOf(inside, false))
-    assert.equal((await importing(archive, owner.organization)).same, 2)
+    assert.equal((await runImport(archive, owner.organization)).same, 2)
     const lines = [osv(62), osv(63), '', osv(64)]
       .map((one) => (one === '' ? '' : JSON.stringify(one)))
       .join('\n')
-    assert.equal((await importing(await put('all.ndjson', lines))).new, 3)
+    assert.equal((await runImport(await put('all.ndjson', lines))).new, 3)
     for (const [piped, count] of [
       [lines, 3],
       [JSON.stringify(osv(65), undefined, 2), 1],
@@ -279,24 +279,24 @@ onEachStore('an import of advisories', (engine) => {
         new RegExp(`^${count} ${count === 1 ? 'record' : 'records'}: advisories ${count} new`),
       )
     }
-    await assert.rejects(importing(await put('no.zip', 'no archive')), /no\.zip/)
-    await assert.rejects(importing(join(folder, 'nowhere.json')), /nowhere/)
+    await assert.rejects(runImport(await put('no.zip', 'no archive')), /no\.zip/)
+    await assert.rejects(runImport(join(folder, 'nowhere.json')), /nowhere/)
   })
 
   test('keeps an id of ours from the record, and assigns another if it is taken', async () => {
     const record = osv(80, { id: 'CGA-2222-3333-4444' })
     const file = await put('named.json', record)
-    assert.equal((await importing(file)).new, 1)
+    assert.equal((await runImport(file)).new, 1)
     assert.deepEqual(
       (await list()).map(({ advisoryId }) => advisoryId),
       ['CGA-2222-3333-4444'],
     )
     // In another organization: ids are unique on the server.
-    assert.equal((await importing(file)).new, 1)
+    assert.equal((await runImport(file)).new, 1)
     const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
     assert.match(String(advisory?.advisoryId), /^CGA-/)
     assert.notEqual(advisory?.advisoryId, 'CGA-2222-3333-4444')
-    assert.equal((await importing(file, owner.organization)).same, 1)
+    assert.equal((await runImport(file, owner.organization)).same, 1)
   })
 
   test('explains wrong arguments', async () => {
@@ -312,9 +312,9 @@ onEachStore('an import of advisories', (engine) => {
     }
   })
 
-  test('creates one advisory for each record, under the usual access rules', async () => {
+  test('creates advisories that other organizations cannot read', async () => {
     const [door] = doors as [Door]
-    await importing(await put('access.json', osv(50)))
+    await runImport(await put('access.json', osv(50)))
     const [advisory] = await list()
     const { error } = await door.call(
       getAdvisory,
@@ -350,7 +350,7 @@ onEachStore('an import of advisories', (engine) => {
       yield sql`delete from tally where kind = 'advisories'`
       for (const table of ['advisory_sources', 'advisory_postings']) yield sql`delete from ${raw(table)}`
     })
-    await importing(whole, organization)
+    await runImport(whole, organization)
     assert.deepEqual(await snapshot(organization), resumed)
   })
 })

@@ -20,7 +20,7 @@ const { getAdvisory, listAdvisories } = AdvisoriesService.method
 const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
 const many = Array.from({ length: 24 }, (_, at) => at)
 
-onEachStore('advisories at the same moment', (engine) => {
+onEachStore('writes of advisories', (engine) => {
   let platform: Platform
   let [rest, grpc]: Door[] = []
   before(async () => {
@@ -33,6 +33,7 @@ onEachStore('advisories at the same moment', (engine) => {
     await platform.stop()
   })
 
+  /** Over gRPC if `at` is odd, so that concurrent calls use both doors. */
   const call = (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) =>
     ((at % 2 ? grpc : rest) as Door).call(method, request, platform.owner.token)
   const succeed = async (method: Parameters<Door['call']>[0], request: JsonObject, at = 0) => {
@@ -44,7 +45,7 @@ onEachStore('advisories at the same moment', (engine) => {
     const request = { parentId: platform.owner.organization, advisory: { ...advisory, ...more } }
     return (await succeed(create, request, at)) as JsonObject & { id: string }
   }
-  const isWhole = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
+  const assertTally = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
   test('concurrent creates get different ids', async () => {
     const made = await Promise.all(many.map((at) => make({}, at)))
@@ -53,7 +54,7 @@ onEachStore('advisories at the same moment', (engine) => {
     for (const id of ids) assert.match(id, /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/)
     const { body } = await call(listAdvisories, { aliases: advisory.aliases, advisoryIds: [...ids] }, 1)
     assert.equal(body?.totalCount, String(many.length))
-    await isWhole()
+    await assertTally()
   })
 
   test('of concurrent creates with the same id one succeeds', async () => {
@@ -62,7 +63,7 @@ onEachStore('advisories at the same moment', (engine) => {
     const answers = await Promise.all(many.map((at) => call(create, request, at)))
     const codes = answers.map(({ error }) => error?.code ?? 0).sort()
     assert.deepEqual(codes, [0, ...many.slice(1).map(() => 6)])
-    await isWhole()
+    await assertTally()
   })
 
   test('concurrent events and changes are all kept', async () => {
@@ -101,7 +102,7 @@ onEachStore('advisories at the same moment', (engine) => {
     assert.ok(deleteTime)
     assert.equal((events as unknown[]).length, added)
     assert.equal((await call(listAdvisories, { aliases: ['CVE-2026-777'] })).body?.totalCount, '0')
-    await isWhole()
+    await assertTally()
   })
 
   test('many advisories can be withdrawn at the same time', async () => {
@@ -111,7 +112,7 @@ onEachStore('advisories at the same moment', (engine) => {
       answers.map(({ error }) => error?.message),
       many.map(() => undefined),
     )
-    await isWhole()
+    await assertTally()
   })
 
   test('If-Match guards updates and withdrawals', async () => {
@@ -125,7 +126,7 @@ onEachStore('advisories at the same moment', (engine) => {
     const { id } = (await made.json()) as { id: string }
     const first = made.headers.get('etag') ?? ''
     const read = await fetch(`${platform.url}/vulnerabilities/v2beta1/advisories/${id}`, { headers })
-    assert.equal(read.headers.get('etag'), first, 'both versions tell the same')
+    assert.equal(read.headers.get('etag'), first, 'v1 and v2 return the same entity tag')
     const put = (ifMatch: string, more: JsonObject) =>
       fetch(`${at}/${id}`, { method: 'PUT', headers: { ...headers, 'if-match': ifMatch }, body: body(more) })
     const changed = await put(first, { artifactType: 'npm' })
@@ -152,7 +153,7 @@ onEachStore('advisories at the same moment', (engine) => {
     const writer = await platform.addIdentityWith(platform.owner.organization, ['CAP_ADVISORIES_CREATE'])
     const request = { parentId: id, advisoryEvent: { fixed: {}, status: 9 } }
     const { error } = await (grpc as Door).call(createAdvisoryEvent, request, writer.token)
-    assert.equal(error?.code, 7, 'whatever is more than a proposal is for those who may approve')
+    assert.equal(error?.code, 7, 'a status other than pending requires advisories.approve')
   })
 
   test('an event without a time gets the create time of its advisory', async () => {

@@ -18,27 +18,27 @@ const { createGroup } = GroupsService.method
 const { createRoleBinding } = RoleBindingsService.method
 
 const newId = countingIds('CGA-cccc-cccc')
-const said = { artifactName: 'static', artifactType: 'apk' }
+const required = { artifactName: 'static', artifactType: 'apk' }
 
 const makeAdvisory = (
   { succeed, owner }: ExampleContext,
   more: JsonObject = {},
   parentId = owner.organization,
-) => succeed(create, { parentId, advisory: { ...said, advisoryId: newId(), ...more } })
+) => succeed(create, { parentId, advisory: { ...required, advisoryId: newId(), ...more } })
 
 const makeUid = async (stage: ExampleContext, more?: JsonObject) =>
   (await makeAdvisory(stage, more)).id as string
 
 const eventsOf = (advisory: JsonObject) => advisory.events as JsonObject[]
 
-async function found({ succeed }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
+async function uidsOf({ succeed }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
   const { advisories, totalCount } = await succeed(listAdvisories, filter)
   const uids = (advisories as JsonObject[]).map(({ uid }) => uid)
   assert.equal(totalCount, String(uids.length))
   return uids
 }
 
-const nothingIsMiscounted = async ({ platform }: ExampleContext) =>
+const assertTally = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
 /** One event of each type, in the spelling of v1 and of v2. */
@@ -96,7 +96,7 @@ examples('writing advisories', {
     const { succeed, owner } = stage
     const advisoryId = newId()
     const all = {
-      ...said,
+      ...required,
       artifactArchitecture: 'all',
       componentName: 'stdlib',
       componentLocation: '/usr/bin/static',
@@ -148,14 +148,14 @@ examples('writing advisories', {
         },
       ],
     })
-    assert.deepEqual(await found(stage, { advisoryIds: [advisoryId] }), [id])
-    await nothingIsMiscounted(stage)
+    assert.deepEqual(await uidsOf(stage, { advisoryIds: [advisoryId] }), [id])
+    await assertTally(stage)
   },
 
-  async 'only few fields are required, and unset fields are left out'(stage) {
+  async 'only artifact name and type are required, and unset optional fields are left out'(stage) {
     const { id, advisoryId, createdAt, ...rest } = await makeAdvisory(stage)
     assert.deepEqual(rest, {
-      ...{ ...said, artifactArchitecture: '', aliases: [], events: [], updatedAt: createdAt },
+      ...{ ...required, artifactArchitecture: '', aliases: [], events: [], updatedAt: createdAt },
       author: stage.owner.identity,
     })
   },
@@ -164,12 +164,12 @@ examples('writing advisories', {
     const { succeed, fail, owner } = stage
     const advisoryId = newId()
     const { id } = await makeAdvisory(stage, { advisoryId })
-    const again = { parentId: owner.organization, advisory: { ...said, advisoryId } }
+    const again = { parentId: owner.organization, advisory: { ...required, advisoryId } }
     assert.equal((await fail(create, again)).code, 6)
     await succeed(withdraw, { id: id as string })
     assert.equal((await fail(create, again)).code, 6)
     for (const wrong of ['CGA-1', 'CVE-2026-1', advisoryId.toLowerCase(), `${advisoryId}-2222`]) {
-      const error = await fail(create, { ...again, advisory: { ...said, advisoryId: wrong } })
+      const error = await fail(create, { ...again, advisory: { ...required, advisoryId: wrong } })
       assert.deepEqual(violations(error), ['advisory.advisoryId'])
     }
   },
@@ -243,7 +243,7 @@ examples('writing advisories', {
     const other = await fail(update, { ...change, advisoryId: newId() })
     assert.deepEqual(violations(other), ['advisoryId'])
     for (const alias of ['CVE-2026-2', 'CVE-2026-3'])
-      assert.deepEqual(await found(stage, { aliases: [alias] }), [id])
+      assert.deepEqual(await uidsOf(stage, { aliases: [alias] }), [id])
     for (const old of [
       { aliases: ['CVE-2026-1'] },
       { artifactNames: ['static'] },
@@ -252,9 +252,9 @@ examples('writing advisories', {
       { legacyAdvisoryIds: ['OLD-7'] },
       { query: 'stat' },
     ])
-      assert.deepEqual(await found(stage, old), [], JSON.stringify(old))
-    assert.deepEqual(await found(stage, { query: 'YNAM' }), [id])
-    await nothingIsMiscounted(stage)
+      assert.deepEqual(await uidsOf(stage, old), [], JSON.stringify(old))
+    assert.deepEqual(await uidsOf(stage, { query: 'YNAM' }), [id])
+    await assertTally(stage)
   },
 
   async 'updating an event replaces it, and keeps its time unless one is given'(stage) {
@@ -274,9 +274,9 @@ examples('writing advisories', {
       ...{ id: event, timestamp, findings: '', author: 'bob', reviewer: '', status: 'PENDING', fixed },
     })
     assert.deepEqual((await succeed(listAdvisoryEvents, { parentId: id as string })).items, [changed])
-    assert.deepEqual(await found(stage, { eventTypes: ['EVENT_TYPE_FILTER_FIXED'] }), [id])
-    assert.deepEqual(await found(stage, { eventTypes: ['EVENT_TYPE_FILTER_DETECTION'] }), [])
-    assert.deepEqual(await found(stage, { eventAuthors: ['ada'] }), [])
+    assert.deepEqual(await uidsOf(stage, { eventTypes: ['EVENT_TYPE_FILTER_FIXED'] }), [id])
+    assert.deepEqual(await uidsOf(stage, { eventTypes: ['EVENT_TYPE_FILTER_DETECTION'] }), [])
+    assert.deepEqual(await uidsOf(stage, { eventAuthors: ['ada'] }), [])
     const unknown = { id: `${id}/${'0'.repeat(16)}`, fixed: {} }
     assert.equal((await fail(updateAdvisoryEvent, unknown)).code, 5)
     assert.equal((await fail(updateAdvisoryEvent, { id: id as string, fixed: {} })).code, 5)
@@ -304,23 +304,23 @@ examples('writing advisories', {
       { uidp: { ids: [id] } },
       { eventReviewStates: ['REVIEW_STATE_PENDING'] },
     ])
-      assert.deepEqual(await found(stage, filter), [], JSON.stringify(filter))
+      assert.deepEqual(await uidsOf(stage, filter), [], JSON.stringify(filter))
     const [event = {}] = eventsOf(made)
     assert.equal((await fail(withdraw, { id })).code, 5)
-    assert.equal((await fail(update, { id, ...said })).code, 5)
+    assert.equal((await fail(update, { id, ...required })).code, 5)
     assert.equal((await fail(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } })).code, 5)
     assert.equal((await fail(updateAdvisoryEvent, { id: event.id as string, fixed: {} })).code, 5)
-    await nothingIsMiscounted(stage)
+    await assertTally(stage)
   },
 
   async 'an unknown advisory or event returns 404'(stage) {
     const { fail, owner } = stage
     const nowhere = `${owner.organization}/${'0'.repeat(16)}`
-    const group = await fail(create, { parentId: nowhere, advisory: said })
+    const group = await fail(create, { parentId: nowhere, advisory: required })
     assert.equal(detail(group, 'ResourceInfo')?.resourceType, 'platform.iam.v2beta1.Group')
-    const inside = await fail(create, { parentId: await makeUid(stage), advisory: said })
-    assert.equal(inside.code, 5, 'an advisory lies in a group')
-    assert.equal((await fail(update, { id: nowhere, ...said })).code, 5)
+    const inside = await fail(create, { parentId: await makeUid(stage), advisory: required })
+    assert.equal(inside.code, 5, 'an advisory cannot be in an advisory')
+    assert.equal((await fail(update, { id: nowhere, ...required })).code, 5)
     assert.equal((await fail(withdraw, { id: nowhere })).code, 5)
     assert.equal(
       (await fail(createAdvisoryEvent, { parentId: nowhere, advisoryEvent: { fixed: {} } })).code,
@@ -353,7 +353,7 @@ examples('writing advisories', {
       [{ legacyAdvisoryID: 'a\nb' }, 'legacyAdvisoryId'],
     ]
     for (const [more, field] of wrong) {
-      const bad = { ...said, ...more }
+      const bad = { ...required, ...more }
       const created = await fail(create, { parentId: stage.owner.organization, advisory: bad })
       assert.deepEqual(violations(created), [`advisory.${field}`], JSON.stringify(more))
       assert.deepEqual(violations(await fail(update, { id: id as string, ...bad })), [field])
@@ -375,11 +375,11 @@ examples('writing advisories', {
       const added = await fail(createAdvisoryEvent, { parentId, advisoryEvent: bad })
       assert.deepEqual(violations(added), [`advisoryEvent.${field}`], JSON.stringify(bad))
       assert.deepEqual(violations(await fail(updateAdvisoryEvent, { ...bad, id: event })), [field])
-      // The index counts events as sent, although this one is the first by time.
+      // The index in the error counts events in the order sent, although this event is the first by time.
       const both = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
       const created = await fail(create, {
         parentId: stage.owner.organization,
-        advisory: { ...said, events: both },
+        advisory: { ...required, events: both },
       })
       assert.deepEqual(violations(created), [`advisory.events[1].${field}`], JSON.stringify(bad))
     }
@@ -394,7 +394,7 @@ examples('writing advisories', {
     const one = { fixed: { fixedVersion: '1' } }
     const thousand = Array.from({ length: 1000 }, () => one)
     const parentId = owner.organization
-    const tooMany = { parentId, advisory: { ...said, events: [...thousand, one] } }
+    const tooMany = { parentId, advisory: { ...required, events: [...thousand, one] } }
     assert.deepEqual(violations(await fail(create, tooMany)), ['advisory.events'])
     const full = await makeUid(stage, { events: thousand })
     const more = { parentId: full, advisoryEvent: one }
@@ -408,7 +408,7 @@ examples('writing advisories', {
       'events',
     ])
     const twice = { ...one, findings: Buffer.alloc(600 * 1024, 1).toString('base64') }
-    const tooLarge = { parentId, advisory: { ...said, events: [twice] } }
+    const tooLarge = { parentId, advisory: { ...required, events: [twice] } }
     assert.deepEqual(violations(await fail(create, tooLarge)), ['advisory.events'])
   },
 })
@@ -435,7 +435,7 @@ examples('reviewing advisories', {
     for (const status of ['APPROVED', 'REQUEST_CHANGES', 'REJECTED']) {
       const advisoryEvent = { fixed, status }
       await denied(createAdvisoryEvent, { parentId, advisoryEvent }, writer.token)
-      const advisory = { ...said, advisoryId: newId(), events: [{ fixed }, advisoryEvent] }
+      const advisory = { ...required, advisoryId: newId(), events: [{ fixed }, advisoryEvent] }
       await denied(create, { parentId: owner.organization, advisory }, writer.token)
       const reviewed = await succeed(create, { parentId: owner.organization, advisory }, approver.token)
       assert.deepEqual(
@@ -453,12 +453,12 @@ examples('reviewing advisories', {
     await denied(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, writer.token)
     await succeed(updateAdvisoryEvent, { ...proposed, fixed: { fixedVersion: '2' } }, writer.token)
     const latest = { latestEventType: 'EVENT_TYPE_FILTER_FIXED', uidp: { ids: [parentId] } }
-    assert.deepEqual(await found(stage, latest), [])
+    assert.deepEqual(await uidsOf(stage, latest), [])
 
     const approved = await succeed(updateAdvisoryEvent, { ...proposed, status: 'APPROVED' }, approver.token)
     assert.deepEqual(approved, { ...proposed, status: 'APPROVED', reviewer: approver.identity })
-    assert.deepEqual(await found(stage, latest), [parentId])
-    assert.deepEqual(await found(stage, { eventReviewers: [approver.identity] }).then((all) => all.length), 4)
+    assert.deepEqual(await uidsOf(stage, latest), [parentId])
+    assert.equal((await uidsOf(stage, { eventReviewers: [approver.identity] })).length, 4)
 
     assert.deepEqual(
       await succeed(updateAdvisoryEvent, approved, writer.token),
@@ -477,8 +477,8 @@ examples('reviewing advisories', {
     assert.equal(returned.reviewer, 'the board')
     const { status, ...again } = proposed
     const resent = await succeed(updateAdvisoryEvent, { ...again, fixed }, writer.token)
-    assert.equal(resent.status, 'PENDING', 'whoever was asked for changes makes them')
-    assert.deepEqual(await found(stage, latest), [])
+    assert.equal(resent.status, 'PENDING', 'an author can change an event after a request for changes')
+    assert.deepEqual(await uidsOf(stage, latest), [])
   },
 
   async 'approval needs the capability in the group of the advisory or above'(stage) {
@@ -490,7 +490,7 @@ examples('reviewing advisories', {
     const roleBinding = { identityUid: approver.identity, roleUid: writes.role }
     await succeed(createRoleBinding, { parent: owner.organization, roleBinding })
     const events = [{ fixed: {}, status: 'APPROVED' }]
-    const advisory = () => ({ ...said, advisoryId: newId(), events })
+    const advisory = () => ({ ...required, advisoryId: newId(), events })
     await succeed(create, { parentId: here.uid as string, advisory: advisory() }, approver.token)
     const elsewhere = { parentId: there.uid as string, advisory: advisory() }
     assert.equal((await fail(create, elsewhere, approver.token)).code, 7)
@@ -504,10 +504,10 @@ examples('reviewing advisories', {
     const calls = [
       [
         create,
-        { parentId: owner.organization, advisory: { ...said, artifactName: '' } },
+        { parentId: owner.organization, advisory: { ...required, artifactName: '' } },
         'CAP_ADVISORIES_CREATE',
       ],
-      [update, { id: uid, ...said, artifactName: '' }, 'CAP_ADVISORIES_UPDATE'],
+      [update, { id: uid, ...required, artifactName: '' }, 'CAP_ADVISORIES_UPDATE'],
       [withdraw, { id: `${uid}/${'0'.repeat(16)}` }, 'CAP_ADVISORIES_DELETE'],
       [createAdvisoryEvent, { parentId: uid, advisoryEvent: {} }, 'CAP_ADVISORIES_CREATE'],
       [listAdvisoryEvents, { parentId: `${uid}/${'0'.repeat(16)}` }, 'CAP_ADVISORIES_LIST'],

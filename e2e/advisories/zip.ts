@@ -1,4 +1,4 @@
-// Writes a minimal zip archive. Entries are stored uncompressed unless marked otherwise.
+// Writes a minimal zip archive. Entries are compressed unless `isDeflated` is false.
 import { crc32, deflateRawSync } from 'node:zlib'
 
 export function zipOf(files: Record<string, string>, isDeflated = true): Buffer {
@@ -8,19 +8,20 @@ export function zipOf(files: Record<string, string>, isDeflated = true): Buffer 
   for (const [name, text] of Object.entries(files)) {
     const [path, plain] = [Buffer.from(name), Buffer.from(text)]
     const data = isDeflated ? deflateRawSync(plain) : plain
-    // Version, flags, method, time and date; then checksum, sizes and name length.
-    const about = Buffer.alloc(26)
-    about.writeUInt16LE(20, 0)
-    about.writeUInt16LE(isDeflated ? 8 : 0, 4)
-    about.writeUInt16LE(0x21, 8)
-    about.writeUInt32LE(crc32(plain), 10)
-    about.writeUInt32LE(data.length, 14)
-    about.writeUInt32LE(plain.length, 18)
-    about.writeUInt16LE(path.length, 22)
-    bodies.push(Buffer.from('PK\x03\x04', 'latin1'), about, path, data)
-    const place = Buffer.alloc(14)
-    place.writeUInt32LE(offset, 10)
-    directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), about, place, path)
+    // Version, flags, method, time and date (0x21 is 1980-01-01); then checksum, sizes and name length.
+    const fields = Buffer.alloc(26)
+    fields.writeUInt16LE(20, 0)
+    fields.writeUInt16LE(isDeflated ? 8 : 0, 4)
+    fields.writeUInt16LE(0x21, 8)
+    fields.writeUInt32LE(crc32(plain), 10)
+    fields.writeUInt32LE(data.length, 14)
+    fields.writeUInt32LE(plain.length, 18)
+    fields.writeUInt16LE(path.length, 22)
+    bodies.push(Buffer.from('PK\x03\x04', 'latin1'), fields, path, data)
+    // Lengths, disk and attributes, all 0; then the position of the entry.
+    const position = Buffer.alloc(14)
+    position.writeUInt32LE(offset, 10)
+    directory.push(Buffer.from('PK\x01\x02\x14\x00', 'latin1'), fields, position, path)
     offset += 30 + path.length + data.length
   }
   const index = Buffer.concat(directory)

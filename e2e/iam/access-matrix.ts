@@ -1,4 +1,4 @@
-// Who may do what: a row for each method of the contract. Those of standard methods are derived from their options.
+// Who may do what: a row for each method of the contract. Rows of standard methods are derived from their options.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
@@ -10,9 +10,9 @@ import { advisory, advisoryEvent, createAdvisory, createIn } from './scene.ts'
 import { standardRows } from './standard-rows.ts'
 
 const viewer = builtInRole('viewer').uid
-const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject // of the one that is created
+const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject // of the identity of createIn
 
-const at = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
+const byUid = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
 const inList = (resource: string): MatrixRow => ({
   request: async (scene) => ({ uidp: { ids: [await createIn(scene, resource)] } }),
   codes: anyToken,
@@ -109,7 +109,7 @@ const exceptions: Record<string, MatrixRow> = {
   },
   'platform.iam.GroupAccountAssociations.Delete': { request: accountsOf, codes: owners },
 
-  'platform.registry.v2beta1.ReposService.GetRepoReadme': { request: at('Repo'), codes: readers },
+  'platform.registry.v2beta1.ReposService.GetRepoReadme': { request: byUid('Repo'), codes: readers },
   'platform.registry.v2beta1.ReposService.UpdateRepoReadme': {
     request: async (scene) => ({ repoReadme: { uid: await createIn(scene, 'Repo'), content: '# changed' } }),
     codes: editors,
@@ -120,16 +120,16 @@ const exceptions: Record<string, MatrixRow> = {
   },
 
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOsv': {
-    request: at('Advisory'),
+    request: byUid('Advisory'),
     codes: readers,
   },
   'platform.vulnerabilities.v2beta1.AdvisoriesService.GetAdvisoryOpenVex': {
-    request: at('Advisory'),
+    request: byUid('Advisory'),
     codes: readers,
   },
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv': inList('Advisory'),
   'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex': inList('Advisory'),
-  // The example has an id, which only one advisory can have.
+  // The example of the reference has an id, and ids are unique, so it cannot be created for every caller.
   'platform.vulnerabilities.v1.Advisories.Create': {
     request: ({ here }) => ({ parentId: here, advisory }),
     codes: owners,
@@ -155,7 +155,7 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
 
-  // The bearer need not be an access token. One of ours is exchanged for its own identity, and is no refresh token.
+  // An access token can be exchanged for a token of its own identity, but is no refresh token.
   'platform.oidc.SecurityTokenService.Exchange': { request: () => ({}), codes: [16, 16, 0, 0, 0, 0, 0] },
   'platform.oidc.SecurityTokenService.ExchangeRefreshToken': {
     request: () => ({}),

@@ -119,7 +119,7 @@ onEachStore('access', (engine) => {
     for (const door of doors) assert.equal((await door.call(listGroups, {}, early)).error?.code, 16)
   })
 
-  test('people may create organizations, workloads may not', async () => {
+  test('people and the bootstrap owner may create organizations, other workloads may not', async () => {
     const user = await platform.addIdentity('')
     const workload = await platform.addIdentity(platform.owner.organization, 'owner')
     for (const door of doors) {
@@ -130,7 +130,7 @@ onEachStore('access', (engine) => {
     }
   })
 
-  test('capabilities of several bindings add up, in their groups and below only', async () => {
+  test('a binding grants its capabilities in its group and below, but not above', async () => {
     const here = await makeGroup()
     const caller = await platform.addIdentity(platform.owner.organization, 'registry.push', here)
     for (const door of doors) {
@@ -142,8 +142,8 @@ onEachStore('access', (engine) => {
   })
 })
 
-onEachStore('organizations that only the operator makes', (engine) => {
-  test('nobody else can', async () => {
+onEachStore('--org-creation nobody', (engine) => {
+  test('refuses a caller who could otherwise create organizations', async () => {
     const platform = await startPlatform(engine, ['--org-creation', 'nobody'])
     const door = restDoor(platform.url)
     try {

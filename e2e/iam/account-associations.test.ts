@@ -35,26 +35,26 @@ examples('account associations', {
     assert.deepEqual(await stage.succeed(getAccountAssociation, { uid: group }), association)
   },
 
-  async 'a group has at most one, and must exist'({ fail, owner, ...stage }) {
-    const all = { fail, owner, ...stage }
-    const group = await makeGroup(all)
-    await associate(all, group)
+  async 'a group has at most one association, and the group must exist'(stage) {
+    const { fail, owner } = stage
+    const group = await makeGroup(stage)
+    await associate(stage, group)
     const again = { parent: group, accountAssociation: { name: 'again' } }
     assert.equal((await fail(createAccountAssociation, again)).code, 6)
     const nowhere = { parent: `${owner.organization}/${'0'.repeat(16)}`, accountAssociation: { name: 'x' } }
     assert.equal((await fail(createAccountAssociation, nowhere)).code, 5)
   },
 
-  async 'lists filter, order and count them like their groups'(stage) {
+  async 'lists filter, order and count associations like their groups'(stage) {
     const { owner, succeed } = stage
     const groups = [owner.organization, await makeGroup(stage), await makeGroup(stage)]
     const inner = await makeGroup(stage, groups[1])
     for (const group of [...groups, inner]) await associate(stage, group)
     const uids = async (request: JsonObject) => {
       const list = await succeed(listAccountAssociations, request)
-      const found = (list.accountAssociations as { uid: string }[]).map(({ uid }) => uid)
-      assert.equal(list.totalCount, String(found.length))
-      return found
+      const listed = (list.accountAssociations as { uid: string }[]).map(({ uid }) => uid)
+      assert.equal(list.totalCount, String(listed.length))
+      return listed
     }
     const all = [...groups, inner].sort()
     assert.deepEqual(await uids({}), all)

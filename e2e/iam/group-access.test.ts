@@ -15,8 +15,8 @@ const { listGroupAccessRequests, approveGroupAccessRequest, deleteGroupAccessReq
 
 const viewer = builtInRole('viewer').uid
 
-/** A new domain for each run, since two organizations cannot have the same. */
-async function verified({ platform, owner, succeed }: ExampleContext): Promise<string> {
+/** Names the organization after a new domain and verifies it. A domain has only one organization. */
+async function verifyDomain({ platform, owner, succeed }: ExampleContext): Promise<string> {
   const domain = `${randomBytes(8).toString('hex')}.example.com`
   await succeed(updateGroup, { group: { uid: owner.organization, name: domain } })
   await verifyOrganization(platform.store, owner.organization, { isVerified: true, now: Date.now() })
@@ -26,7 +26,7 @@ async function verified({ platform, owner, succeed }: ExampleContext): Promise<s
 examples('access to organizations', {
   async 'people of a verified domain find their organization'(stage) {
     const { platform, owner, succeed, fail } = stage
-    const domain = await verified(stage)
+    const domain = await verifyDomain(stage)
     const member = await platform.addUser(`member@${domain.toUpperCase()}`)
     const { group } = (await succeed(lookupGroup, {}, member.token)) as { group: JsonObject }
     assert.deepEqual([group.uid, group.verified], [owner.organization, true])
@@ -49,7 +49,7 @@ examples('access to organizations', {
 
   async 'a request can be made once, and owners list and approve it'(stage) {
     const { platform, owner, succeed, fail } = stage
-    const member = await platform.addUser(`member@${await verified(stage)}`)
+    const member = await platform.addUser(`member@${await verifyDomain(stage)}`)
     const request = { groupUid: owner.organization }
     assert.deepEqual(await succeed(requestGroupAccess, request, member.token), {})
     assert.equal((await fail(requestGroupAccess, request, member.token)).code, 8)
@@ -68,7 +68,7 @@ examples('access to organizations', {
 
   async 'a request can be declined, and made again'(stage) {
     const { platform, owner, succeed } = stage
-    const member = await platform.addUser(`member@${await verified(stage)}`)
+    const member = await platform.addUser(`member@${await verifyDomain(stage)}`)
     const request = { groupUid: owner.organization }
     await succeed(requestGroupAccess, request, member.token)
     const listed = await succeed(listGroupAccessRequests, {})
@@ -79,7 +79,7 @@ examples('access to organizations', {
 
   async 'an approval cannot grant more than the caller holds'(stage) {
     const { platform, owner, succeed, fail } = stage
-    const member = await platform.addUser(`member@${await verified(stage)}`)
+    const member = await platform.addUser(`member@${await verifyDomain(stage)}`)
     await succeed(requestGroupAccess, { groupUid: owner.organization }, member.token)
     const listed = await succeed(listGroupAccessRequests, {})
     const [{ uid } = { uid: '' }] = listed.groupAccessRequests as { uid: string }[]
@@ -93,7 +93,7 @@ examples('access to organizations', {
   },
 
   async 'the owner cannot rename a verified organization'(stage) {
-    await verified(stage)
+    await verifyDomain(stage)
     const uid = stage.owner.organization
     assert.equal((await stage.fail(updateGroup, { group: { uid, name: 'other.example.com' } })).code, 7)
     const described = await stage.succeed(updateGroup, { group: { uid, description: 'ours' } })

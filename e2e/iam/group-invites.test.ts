@@ -125,8 +125,8 @@ examples('group invites', {
     assert.equal((await fail(updateGroupInvite, widen, host.token)).code, 7)
     await succeed(updateGroupInvite, widen)
     // An invite with a stronger role cannot be redirected to oneself.
-    const lead = { groupInvite: { uid, email: 'me@example.com' } }
-    assert.equal((await fail(updateGroupInvite, lead, host.token)).code, 7)
+    const readdress = { groupInvite: { uid, email: 'me@example.com' } }
+    assert.equal((await fail(updateGroupInvite, readdress, host.token)).code, 7)
   },
 
   async 'accepting grants the role once, and accepting again succeeds'(stage) {

@@ -40,7 +40,7 @@ examples('identities', {
   },
 
   async 'every kind of relationship is stored unchanged'(stage) {
-    const ways: JsonObject[] = [
+    const relationships: JsonObject[] = [
       { claimMatch: { issuerPattern: 'https://.*\\.test', subjectPattern: 'repo:acme/.*' } },
       {
         claimMatch: {
@@ -61,9 +61,9 @@ examples('identities', {
       },
       { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' },
     ]
-    for (const way of ways) {
-      const { uid, ...rest } = await create(stage, way)
-      for (const [key, value] of Object.entries(way)) assert.deepEqual(rest[key], value)
+    for (const relationship of relationships) {
+      const { uid, ...rest } = await create(stage, relationship)
+      for (const [key, value] of Object.entries(relationship)) assert.deepEqual(rest[key], value)
       assert.deepEqual({ uid, ...rest }, await stage.succeed(getIdentity, { uid: uid as string }))
     }
   },
@@ -152,9 +152,9 @@ examples('identities', {
     const names = async (request: JsonObject) => {
       const scope = { uidp: { descendantsOf: stage.owner.organization } }
       const listed = await stage.succeed(listIdentities, { ...scope, orderBy: 'name', ...request })
-      const found = (listed.identities as { name: string }[]).map(({ name }) => name)
-      assert.equal(listed.totalCount, String(found.length))
-      return found
+      const all = (listed.identities as { name: string }[]).map(({ name }) => name)
+      assert.equal(listed.totalCount, String(all.length))
+      return all
     }
     assert.deepEqual(await names({ relationshipType: 'RELATIONSHIP_TYPE_CLAIM_MATCH' }), ['a', 'owner'])
     assert.deepEqual(await names({ relationshipType: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL' }), ['b'])
@@ -180,7 +180,7 @@ examples('identities', {
     assert.equal((await stage.fail(deleteIdentity, { uid: identityUid })).code, 5)
   },
 
-  async 'people see themselves, and no grant in a group shows them'({ platform, succeed, fail, owner }) {
+  async 'people see themselves, and nobody else sees them'({ platform, succeed, fail, owner }) {
     const user = await platform.addIdentity('')
     const other = await platform.addIdentity('')
     assert.equal((await succeed(getIdentity, { uid: user.identity }, user.token)).uid, user.identity)

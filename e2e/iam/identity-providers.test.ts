@@ -50,14 +50,14 @@ examples('identity providers', {
     assert.equal(plain.toString(), oidc.clientSecret)
   },
 
-  async 'a provider needs a configuration, and a secret or PKCE'({ fail, succeed, ...stage }) {
-    const all = { fail, succeed, ...stage }
+  async 'a provider needs a configuration, and a secret or PKCE'(stage) {
+    const { fail, succeed } = stage
     const { clientSecret: _, ...open } = oidc
     const refuse = async (provider: JsonObject) =>
-      violations(await fail(createIdentityProvider, requestOf(all, provider)))
+      violations(await fail(createIdentityProvider, requestOf(stage, provider)))
     assert.deepEqual(await refuse({}), ['oidc'])
     assert.deepEqual(await refuse({ oidc: open }), ['oidc.clientSecret'])
-    await succeed(createIdentityProvider, requestOf(all, { oidc: { ...open, pkceEnabled: true } }))
+    await succeed(createIdentityProvider, requestOf(stage, { oidc: { ...open, pkceEnabled: true } }))
     assert.deepEqual(await refuse({ oidc: { ...oidc, issuer: 'http://sso.test' } }), ['oidc.issuer'])
     assert.deepEqual(await refuse({ oidc: { ...oidc, clientId: '' } }), ['oidc.clientId'])
     assert.deepEqual(await refuse({ oidc: { ...oidc, additionalScopes: ['two words'] } }), [
@@ -81,7 +81,7 @@ examples('identity providers', {
     await update({ name: 'sso', defaultRole, oidc: open }, '*')
     assert.equal(await sealedOf(stage, uid), before)
     const { error } = await update({ oidc: {} }, 'oidc.clientSecret')
-    assert.match(error?.message ?? '', /pkce/, 'nothing would be left to prove anything with')
+    assert.match(error?.message ?? '', /pkce/, 'neither a secret nor PKCE would be left')
     await update({ oidc: { pkceEnabled: true } })
     await update({ oidc: {} }, 'oidc.clientSecret')
     assert.equal(await sealedOf(stage, uid), '')
@@ -99,32 +99,29 @@ examples('identity providers', {
     assert.deepEqual(violations(error), ['oidc.correlationRule'])
   },
 
-  async 'the default role cannot exceed what the caller holds'({ succeed, fail, platform, owner, ...stage }) {
-    const all = { succeed, fail, platform, owner, ...stage }
+  async 'the default role cannot exceed what the caller holds'(stage) {
+    const { succeed, fail, platform, owner } = stage
     const admin = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_IDENTITY_PROVIDERS_CREATE',
       'CAP_IAM_IDENTITY_PROVIDERS_UPDATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])
-    assert.equal((await fail(createIdentityProvider, requestOf(all, { oidc }), admin.token)).code, 7)
-    const own = requestOf(all, { oidc, defaultRole: admin.role })
+    assert.equal((await fail(createIdentityProvider, requestOf(stage, { oidc }), admin.token)).code, 7)
+    const own = requestOf(stage, { oidc, defaultRole: admin.role })
     const { uid } = (await succeed(createIdentityProvider, own, admin.token)) as { uid: string }
     const widen = { identityProvider: { uid, defaultRole } }
     assert.equal((await fail(updateIdentityProvider, widen, admin.token)).code, 7)
     await succeed(updateIdentityProvider, widen)
     // The issuer of a provider with a stronger role cannot be changed either.
-    const lead = { identityProvider: { uid, oidc: { issuer: 'https://mine.test' } } }
-    assert.equal((await fail(updateIdentityProvider, lead, admin.token)).code, 7)
+    const changeIssuer = { identityProvider: { uid, oidc: { issuer: 'https://mine.test' } } }
+    assert.equal((await fail(updateIdentityProvider, changeIssuer, admin.token)).code, 7)
   },
 
-  async 'both capabilities are needed'({ fail, platform, owner, ...stage }) {
-    const all = { fail, platform, owner, ...stage }
-    const half = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_PROVIDERS_CREATE'])
-    const error = await fail(
-      createIdentityProvider,
-      requestOf(all, { oidc, defaultRole: half.role }),
-      half.token,
-    )
+  async 'creating a provider also requires role_bindings.create'(stage) {
+    const { fail, platform, owner } = stage
+    const creator = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_PROVIDERS_CREATE'])
+    const request = requestOf(stage, { oidc, defaultRole: creator.role })
+    const error = await fail(createIdentityProvider, request, creator.token)
     assert.match(error.message, /role_bindings\.create denied/)
   },
 

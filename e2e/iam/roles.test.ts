@@ -38,7 +38,7 @@ examples('roles', {
     assert.deepEqual(names(below), ['own'])
   },
 
-  async 'a built-in role can be read by whoever may list roles anywhere'({ succeed, fail, platform, owner }) {
+  async 'callers who may list roles anywhere can read built-in roles'({ succeed, fail, platform, owner }) {
     const { uid } = builtInRole('owner')
     const viewer = await platform.addIdentity(owner.organization, 'viewer')
     const puller = await platform.addIdentity(owner.organization, 'apk.pull')

@@ -86,7 +86,7 @@ function withValue(object: JsonObject, [first = '', ...rest]: string[], value: s
   return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
-/** The reference names an identity that does not exist; this one does. */
+/** Replaces the identity in an example of the reference, which does not exist, by a new one. */
 async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue> {
   const isIdentity = (key: string, value: unknown) =>
     /^identity(?:Uid)?$/.test(key) && typeof value === 'string'
@@ -114,7 +114,7 @@ async function createAccessRequest({ platform, here }: Scene): Promise<string> {
 export const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
 export const advisoryEvent = { pendingUpstreamFix: { note: 'reported' } }
 
-/** An advisory with its uid and that of its event. Only v1 creates advisories. */
+/** Creates an advisory with one event and returns the uids of both. Only v1 can create advisories. */
 export async function createAdvisory({ door, owner, here }: Scene): Promise<{ id: string; event: string }> {
   const request = { parentId: here, advisory: { ...advisory, events: [advisoryEvent] } }
   const { body, error } = await door.call(Advisories.method.create, request, owner.token)

@@ -25,7 +25,7 @@ const claimMatch = {
 const awsIdentity = { awsAccount: '123456789012', arnPattern: 'arn:.*', userIdPattern: 'A.*' }
 const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: jwks }
 
-async function plant(stage: ExampleContext): Promise<string> {
+async function makeIdentity(stage: ExampleContext): Promise<string> {
   const identity = { name: 'robot', description: 'kept', claimMatch }
   return make(stage, createIdentity, { parent: stage.owner.organization, identity })
 }
@@ -33,12 +33,12 @@ async function plant(stage: ExampleContext): Promise<string> {
 const update = async (stage: ExampleContext, uid: string, change: JsonObject, updateMask?: string) =>
   stage.succeed(updateIdentity, { identity: { uid, ...change }, ...(updateMask ? { updateMask } : {}) })
 
-const ways = ['claimMatch', 'staticKeys', 'awsIdentity', 'servicePrincipal']
-const wayOf = (identity: JsonObject) => ways.filter((way) => way in identity)
+const relationships = ['claimMatch', 'staticKeys', 'awsIdentity', 'servicePrincipal']
+const relationshipsOf = (identity: JsonObject) => relationships.filter((name) => name in identity)
 
 examples('updates of IAM resources', {
   async 'a nested path changes only that field'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const sent = { description: 'ignored', claimMatch: { subject: 'other', issuer: 'https://ignored.test' } }
     const changed = await update(stage, uid, sent, 'claimMatch.subject')
     assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
@@ -46,20 +46,20 @@ examples('updates of IAM resources', {
   },
 
   async 'without a mask, the nested fields in the body change and the others stay'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const changed = await update(stage, uid, { claimMatch: { subject: 'other' } })
     assert.deepEqual(changed.claimMatch, { ...claimMatch, subject: 'other' })
   },
 
   async 'a mask that names a message replaces it completely'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const only = { issuer: 'https://new.test', subjectPattern: 'r.*' }
     const changed = await update(stage, uid, { claimMatch: only }, 'claimMatch')
     assert.deepEqual(changed.claimMatch, only)
   },
 
   async 'one alternative of a oneof replaces the other'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const { subject: _, ...rest } = claimMatch
     const changed = await update(stage, uid, { claimMatch: { subjectPattern: 'r.*' } })
     assert.deepEqual(changed.claimMatch, { ...rest, subjectPattern: 'r.*' })
@@ -69,7 +69,7 @@ examples('updates of IAM resources', {
   },
 
   async 'one relationship replaces another'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const steps: [string, JsonObject, string?][] = [
       ['awsIdentity', { awsIdentity }],
       ['servicePrincipal', { servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' }],
@@ -77,15 +77,15 @@ examples('updates of IAM resources', {
       ['claimMatch', { claimMatch, awsIdentity: undefined as unknown as string }, 'claimMatch'],
       ['awsIdentity', { name: 'robot', awsIdentity }, '*'],
     ]
-    for (const [way, change, mask] of steps) {
+    for (const [name, change, mask] of steps) {
       const changed = await update(stage, uid, JSON.parse(JSON.stringify(change)), mask)
-      assert.deepEqual(wayOf(changed), [way])
+      assert.deepEqual(relationshipsOf(changed), [name])
       assert.deepEqual(await stage.succeed(getIdentity, { uid }), changed)
     }
   },
 
   async 'an update that would leave an incomplete relationship is refused'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const refuse = async (change: JsonObject, updateMask: string) =>
       violations(await stage.fail(updateIdentity, { identity: { uid, ...change }, updateMask }))
     assert.deepEqual(await refuse({}, 'claimMatch'), ['claimMatch'])
@@ -100,7 +100,7 @@ examples('updates of IAM resources', {
   },
 
   async 'maps are replaced as a whole, and cleared by a mask'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const changed = await update(stage, uid, { claimMatch: { claims: { env: 'dev' } } })
     assert.deepEqual((changed.claimMatch as JsonObject).claims, { env: 'dev' })
     const cleared = await update(stage, uid, { claimMatch: {} }, 'claimMatch.claims,claimMatch.claimPatterns')
@@ -132,20 +132,20 @@ examples('updates of IAM resources', {
   },
 
   async 'output-only fields in body and mask are ignored'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const before = await stage.succeed(getIdentity, { uid })
-    const own = {
+    const outputOnly = {
       lastSeenTime: '2001-01-01T00:00:00Z',
       createTime: '2001-01-01T00:00:00Z',
       email: 'a@b.test',
     }
     const mask = 'uid,lastSeenTime,createTime,updateTime,email,emailUnverified'
-    assert.deepEqual(await update(stage, uid, own, mask), before)
-    assert.deepEqual(await update(stage, uid, own), before)
+    assert.deepEqual(await update(stage, uid, outputOnly, mask), before)
+    assert.deepEqual(await update(stage, uid, outputOnly), before)
   },
 
   async 'a mask of * clears omitted fields'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     const { subject, issuer } = claimMatch
     const replaced = await update(stage, uid, { name: 'new', claimMatch: { subject, issuer } }, '*')
     assert.deepEqual([replaced.name, replaced.description], ['new', ''])
@@ -161,7 +161,7 @@ examples('updates of IAM resources', {
   },
 
   async 'a mask with an unknown nested field is refused'(stage) {
-    const uid = await plant(stage)
+    const uid = await makeIdentity(stage)
     for (const updateMask of ['nothing', 'subject', 'name.first']) {
       const error = await stage.fail(updateIdentity, { identity: { uid, claimMatch }, updateMask })
       assert.deepEqual(violations(error), ['updateMask'])

@@ -225,7 +225,7 @@ onEachStore('what callers see of a random tree', (engine) => {
       pageToken = (body.nextPageToken ?? '') as string
       uids.push(...uidsOf(rows))
       totals.add(Number(body.totalCount))
-      if (pageToken !== '' && rows.length !== request.pageSize) faults.push(`a page holds ${rows.length}`)
+      if (pageToken !== '' && rows.length !== request.pageSize) faults.push(`a page has ${rows.length} rows`)
     } while (pageToken !== '')
     return { uids, totals, faults }
   }
@@ -254,11 +254,11 @@ onEachStore('what callers see of a random tree', (engine) => {
       .filter((uid) => isVisible(world, caller, kind.list, uid) && isAskedFor(uid, filter))
     for (const uid of uids) if (!expected.includes(uid)) faults.push(`shows ${uid}, which it must not`)
     for (const uid of expected) if (!uids.includes(uid)) faults.push(`does not show ${uid}`)
-    if (new Set(uids).size < uids.length) faults.push('shows some twice')
+    if (new Set(uids).size < uids.length) faults.push('shows a uid twice')
     if (faults.length === 0 && (totals.size !== 1 || !totals.has(expected.length)))
-      faults.push(`tells totals of ${[...totals]}, but there are ${expected.length}`)
+      faults.push(`returns totals of ${[...totals]}, but there are ${expected.length}`)
     return faults.map(
-      (fault) => `${kind.list.name} over ${door.name} to ${caller}, ${JSON.stringify(request)}: ${fault}`,
+      (fault) => `${kind.list.name} over ${door.name} by ${caller}, ${JSON.stringify(request)}: ${fault}`,
     )
   }
 
@@ -266,9 +266,9 @@ onEachStore('what callers see of a random tree', (engine) => {
     const door = isOverGrpc ? setUp.grpc : setUp.rest
     const answer = await door.call(kind.get, { uid }, await setUp.platform.tokenOf(caller))
     const expected = expectedCode(world, caller, kind, uid)
-    const told = `${kind.get.name} of ${uid} over ${door.name} to ${caller}`
-    if (codeOf(answer) !== expected) return [`${told}: ${codeOf(answer)} and not ${expected}`]
-    if (answer.body && answer.body.uid !== uid) return [`${told}: shows ${answer.body.uid}`]
+    const call = `${kind.get.name} of ${uid} over ${door.name} by ${caller}`
+    if (codeOf(answer) !== expected) return [`${call}: returns ${codeOf(answer)} and not ${expected}`]
+    if (answer.body && answer.body.uid !== uid) return [`${call}: shows ${answer.body.uid}`]
     return []
   }
 

@@ -49,7 +49,7 @@ export type World = {
   workloads: string[]
   bindings: { uid: string; identity: string; role: Role; group: string }[]
   providers: { uid: string; role: string }[]
-  /** Under the uids of their groups. */
+  /** They have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
   requests: { uid: string; user: string }[]
@@ -57,11 +57,11 @@ export type World = {
   /** In repos. */
   tags: string[]
   advisories: string[]
-  /** Of each plain resource, by its table. */
+  /** The uids of each plain resource, by its table. */
   plain: Record<string, string[]>
 }
 
-/** Kinds with a place of their own in the world. */
+/** Kinds that have their own field in `World`. */
 const particularKinds: readonly { table: { name: string } }[] = [
   ...[groups, identities, roles, roleBindings, identityProviders, accountAssociations],
   ...[groupInvites, groupAccessRequests, repos, tags, advisories],
@@ -76,7 +76,7 @@ export const plainResources = resources.filter(
 export const nth = fc.nat({ max: 9999 })
 
 /** True once in `n` draws on average. */
-export const oneIn = (many: number) => fc.nat({ max: many - 1 }).map((number) => number === 0)
+export const oneIn = (n: number) => fc.nat({ max: n - 1 }).map((number) => number === 0)
 
 export const pick = <T>(from: readonly T[], at: number): T | undefined => from[at % from.length]
 
@@ -134,7 +134,7 @@ const anyCapabilities = (among: readonly string[]) =>
     fc.subarray([...among], { minLength: Math.ceil(among.length / 3) }),
   )
 
-const deepest = 5
+const maxDepth = 5
 
 export function buildWorld(plan: Plan): World {
   const { newRoot, newChild } = naming(plan.salt)
@@ -143,7 +143,7 @@ export function buildWorld(plan: Plan): World {
     // The first two groups are organizations, so that there is always a foreign one.
     const above =
       at < 2 ? undefined : isBelowLast ? groupUids.at(-1) : pick([...groupUids, undefined], parent)
-    const isTooDeep = above !== undefined && above.split('/').length >= deepest
+    const isTooDeep = above !== undefined && above.split('/').length >= maxDepth
     groupUids.push(above === undefined ? newRoot() : newChild(isTooDeep ? groupOf(above) : above))
   }
   const groupAt = (at: number) => pick(groupUids, at) ?? ''
@@ -152,19 +152,19 @@ export function buildWorld(plan: Plan): World {
     uid: newChild(isAtTop ? organizationOf(groupAt(group)) : groupAt(group)),
     capabilities: new Set(capabilities),
   }))
-  /** A role that can be bound there: built-in, or of the group or one above it. */
-  const near = (group: string) => customs.filter(({ uid }) => isWithin(group, groupOf(uid)))
-  const givenIn = ({ group, role }: { group: number; role: number }) => ({
+  /** The custom roles that can be bound in a group: those of the group and of the groups above it. */
+  const bindableIn = (group: string) => customs.filter(({ uid }) => isWithin(group, groupOf(uid)))
+  const withRole = ({ group, role }: { group: number; role: number }) => ({
     uid: newChild(groupAt(group)),
-    role: pick([...near(groupAt(group)), ...builtIns], role)?.uid ?? '',
+    role: pick([...bindableIn(groupAt(group)), ...builtIns], role)?.uid ?? '',
   })
   const users = Array.from({ length: plan.users }, newRoot)
   const workloads = plan.workloads.map((group) => newChild(groupAt(group)))
   const bindings = plan.bindings.flatMap(({ identity, group, role, isBuiltIn }) => {
     const place = groupAt(group)
-    const given = pick(isBuiltIn ? builtIns : near(place), role)
+    const bound = pick(isBuiltIn ? builtIns : bindableIn(place), role)
     const holder = pick([...users, ...workloads], identity) ?? ''
-    return given ? [{ uid: newChild(place), identity: holder, role: given, group: place }] : []
+    return bound ? [{ uid: newChild(place), identity: holder, role: bound, group: place }] : []
   })
   const requests = plan.requests.map(({ group, user }) => ({
     uid: newChild(groupAt(group)),
@@ -174,9 +174,9 @@ export function buildWorld(plan: Plan): World {
   return {
     ...{ groups: groupUids, roles: [...builtIns, ...customs], users, workloads },
     bindings: distinct(bindings, ({ identity, role, group }) => `${identity} ${role.uid} ${group}`),
-    providers: plan.providers.map(givenIn),
+    providers: plan.providers.map(withRole),
     associations: [...new Set(plan.associations.map(groupAt))],
-    invites: plan.invites.map(givenIn),
+    invites: plan.invites.map(withRole),
     requests: distinct(requests, ({ uid, user }) => `${user} ${groupOf(uid)}`),
     repos: repoUids,
     tags: repoUids.length === 0 ? [] : plan.tags.map((repo) => newChild(pick(repoUids, repo) ?? '')),
@@ -204,9 +204,9 @@ function distinct<T>(all: T[], keyOf: (one: T) => string): T[] {
   return [...new Map(all.map((one) => [keyOf(one), one])).values()]
 }
 
-/** Different times, in another order than the uids. */
+/** Writes a world into the store, with different create times in another order than the uids. */
 export function plant(store: Store, world: World): Promise<void> {
-  const soon = Date.now() + 3_600_000
+  const inAnHour = Date.now() + 3_600_000
   return store.write(function* () {
     let count = 0
     const facts = (uid: string) => ({ uid, now: Date.now() - 1000 - (count++ % 5) })
@@ -241,7 +241,7 @@ export function plant(store: Store, world: World): Promise<void> {
       const invite = create(GroupInviteSchema, {
         roleUid: role,
         keyId: uid,
-        expirationTime: timestampFromMs(soon),
+        expirationTime: timestampFromMs(inAnHour),
       })
       yield* createEntry(operatorAccess, groupInvites, invite, { ...facts(uid), columns: { digest: '' } })
     }
@@ -262,8 +262,8 @@ export function plant(store: Store, world: World): Promise<void> {
     }
     for (const uid of world.advisories) {
       const advisoryId = newAdvisoryId(randomBytes)
-      const said = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
-      const advisory = create(AdvisorySchema, { uid, advisoryId, ...said })
+      const fields = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
+      const advisory = create(AdvisorySchema, { uid, advisoryId, ...fields })
       const { columns } = searchColumnsOf(advisory, '')
       yield* createEntry(operatorAccess, advisories, advisory, { ...facts(uid), columns })
     }
@@ -304,7 +304,7 @@ const provider = (defaultRole: string) =>
     },
   })
 
-/** The tables, referring ones before those they refer to. */
+/** The tables to clear, in an order that deletes references before the rows they refer to. */
 const planted = [
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'repos', 'advisories'],

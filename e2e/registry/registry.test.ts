@@ -26,7 +26,7 @@ async function makeRepo({ succeed, owner }: ExampleContext, name = 'static', par
 const makeTag = (stage: ExampleContext, parent: string, name: string, image = 'a') =>
   stage.succeed(createTag, { parent, tag: { name, digest: digest(image) } })
 
-const nothingIsMiscounted = async ({ platform }: ExampleContext) =>
+const assertTally = async ({ platform }: ExampleContext) =>
   assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
 examples('repos', {
@@ -40,7 +40,7 @@ examples('repos', {
   },
 
   async 'a repo keeps every field'({ succeed, owner }) {
-    const said = {
+    const fields = {
       name: 'nginx',
       description: 'serves',
       catalogTier: 'CATALOG_TIER_APPLICATION',
@@ -48,9 +48,9 @@ examples('repos', {
       aliases: ['docker.io/library/nginx:latest'],
       activeTags: ['latest', '1.27'],
     }
-    const repo = await succeed(createRepo, { parent: owner.organization, repo: said })
+    const repo = await succeed(createRepo, { parent: owner.organization, repo: fields })
     const { uid, createTime, updateTime, ...rest } = repo
-    assert.deepEqual(rest, said)
+    assert.deepEqual(rest, fields)
     const changed = await succeed(updateRepo, { repo: { uid: uid as string, description: 'serves well' } })
     assert.deepEqual({ ...changed, updateTime }, { ...repo, description: 'serves well' })
     const cleared = { uid: uid as string, catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [] }
@@ -143,7 +143,7 @@ examples('repos', {
     assert.equal((await succeed(listTags, {})).totalCount, '1')
     assert.equal((await fail(createTag, { parent: repo, tag: { name: 'a', digest: digest('a') } })).code, 5)
     assert.equal((await fail(deleteRepo, { uid: repo })).code, 5)
-    await nothingIsMiscounted(stage)
+    await assertTally(stage)
   },
 
   async 'a readme is stored unchanged if it contains no unsafe HTML'(stage) {
@@ -194,7 +194,7 @@ examples('repos', {
     await succeed(updateRepoReadme, { repoReadme: { uid, content: '' } })
     const after = await succeed(getRepo, { uid })
     assert.deepEqual({ ...after, updateTime: '' }, { ...repo, updateTime: '' })
-    assert.ok(String(after.updateTime) > String(repo.updateTime), 'its tag tells that something changed')
+    assert.ok(String(after.updateTime) > String(repo.updateTime), 'the entity tag must change too')
   },
 })
 
@@ -213,15 +213,15 @@ examples('tags', {
     assert.deepEqual({ ...moved, updateTime }, { ...tag, digest: digest('b') })
     assert.ok(String(moved.updateTime) > String(updateTime))
     await succeed(createTag, { parent: repo, tag: { name: 'latest', digest: digest('b'), deprecated: true } })
-    const past = async (more: JsonObject = {}) =>
+    const digests = async (more: JsonObject = {}) =>
       (
         (await succeed(listTagHistory, { parentId: uid as string, ...more })).items as { digest: string }[]
       ).map((item) => item.digest)
-    assert.deepEqual(await past(), [digest('b'), digest('a')])
-    assert.deepEqual(await past({ end: moved.updateTime as string }), [digest('a')])
-    assert.deepEqual(await past({ start: moved.updateTime as string }), [digest('b')])
+    assert.deepEqual(await digests(), [digest('b'), digest('a')])
+    assert.deepEqual(await digests({ end: moved.updateTime as string }), [digest('a')])
+    assert.deepEqual(await digests({ start: moved.updateTime as string }), [digest('b')])
     assert.equal((await succeed(listTags, {})).totalCount, '1')
-    await nothingIsMiscounted(stage)
+    await assertTally(stage)
   },
 
   async 'a tag can be updated in part, and a move is recorded in its history'(stage) {
@@ -236,7 +236,7 @@ examples('tags', {
     const { items } = await succeed(listTagHistory, { parentId: uid })
     assert.equal((items as unknown[]).length, 2)
     await succeed(updateTag, { tag: { uid, name: '1.2-r3' } })
-    assert.equal((await succeed(listTags, {})).totalCount, '0', 'by its new name it is of another sort')
+    assert.equal((await succeed(listTags, {})).totalCount, '0', 'epoch tags are not listed by default')
     await makeTag(stage, repo, 'latest')
     assert.equal((await fail(updateTag, { tag: { uid, name: 'latest' } })).code, 6)
     assert.deepEqual(violations(await fail(updateTag, { tag: { uid, digest: 'x' } })), ['digest'])
@@ -245,26 +245,26 @@ examples('tags', {
   async 'lists leave out referrer, date and epoch tags unless asked for'(stage) {
     const { succeed } = stage
     const repo = await makeRepo(stage)
-    const given = ['latest', '1.2', '1.2-rc1', 'v1-r', '1-20261301', 'sha256x']
+    const ordinary = ['latest', '1.2', '1.2-rc1', 'v1-r', '1-20261301', 'sha256x']
     const referrers = [`sha256-${'a'.repeat(64)}.sig`]
     const dates = ['1.2-20260131', 'latest-20251231']
     const epochs = ['1.2-r3', 'latest-r0']
-    for (const name of [...given, ...referrers, ...dates, ...epochs]) await makeTag(stage, repo, name)
+    for (const name of [...ordinary, ...referrers, ...dates, ...epochs]) await makeTag(stage, repo, name)
     const shown = async (more: JsonObject) => {
       const list = await succeed(listTags, { orderBy: 'name', ...more })
       assert.equal(list.totalCount, String(names(list, 'tags').length))
       return names(list, 'tags').sort()
     }
-    assert.deepEqual(await shown({}), [...given].sort())
-    assert.deepEqual(await shown({ includeReferrers: true }), [...given, ...referrers].sort())
-    assert.deepEqual(await shown({ includeDates: true }), [...given, ...dates].sort())
+    assert.deepEqual(await shown({}), [...ordinary].sort())
+    assert.deepEqual(await shown({ includeReferrers: true }), [...ordinary, ...referrers].sort())
+    assert.deepEqual(await shown({ includeDates: true }), [...ordinary, ...dates].sort())
     assert.deepEqual(
       await shown({ includeEpochs: true, includeDates: true }),
-      [...given, ...dates, ...epochs].sort(),
+      [...ordinary, ...dates, ...epochs].sort(),
     )
     const all = { includeReferrers: true, includeDates: true, includeEpochs: true }
-    assert.deepEqual(await shown(all), [...given, ...referrers, ...dates, ...epochs].sort())
-    assert.deepEqual(await shown({ name: '1.2-r3' }), ['1.2-r3'], 'whoever names it wants it')
+    assert.deepEqual(await shown(all), [...ordinary, ...referrers, ...dates, ...epochs].sort())
+    assert.deepEqual(await shown({ name: '1.2-r3' }), ['1.2-r3'], 'a filter by name finds every tag')
   },
 
   async 'lists filter tags by repo, group, digest and time'(stage) {
@@ -273,14 +273,14 @@ examples('tags', {
     await makeTag(stage, one, 'a', 'a')
     const middle = await makeTag(stage, one, 'b', 'b')
     await makeTag(stage, two, 'a', 'b')
-    const found = async (more: JsonObject) =>
+    const namesOf = async (more: JsonObject) =>
       names(await succeed(listTags, { orderBy: 'create_time', ...more }), 'tags')
-    assert.deepEqual(await found({ uidp: { childrenOf: one } }), ['a', 'b'])
-    assert.deepEqual(await found({ uidp: { descendantsOf: owner.organization } }), ['a', 'b', 'a'])
-    assert.deepEqual(await found({ uidp: { childrenOf: owner.organization } }), [])
-    assert.deepEqual(await found({ digest: digest('b') }), ['b', 'a'])
-    assert.deepEqual(await found({ updatedSince: middle.updateTime as string }), ['a'])
-    assert.deepEqual(await found({ name: 'a', digest: digest('a') }), ['a'])
+    assert.deepEqual(await namesOf({ uidp: { childrenOf: one } }), ['a', 'b'])
+    assert.deepEqual(await namesOf({ uidp: { descendantsOf: owner.organization } }), ['a', 'b', 'a'])
+    assert.deepEqual(await namesOf({ uidp: { childrenOf: owner.organization } }), [])
+    assert.deepEqual(await namesOf({ digest: digest('b') }), ['b', 'a'])
+    assert.deepEqual(await namesOf({ updatedSince: middle.updateTime as string }), ['a'])
+    assert.deepEqual(await namesOf({ name: 'a', digest: digest('a') }), ['a'])
   },
 
   async 'tag names and digests follow the OCI specification'(stage) {
@@ -298,7 +298,7 @@ examples('tags', {
       )
   },
 
-  async 'a tag is created in a repo and deleted without it'(stage) {
+  async 'a tag can be created only in a repo, and the repo outlives it'(stage) {
     const { succeed, fail, owner } = stage
     const repo = await makeRepo(stage)
     const { uid } = await makeTag(stage, repo, 'latest')
@@ -309,6 +309,6 @@ examples('tags', {
     await succeed(deleteTag, { uid: uid as string })
     assert.equal((await fail(deleteTag, { uid: uid as string })).code, 5)
     await succeed(getRepo, { uid: repo })
-    await nothingIsMiscounted(stage)
+    await assertTally(stage)
   },
 })

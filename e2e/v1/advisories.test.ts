@@ -10,14 +10,14 @@ import { examples, violations } from '../contract/examples.ts'
 const { create, list, delete: withdraw } = Advisories.method
 const { listAdvisories } = AdvisoriesService.method
 
-const said = { artifactName: 'nginx', artifactType: 'apk' }
+const required = { artifactName: 'nginx', artifactType: 'apk' }
 
 const newId = countingIds('CGA-xxxx-xxxx')
 
 const makeAdvisory = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
-  succeed(create, { parentId: owner.organization, advisory: { ...said, advisoryId: newId(), ...more } })
+  succeed(create, { parentId: owner.organization, advisory: { ...required, advisoryId: newId(), ...more } })
 
-async function found({ succeed, owner }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
+async function idsOf({ succeed, owner }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
   const { items, totalCount } = await succeed(list, { uidp: { childrenOf: owner.organization }, ...filter })
   const ids = (items as JsonObject[]).map(({ id }) => id)
   assert.equal(totalCount, String(ids.length))
@@ -77,9 +77,9 @@ examples('lists of advisories of v1', {
       { legacyAdvisoryIds: ['OLD-1'] },
     ]
     for (const filter of filters)
-      assert.deepEqual(await found(stage, filter), [one.id], JSON.stringify(filter))
-    assert.equal((await found(stage, {})).length, 2)
-    assert.deepEqual(await found(stage, { artifactName: ['one'], eventAuthor: ['bob'] }), [])
+      assert.deepEqual(await idsOf(stage, filter), [one.id], JSON.stringify(filter))
+    assert.equal((await idsOf(stage, {})).length, 2)
+    assert.deepEqual(await idsOf(stage, { artifactName: ['one'], eventAuthor: ['bob'] }), [])
   },
 
   async 'are paged in order, with page tokens that v2 accepts as well'(stage) {
@@ -88,8 +88,8 @@ examples('lists of advisories of v1', {
     for (const _ of [1, 2, 3]) ids.push((await makeAdvisory(stage)).id)
     const back = ids.toReversed()
     for (const field of ['ID', 'CREATED_AT', 'UPDATED_AT', 'DELETED_AT']) {
-      assert.deepEqual(await found(stage, { orderBy: `${field}_ASC` }), ids, field)
-      assert.deepEqual(await found(stage, { orderBy: `${field}_DESC` }), back, field)
+      assert.deepEqual(await idsOf(stage, { orderBy: `${field}_ASC` }), ids, field)
+      assert.deepEqual(await idsOf(stage, { orderBy: `${field}_DESC` }), back, field)
     }
     const uidp = { childrenOf: owner.organization }
     const page = await succeed(list, { uidp, pageSize: '2', orderBy: 'ID_DESC' })
@@ -106,7 +106,7 @@ examples('lists of advisories of v1', {
       (same.advisories as JsonObject[]).map(({ uid }) => uid),
       [ids[0]],
     )
-    assert.equal((await found(stage, { pageSize: '9007199254740993' })).length, 3)
+    assert.equal((await idsOf(stage, { pageSize: '9007199254740993' })).length, 3)
   },
 
   async 'name the fields of v1 in errors'({ fail, door, owner }) {

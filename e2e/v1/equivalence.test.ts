@@ -31,12 +31,15 @@ type Kind = (typeof kinds)[number]
 const anyStep = fc.record({
   kind: fc.constantFrom(...kinds),
   verb: fc.constantFrom('create', 'create', 'update', 'delete'),
-  isOld: fc.boolean(),
+  /** The version that the first organization uses; the second uses the other one. */
+  isV1: fc.boolean(),
   door: fc.nat({ max: 1 }),
+  /** Selects the resource to change, the parent of a new one, and the role of a binding. */
   at: nth,
+  /** Selects the identity of a binding, and the subject of an identity. */
   by: nth,
   name: fc.constantFrom('a', 'b', 'c', 'NO'),
-  description: fc.constantFrom('', 'told'),
+  description: fc.constantFrom('', 'described'),
   capabilities: fc.subarray(['GROUPS_LIST', 'ROLES_LIST', 'GROUPS_CREATE']),
 })
 type Step = Drawn<typeof anyStep>
@@ -57,11 +60,11 @@ const collections = { group: 'groups', role: 'roles', identity: 'identities', bi
 const nobody = '0'.repeat(40)
 
 const placesOf = ({ organization, made }: Twin) => [organization, ...made.group]
-const thatOf = (twin: Twin, { kind, at }: Step) =>
+const targetOf = (twin: Twin, { kind, at }: Step) =>
   pick(twin.made[kind], at) ?? `${twin.organization}/${'0'.repeat(16)}`
 
 /** The resource of a step, with the field names of a version. */
-function saidBy(twin: Twin, step: Step, isOld: boolean): JsonObject {
+function resourceOf(twin: Twin, step: Step, isV1: boolean): JsonObject {
   const { name, description, capabilities, by, at } = step
   const claimMatch = { issuer: 'https://issuer.test', subject: `robot ${by % 3}` }
   switch (step.kind) {
@@ -71,30 +74,30 @@ function saidBy(twin: Twin, step: Step, isOld: boolean): JsonObject {
       return { name, description, claimMatch }
     case 'role': {
       const names = capabilities.map((one) =>
-        isOld ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`,
+        isV1 ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`,
       )
       return { name, description, capabilities: names }
     }
     case 'binding': {
       const identity = pick(twin.made.identity, by) ?? nobody
       const role = pick([builtInRole('viewer').uid, ...twin.made.role], at) ?? ''
-      return isOld ? { identity, role } : { identityUid: identity, roleUid: role }
+      return isV1 ? { identity, role } : { identityUid: identity, roleUid: role }
     }
   }
 }
 
-function requestOf(twin: Twin, step: Step, isOld: boolean): { method: DescMethod; request: JsonObject } {
+function requestOf(twin: Twin, step: Step, isV1: boolean): { method: DescMethod; request: JsonObject } {
   const { kind, verb, at } = step
-  const method = methods[kind][isOld ? 'v1' : 'v2'][isOld ? verb : verb + nouns[kind]] as DescMethod
-  const said = saidBy(twin, step, isOld)
+  const method = methods[kind][isV1 ? 'v1' : 'v2'][isV1 ? verb : verb + nouns[kind]] as DescMethod
+  const resource = resourceOf(twin, step, isV1)
   if (verb === 'create') {
     const parent = pick(placesOf(twin), at) ?? ''
-    const isNamedId = isOld && (kind === 'role' || kind === 'identity')
-    return { method, request: { [isNamedId ? 'parentId' : 'parent']: parent, [fields[kind]]: said } }
+    const hasParentId = isV1 && (kind === 'role' || kind === 'identity')
+    return { method, request: { [hasParentId ? 'parentId' : 'parent']: parent, [fields[kind]]: resource } }
   }
-  const uid = thatOf(twin, step)
-  if (verb === 'delete') return { method, request: { [isOld ? 'id' : 'uid']: uid } }
-  const request = isOld ? { id: uid, ...said } : { [fields[kind]]: { uid, ...said }, updateMask: '*' }
+  const uid = targetOf(twin, step)
+  if (verb === 'delete') return { method, request: { [isV1 ? 'id' : 'uid']: uid } }
+  const request = isV1 ? { id: uid, ...resource } : { [fields[kind]]: { uid, ...resource }, updateMask: '*' }
   return { method, request }
 }
 
@@ -115,8 +118,8 @@ onEachStore('v1 and v2', (engine) => {
     return { organization, token, made: { group: [], role: [], identity: [], binding: [] } }
   }
 
-  async function take(twin: Twin, step: Step, isOld: boolean): Promise<number> {
-    const { method, request } = requestOf(twin, step, isOld)
+  async function runStep(twin: Twin, step: Step, isV1: boolean): Promise<number> {
+    const { method, request } = requestOf(twin, step, isV1)
     const { body, error }: CallResult = await (doors[step.door] as Door).call(method, request, twin.token)
     if (body && step.verb === 'create') twin.made[step.kind].push((body.uid ?? body.id) as string)
     assert.notEqual(error?.code, internal)
@@ -130,7 +133,7 @@ onEachStore('v1 and v2', (engine) => {
     return body
   }
 
-  /** With pages so small that there are several. */
+  /** Reads small pages, so that there are several. */
   async function listV2({ organization, token }: Twin, kind: Kind): Promise<JsonObject[]> {
     const all: JsonObject[] = []
     for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
@@ -154,7 +157,7 @@ onEachStore('v1 and v2', (engine) => {
     const byLength = [...names, [twin.organization, 'here'] as const].sort(([a], [b]) => b.length - a.length)
     const text = (one: JsonObject) => {
       const written = JSON.stringify(one, (key, value) => (/Time$|^code$/.test(key) ? undefined : value))
-      return byLength.reduce((so, [uid, name]) => so.replaceAll(`"${uid}"`, `"${name}"`), written)
+      return byLength.reduce((replaced, [uid, name]) => replaced.replaceAll(`"${uid}"`, `"${name}"`), written)
     }
     return resources
       .filter(({ uid }) => uids.includes(uid as string))
@@ -164,19 +167,19 @@ onEachStore('v1 and v2', (engine) => {
 
   async function assertSameViews(twin: Twin): Promise<void> {
     for (const kind of kinds) {
-      const now = (await listV2(twin, kind)).map(briefs[kind])
-      const old = (await listV1(twin, kind)).map(oldBriefs[kind])
+      const now = (await listV2(twin, kind)).map(v2Briefs[kind])
+      const old = (await listV1(twin, kind)).map(v1Briefs[kind])
       assert.deepEqual(old, now, kind)
       for (const [uid] of now)
-        assert.deepEqual((await listV1(twin, kind, { id: uid as string })).map(oldBriefs[kind])[0]?.[0], uid)
+        assert.deepEqual((await listV1(twin, kind, { id: uid as string })).map(v1Briefs[kind])[0]?.[0], uid)
     }
   }
 
   test('leave equal states, whichever version a call uses', async () => {
-    const property = fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (story) => {
+    const property = fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
       const [one, other] = [await newTwin(), await newTwin()]
-      for (const step of story) {
-        const codes = [await take(one, step, step.isOld), await take(other, step, !step.isOld)]
+      for (const step of steps) {
+        const codes = [await runStep(one, step, step.isV1), await runStep(other, step, !step.isV1)]
         assert.equal(codes[0], codes[1], JSON.stringify(step))
       }
       for (const kind of kinds)
@@ -195,7 +198,7 @@ const dotted = (names: unknown) =>
   ((names ?? []) as string[]).map((name) => name.replace('CAP_IAM_', '').toLowerCase().replace('_', '.'))
 
 /** The fields that both versions have, in one form. */
-const briefs: Record<Kind, Brief> = {
+const v2Briefs: Record<Kind, Brief> = {
   group: ({ uid, name, description, verified }) => [uid, name, description, verified],
   role: ({ uid, name, description, capabilities }) => [uid, name, description, dotted(capabilities)],
   identity({ uid, name, description, claimMatch, createTime, updateTime }) {
@@ -209,7 +212,7 @@ const briefs: Record<Kind, Brief> = {
   },
 }
 
-const oldBriefs: Record<Kind, Brief> = {
+const v1Briefs: Record<Kind, Brief> = {
   group: ({ id, name, description, verified }) => [id, name, description, verified],
   role: ({ id, name, description, capabilities }) => [id, name, description, capabilities],
   identity({ id, name, description, claimMatch, createdAt, updatedAt }) {

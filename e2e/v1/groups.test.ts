@@ -44,8 +44,8 @@ examples('groups of v1', {
     owner,
   }) {
     const id = owner.organization
-    const [found] = (await succeed(v1.list, { id })).items as JsonObject[]
-    assert.deepEqual([found?.id, found?.name], [id, 'acme'])
+    const [group] = (await succeed(v1.list, { id })).items as JsonObject[]
+    assert.deepEqual([group?.id, group?.name], [id, 'acme'])
     const nothing = { items: [] }
     assert.deepEqual(await succeed(v1.list, { id: '0'.repeat(40) }), nothing)
     assert.deepEqual(await succeed(v1.list, { id, uidp: { ids: ['0'.repeat(40)] } }), nothing)
@@ -82,10 +82,10 @@ examples('groups of v1', {
     const name = `${id.slice(24)}.test`
     await succeed(v1.update, { id, name })
     await verifyOrganization(platform.store, id, { isVerified: true, kind: OrgKind.DEV, now: Date.now() })
-    const told = { id, name, description: 'checked', verified: true, kind: 'ORG_KIND_DEV' }
-    const { description, verified, kind } = await succeed(v1.update, told)
+    const update = { id, name, description: 'checked', verified: true, kind: 'ORG_KIND_DEV' }
+    const { description, verified, kind } = await succeed(v1.update, update)
     assert.deepEqual([description, verified, kind], ['checked', true, 'ORG_KIND_DEV'])
-    assert.equal((await fail(v1.update, { ...told, verified: false })).code, 7)
+    assert.equal((await fail(v1.update, { ...update, verified: false })).code, 7)
     assert.equal((await fail(v1.update, { id, name, verified: true })).code, 7)
   },
 
@@ -98,15 +98,15 @@ examples('groups of v1', {
     await make(owner.organization, 'twin')
     assert.deepEqual(violations(await fail(v1.create, { parent: 'twin', group: { name: 'a' } })), ['parent'])
     const stranger = await platform.addIdentity('')
-    const told = async (parent: string, token: string) => {
+    const refusal = async (parent: string, token: string) => {
       const { code, message } = await fail(v1.create, { parent, group: { name: 'a' } }, token)
       return [code, message.replace(parent, '')]
     }
-    const hidden = await told(team.name as string, stranger.token)
-    assert.deepEqual(hidden, await told('no such name', stranger.token))
+    const hidden = await refusal(team.name as string, stranger.token)
+    assert.deepEqual(hidden, await refusal('no such name', stranger.token))
     assert.equal(hidden[0], 5)
     const viewer = await platform.addIdentity(owner.organization, 'viewer')
-    assert.equal((await told(team.name as string, viewer.token))[0], 7)
+    assert.equal((await refusal(team.name as string, viewer.token))[0], 7)
   },
 
   async 'the error for a group that is not empty has a message and no details'(stage) {

@@ -32,27 +32,27 @@ examples('identities of v1', {
   },
 
   async 'every kind of relationship converts to v2 and back'(stage) {
-    const ways: [JsonObject, JsonObject][] = [
+    const relationships: [JsonObject, JsonObject][] = [
       [{ claimMatch: { issuerPattern: 'https://.+\\.test', subjectPattern: 'a.*', audience: 'b' } }, {}],
       [{ static: { issuer: token.issuer, subject: 'x', issuerKeys: jwks, audiences: ['me'] } }, {}],
       [{ servicePrincipal: 'COSIGNED' }, { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }],
       [{ awsIdentity: { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' } }, {}],
     ]
-    for (const [way, other] of ways) {
-      const [[name, value]] = Object.entries(way) as [[string, JsonObject]]
-      const { id, ...told } = await create(stage, { name: 'robot', ...way })
+    for (const [relationship, other] of relationships) {
+      const [[name, value]] = Object.entries(relationship) as [[string, JsonObject]]
+      const { id, ...created } = await create(stage, { name: 'robot', ...relationship })
       const kept = await read(stage, id)
       const inV2 = other[name] ?? kept[name === 'static' ? 'staticKeys' : name]
       if (typeof value !== 'object') {
-        assert.deepEqual([told[name], kept[name]], [value, inV2])
+        assert.deepEqual([created[name], kept[name]], [value, inV2])
         continue
       }
       for (const [key, part] of Object.entries(value)) {
-        assert.deepEqual((told[name] as JsonObject)[key], part)
+        assert.deepEqual((created[name] as JsonObject)[key], part)
         assert.deepEqual((inV2 as JsonObject)[key], part)
       }
       if (name === 'static')
-        assert.equal((told[name] as JsonObject).expiration, (inV2 as JsonObject).expirationTime)
+        assert.equal((created[name] as JsonObject).expiration, (inV2 as JsonObject).expirationTime)
     }
   },
 

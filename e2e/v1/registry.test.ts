@@ -102,8 +102,8 @@ examples('repos of v1', {
     const request = { parentId: owner.organization, repo: { name: 'nginx', description: 'mine' } }
     const creator = await platform.addIdentityWith(owner.organization, ['CAP_REPO_CREATE'])
     assert.equal((await fail(v1.createRepo, request, creator.token)).code, 6)
-    const seeing = await platform.addIdentityWith(owner.organization, ['CAP_REPO_CREATE', 'CAP_REPO_LIST'])
-    assert.equal((await fail(v1.createRepo, request, seeing.token)).code, 7)
+    const lister = await platform.addIdentityWith(owner.organization, ['CAP_REPO_CREATE', 'CAP_REPO_LIST'])
+    assert.equal((await fail(v1.createRepo, request, lister.token)).code, 7)
     assert.deepEqual(await succeed(v1.listRepos, { name: 'nginx' }), { items: [made] })
   },
 
