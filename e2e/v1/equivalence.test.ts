@@ -73,9 +73,7 @@ function resourceOf(twin: Twin, step: Step, isV1: boolean): JsonObject {
     case 'identity':
       return { name, description, claimMatch }
     case 'role': {
-      const names = capabilities.map((one) =>
-        isV1 ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`,
-      )
+      const names = capabilities.map((one) => (isV1 ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`))
       return { name, description, capabilities: names }
     }
     case 'binding': {

@@ -119,7 +119,7 @@ export type BuiltInRoleInfo = Message<"capabilities.BuiltInRoleInfo"> & {
   includes: BuiltInRole[];
 
   /**
-   * Uid of the role, if it is published. The uid of any other role is derived from its name.
+   * Uid of the role, if published clients know it. Otherwise empty: the uid is derived from the name.
    *
    * @generated from field: string uid = 4;
    */
@@ -154,7 +154,7 @@ export type BuiltInRoleInfoJson = {
   includes?: BuiltInRoleJson[];
 
   /**
-   * Uid of the role, if it is published. The uid of any other role is derived from its name.
+   * Uid of the role, if published clients know it. Otherwise empty: the uid is derived from the name.
    *
    * @generated from field: string uid = 4;
    */

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/auth/auth.proto.
  */
 export const file_platform_auth_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChhwbGF0Zm9ybS9hdXRoL2F1dGgucHJvdG8SDXBsYXRmb3JtLmF1dGgidwoTUmVnaXN0cmF0aW9uUmVxdWVzdBIzCgRjb2RlGAEgASgJQiXawRghEIAIUAFaGlptOXlJRzl1WlNCd1pYSnpiMjRnYjI1c2VREhMKC2lkZW50aXR5X2lkGAMgASgJSgQIAhADSgQIBBAFSgQIBRAGSgQIBhAHIioKB1Nlc3Npb24SEAoIaWRlbnRpdHkYASABKAkSDQoFZ3JvdXAYAiABKAkiLgoZR2V0SGVhZGxlc3NTZXNzaW9uUmVxdWVzdBIRCgRjb2RlGAEgASgJQgPgQQIiRQoPSGVhZGxlc3NTZXNzaW9uEhcKD2VjZGhfcHVibGljX2tleRgBIAEoDBIZChFlbmNyeXB0ZWRfaWR0b2tlbhgCIAEoDCIdCg9EZWxldGlvblJlcXVlc3QSCgoCaWQYASABKAkinQQKBldob0FtSRJBCgZpc3N1ZXIYASABKAlCMdrBGC1aK2h0dHBzOi8vdG9rZW4uYWN0aW9ucy5naXRodWJ1c2VyY29udGVudC5jb20SOAoHc3ViamVjdBgCIAEoCUIn2sEYI1ohcmVwbzphY21lL2FwcDpyZWY6cmVmcy9oZWFkcy9tYWluEhAKCGF1ZGllbmNlGAMgAygJEkoKBmV4cGlyeRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCHtrBGBpaGDIwMjYtMDEtMzFUMTA6MzA6MDAuMDAwWhItCglpc3N1ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKDGNhcGFiaWxpdGllcxhlIAMoCzIgLnBsYXRmb3JtLmF1dGguV2hvQW1JLkNhcGFiaWxpdHkSKgoFZW1haWwYZiABKAlCFtrBGBJaEGFkYUBhY21lLmV4YW1wbGVIAIgBARIxCgdwcm9maWxlGGcgASgLMhYucGxhdGZvcm0uYXV0aC5Qcm9maWxlQgjawRgEWgJ7fRpoCgpDYXBhYmlsaXR5EiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwEiAKBHJvbGUYAiABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIUCgxjYXBhYmlsaXRpZXMYAyADKAlCCAoGX2VtYWlsIlwKB1Byb2ZpbGUSFwoEbmFtZRgBIAEoCUIJ2sEYBVoDQWRhEg8KB3BpY3R1cmUYAiABKAkSEgoKZ2l2ZW5fbmFtZRgDIAEoCRITCgtmYW1pbHlfbmFtZRgEIAEoCTL8AwoEQXV0aBKuAQoIUmVnaXN0ZXISIi5wbGF0Zm9ybS5hdXRoLlJlZ2lzdHJhdGlvblJlcXVlc3QaFi5wbGF0Zm9ybS5hdXRoLlNlc3Npb24iZsrBGEYYASJCYSB0b2tlbiBvZiB0aGUgb3JnYW5pemF0aW9uJ3MgaWRlbnRpdHkgcHJvdmlkZXIsIG9yIG9mIHRoaXMgc2VydmVygtPkkwIWOgEqIhEvYXV0aC92MS9yZWdpc3RlchKEAQoSR2V0SGVhZGxlc3NTZXNzaW9uEigucGxhdGZvcm0uYXV0aC5HZXRIZWFkbGVzc1Nlc3Npb25SZXF1ZXN0Gh4ucGxhdGZvcm0uYXV0aC5IZWFkbGVzc1Nlc3Npb24iJMrBGAIYAYLT5JMCGBIWL3N0cy9oZWFkbGVzc19zZXNzaW9ucxJUCghWYWxpZGF0ZRIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoVLnBsYXRmb3JtLmF1dGguV2hvQW1JIhnKwRgCEAGC0+STAg0SCy9hdXRoL3YxL29rEmYKBkRlbGV0ZRIeLnBsYXRmb3JtLmF1dGguRGVsZXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiTKwRgCEAGC0+STAhgqFi9hdXRoL3YxL2RlbGV0ZS97aWQ9Kn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_group, file_platform_iam_role]);
+  fileDesc("ChhwbGF0Zm9ybS9hdXRoL2F1dGgucHJvdG8SDXBsYXRmb3JtLmF1dGgidwoTUmVnaXN0cmF0aW9uUmVxdWVzdBIzCgRjb2RlGAEgASgJQiXawRghEIAIUAFaGlptOXlJRzl1WlNCd1pYSnpiMjRnYjI1c2VREhMKC2lkZW50aXR5X2lkGAMgASgJSgQIAhADSgQIBBAFSgQIBRAGSgQIBhAHIioKB1Nlc3Npb24SEAoIaWRlbnRpdHkYASABKAkSDQoFZ3JvdXAYAiABKAkiLgoZR2V0SGVhZGxlc3NTZXNzaW9uUmVxdWVzdBIRCgRjb2RlGAEgASgJQgPgQQIiRQoPSGVhZGxlc3NTZXNzaW9uEhcKD2VjZGhfcHVibGljX2tleRgBIAEoDBIZChFlbmNyeXB0ZWRfaWR0b2tlbhgCIAEoDCIdCg9EZWxldGlvblJlcXVlc3QSCgoCaWQYASABKAkilAQKBldob0FtSRIxCgZpc3N1ZXIYASABKAlCIdrBGB1aG2h0dHBzOi8vc3RlbW1hLmFjbWUuZXhhbXBsZRI/CgdzdWJqZWN0GAIgASgJQi7awRgqWig1ZDQxNDAyYWJjNGIyYTc2Yjk3MTlkOTExMDE3YzU5MmEzYmY0ZjFiEhAKCGF1ZGllbmNlGAMgAygJEkoKBmV4cGlyeRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCHtrBGBpaGDIwMjYtMDEtMzFUMTA6MzA6MDAuMDAwWhItCglpc3N1ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjYKDGNhcGFiaWxpdGllcxhlIAMoCzIgLnBsYXRmb3JtLmF1dGguV2hvQW1JLkNhcGFiaWxpdHkSKgoFZW1haWwYZiABKAlCFtrBGBJaEGFkYUBhY21lLmV4YW1wbGVIAIgBARIxCgdwcm9maWxlGGcgASgLMhYucGxhdGZvcm0uYXV0aC5Qcm9maWxlQgjawRgEWgJ7fRpoCgpDYXBhYmlsaXR5EiIKBWdyb3VwGAEgASgLMhMucGxhdGZvcm0uaWFtLkdyb3VwEiAKBHJvbGUYAiABKAsyEi5wbGF0Zm9ybS5pYW0uUm9sZRIUCgxjYXBhYmlsaXRpZXMYAyADKAlCCAoGX2VtYWlsIlwKB1Byb2ZpbGUSFwoEbmFtZRgBIAEoCUIJ2sEYBVoDQWRhEg8KB3BpY3R1cmUYAiABKAkSEgoKZ2l2ZW5fbmFtZRgDIAEoCRITCgtmYW1pbHlfbmFtZRgEIAEoCTL8AwoEQXV0aBKuAQoIUmVnaXN0ZXISIi5wbGF0Zm9ybS5hdXRoLlJlZ2lzdHJhdGlvblJlcXVlc3QaFi5wbGF0Zm9ybS5hdXRoLlNlc3Npb24iZsrBGEYYASJCYSB0b2tlbiBvZiB0aGUgb3JnYW5pemF0aW9uJ3MgaWRlbnRpdHkgcHJvdmlkZXIsIG9yIG9mIHRoaXMgc2VydmVygtPkkwIWOgEqIhEvYXV0aC92MS9yZWdpc3RlchKEAQoSR2V0SGVhZGxlc3NTZXNzaW9uEigucGxhdGZvcm0uYXV0aC5HZXRIZWFkbGVzc1Nlc3Npb25SZXF1ZXN0Gh4ucGxhdGZvcm0uYXV0aC5IZWFkbGVzc1Nlc3Npb24iJMrBGAIYAYLT5JMCGBIWL3N0cy9oZWFkbGVzc19zZXNzaW9ucxJUCghWYWxpZGF0ZRIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoVLnBsYXRmb3JtLmF1dGguV2hvQW1JIhnKwRgCEAGC0+STAg0SCy9hdXRoL3YxL29rEmYKBkRlbGV0ZRIeLnBsYXRmb3JtLmF1dGguRGVsZXRpb25SZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiTKwRgCEAGC0+STAhgqFi9hdXRoL3YxL2RlbGV0ZS97aWQ9Kn1iBnByb3RvMw", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_platform_common_access, file_platform_common_rules, file_platform_iam_group, file_platform_iam_role]);
 
 /**
  * Request of `Auth.Register`.
@@ -36,7 +36,7 @@ export type RegistrationRequest = Message<"platform.auth.RegistrationRequest"> &
   code: string;
 
   /**
-   * Expected uid of the person. The call fails if it is another. Empty for any.
+   * Expected uid of the person. The call fails if the token belongs to another person. Empty for any person.
    *
    * @generated from field: string identity_id = 3;
    */
@@ -57,7 +57,7 @@ export type RegistrationRequestJson = {
   code?: string;
 
   /**
-   * Expected uid of the person. The call fails if it is another. Empty for any.
+   * Expected uid of the person. The call fails if the token belongs to another person. Empty for any person.
    *
    * @generated from field: string identity_id = 3;
    */
@@ -162,7 +162,7 @@ export const GetHeadlessSessionRequestSchema: GenMessage<GetHeadlessSessionReque
  */
 export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
   /**
-   * X25519 public key of the server: the bytes of its text in base64url without padding.
+   * X25519 public key of the server. The bytes are its base64url text, without padding.
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
@@ -184,7 +184,7 @@ export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
  */
 export type HeadlessSessionJson = {
   /**
-   * X25519 public key of the server: the bytes of its text in base64url without padding.
+   * X25519 public key of the server. The bytes are its base64url text, without padding.
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
@@ -521,9 +521,9 @@ export const ProfileSchema: GenMessage<Profile, {jsonType: ProfileJson}> = /*@__
  */
 export const Auth: GenService<{
   /**
-   * Registers the person of a token, which is the bearer token of the call: a token of their organization's
-   * identity provider or of this server. With the code of an invite, the person also gets its role. The audience of
-   * the token must be this server, or its client id at the provider.
+   * Registers the person to whom the bearer token of the call belongs. It is a token of their organization's
+   * identity provider or of this server. Its audience must be this server, or the client id of this server at the
+   * provider. With the code of an invite, the person also gets the role of the invite.
    *
    * @generated from rpc platform.auth.Auth.Register
    */

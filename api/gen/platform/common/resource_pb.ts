@@ -42,8 +42,8 @@ export type Resource = Message<"platform.common.Resource"> & {
   separator: string;
 
   /**
-   * Field that contains the name. Default: `name`. The list can be filtered by this field, or by several values of
-   * it.
+   * Field that contains the name. Default: `name`. The list request has a filter of the same name or, if the filter
+   * takes several values, of the same name with `s` added.
    *
    * @generated from field: string name_field = 4;
    */
@@ -85,8 +85,8 @@ export type ResourceJson = {
   separator?: string;
 
   /**
-   * Field that contains the name. Default: `name`. The list can be filtered by this field, or by several values of
-   * it.
+   * Field that contains the name. Default: `name`. The list request has a filter of the same name or, if the filter
+   * takes several values, of the same name with `s` added.
    *
    * @generated from field: string name_field = 4;
    */

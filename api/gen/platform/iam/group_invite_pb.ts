@@ -48,7 +48,7 @@ export type GroupInvite = Message<"platform.iam.GroupInvite"> & {
   keyId: string;
 
   /**
-   * Role that a person who accepts gets in the group.
+   * Role that people get in the group when they accept the invite.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
@@ -90,7 +90,7 @@ export type GroupInviteJson = {
   keyId?: string;
 
   /**
-   * Role that a person who accepts gets in the group.
+   * Role that people get in the group when they accept the invite.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
@@ -139,7 +139,7 @@ export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
   keyId: string;
 
   /**
-   * Role that a person who accepts gets in the group. Only its `id` if the role was deleted.
+   * Role that people get in the group when they accept the invite. Only its `id` if the role was deleted.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
@@ -195,7 +195,7 @@ export type StoredGroupInviteJson = {
   keyId?: string;
 
   /**
-   * Role that a person who accepts gets in the group. Only its `id` if the role was deleted.
+   * Role that people get in the group when they accept the invite. Only its `id` if the role was deleted.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
@@ -286,7 +286,7 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   ttl?: Duration | undefined;
 
   /**
-   * Uid of the role that a person who accepts gets in the group.
+   * Uid of the role that people get in the group when they accept the invite.
    *
    * @generated from field: string role = 3;
    */
@@ -328,7 +328,7 @@ export type GroupInviteRequestJson = {
   ttl?: DurationJson;
 
   /**
-   * Uid of the role that a person who accepts gets in the group.
+   * Uid of the role that people get in the group when they accept the invite.
    *
    * @generated from field: string role = 3;
    */

@@ -54,7 +54,7 @@ export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
   cap: string[];
 
   /**
-   * Uid of the identity provider that issued the token.
+   * Ignored: the issuer and subject of the token identify the person.
    *
    * @generated from field: string identity_provider = 7;
    */
@@ -105,7 +105,7 @@ export type ExchangeRequestJson = {
   cap?: string[];
 
   /**
-   * Uid of the identity provider that issued the token.
+   * Ignored: the issuer and subject of the token identify the person.
    *
    * @generated from field: string identity_provider = 7;
    */
@@ -221,7 +221,7 @@ export type RawToken = Message<"platform.oidc.RawToken"> & {
   token: string;
 
   /**
-   * Refresh token, if one was requested.
+   * Never set: refresh tokens are returned in a `TokenPair`.
    *
    * @generated from field: string refresh_token = 2;
    */
@@ -249,7 +249,7 @@ export type RawTokenJson = {
   token?: string;
 
   /**
-   * Refresh token, if one was requested.
+   * Never set: refresh tokens are returned in a `TokenPair`.
    *
    * @generated from field: string refresh_token = 2;
    */
@@ -327,8 +327,8 @@ export const TokenPairSchema: GenMessage<TokenPair, {jsonType: TokenPairJson}> =
  */
 export const SecurityTokenService: GenService<{
   /**
-   * Returns an access token of an identity, valid for one hour, for a token that matches the identity. Without
-   * `identity`, the identity is the person with the issuer and subject of the token.
+   * Returns an access token of an identity, valid for at most one hour, for a token that matches the identity.
+   * Without `identity`, the identity is the person with the issuer and subject of the token.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
    */

@@ -527,7 +527,7 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only tags with exactly this name, of any kind.
+   * Only tags with exactly this name, even of a kind that is excluded.
    *
    * @generated from field: string name = 2;
    */
@@ -590,7 +590,7 @@ export type TagFilterJson = {
   uidp?: UIDPFilterJson;
 
   /**
-   * Only tags with exactly this name, of any kind.
+   * Only tags with exactly this name, even of a kind that is excluded.
    *
    * @generated from field: string name = 2;
    */

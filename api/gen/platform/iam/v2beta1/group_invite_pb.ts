@@ -37,7 +37,7 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
   uid: string;
 
   /**
-   * Uid of the role that a person who accepts gets in the group.
+   * Uid of the role that people get in the group when they accept the invite.
    *
    * @generated from field: string role_uid = 2;
    */
@@ -122,7 +122,7 @@ export type GroupInviteJson = {
   uid?: string;
 
   /**
-   * Uid of the role that a person who accepts gets in the group.
+   * Uid of the role that people get in the group when they accept the invite.
    *
    * @generated from field: string role_uid = 2;
    */
@@ -592,7 +592,7 @@ export type UpdateGroupInviteRequest = Message<"platform.iam.v2beta1.UpdateGroup
   groupInvite?: GroupInvite | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `email,single_use`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -614,7 +614,7 @@ export type UpdateGroupInviteRequestJson = {
   groupInvite?: GroupInviteJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `email,single_use`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;

@@ -714,7 +714,7 @@ export type UpdateRoleBindingRequest = Message<"platform.iam.v2beta1.UpdateRoleB
   roleBinding?: RoleBinding | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -736,7 +736,7 @@ export type UpdateRoleBindingRequestJson = {
   roleBinding?: RoleBindingJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `role_uid`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;

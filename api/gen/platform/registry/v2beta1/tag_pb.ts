@@ -158,7 +158,7 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only tags with exactly this name.
+   * Only tags with exactly this name, including tags of referrers, dates and builds.
    *
    * @generated from field: string name = 2;
    */
@@ -242,7 +242,7 @@ export type ListTagsRequestJson = {
   uidp?: UIDPFilterJson;
 
   /**
-   * Only tags with exactly this name.
+   * Only tags with exactly this name, including tags of referrers, dates and builds.
    *
    * @generated from field: string name = 2;
    */
@@ -494,7 +494,7 @@ export type UpdateTagRequest = Message<"platform.registry.v2beta1.UpdateTagReque
   tag?: Tag | undefined;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -516,7 +516,7 @@ export type UpdateTagRequestJson = {
   tag?: TagJson;
 
   /**
-   * Fields to change, separated by commas, such as `name,description`; `*` means all. Without a mask, the fields
+   * Fields to change, separated by commas, such as `digest,deprecated`; `*` means all. Without a mask, the fields
    * that are present in the request change.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
@@ -567,14 +567,14 @@ export const DeleteTagRequestSchema: GenMessage<DeleteTagRequest, {jsonType: Del
   messageDesc(file_platform_registry_v2beta1_tag, 6);
 
 /**
- * Tags are names of images in a repo. A tag is in its repo.
+ * Tags are names of images. A tag is in a repo.
  *
  * @generated from service platform.registry.v2beta1.TagsService
  */
 export const TagsService: GenService<{
   /**
    * Lists the tags that the caller may see. Tags that tools create for referrers, dates and builds are omitted
-   * unless they are included.
+   * unless `include_referrers`, `include_dates` or `include_epochs` is set.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.ListTags
    */

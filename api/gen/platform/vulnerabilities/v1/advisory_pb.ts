@@ -1013,7 +1013,7 @@ export const AdvisoryEvent_FalsePositiveDetermination_Type = {
   VULNERABILITY_RECORD_ANALYSIS_CONTESTED: 1,
 
   /**
-   * The vulnerability is not one of the component.
+   * The vulnerability belongs to another component.
    *
    * @generated from enum value: COMPONENT_VULNERABILITY_MISMATCH = 2;
    */

@@ -1132,7 +1132,7 @@ export const AdvisoryEvent_FalsePositiveDetermination_Type = {
   VULNERABILITY_RECORD_ANALYSIS_CONTESTED: 1,
 
   /**
-   * The vulnerability is not one of the component.
+   * The vulnerability belongs to another component.
    *
    * @generated from enum value: TYPE_COMPONENT_VULNERABILITY_MISMATCH = 2;
    */
@@ -2064,7 +2064,7 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Streams all advisories that `ListAdvisories` would list as OSV records. Over REST, each record is one line,
+   * Streams OSV records of all advisories that `ListAdvisories` would list. Over REST, each record is one line,
    * which `stemmad import advisories` can read. `page_size`, `page_token` and `skip` must not be set. If the stream
    * fails, the connection is reset over REST, and the status is not OK over gRPC.
    *
@@ -2076,7 +2076,7 @@ export const AdvisoriesService: GenService<{
     output: typeof StructSchema;
   },
   /**
-   * Streams all advisories that `ListAdvisories` would list as OpenVEX documents. Works like `ExportAdvisoriesOsv`.
+   * Streams OpenVEX documents of all advisories that `ListAdvisories` would list. Works like `ExportAdvisoriesOsv`.
    *
    * @generated from rpc platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOpenVex
    */
