@@ -14,7 +14,7 @@ for (const cycle of cycles) console.error(`import cycle: ${cycle.join(' -> ')}`)
 process.exitCode = offences.length + cycles.length > 0 ? 1 : 0
 
 function isTest(file: string): boolean {
-  return file.endsWith('.test.ts') || /^server\/(testing\/|.*\/conformance\.ts$)/.test(file)
+  return file.endsWith('.test.ts') || /^server\/(testing\/|.*\/test-stores\.ts$)/.test(file)
 }
 
 function isAllowed({ file, target, typeOnly }: Import): boolean {

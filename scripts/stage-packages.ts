@@ -58,7 +58,7 @@ function stageLauncher(folder: string, launcher: string): void {
   cpSync(join(import.meta.dirname, 'pinned-node.mjs'), join(folder, 'bin/pinned-node.mjs'))
 }
 
-/** Removes `private`, which prevents publishing the sources by mistake. Programs export only their manifest. */
+/** Removes `private`, a field that is in the sources only to prevent publishing them by mistake. Programs export only their manifest. */
 function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
   const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
   return {

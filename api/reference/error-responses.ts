@@ -138,7 +138,7 @@ export const errorResponses = {
     status: 429,
     name: 'TooManyRequests',
     description:
-      'Too many calls, or too many at the same time (code 8). `Retry-After` says when to try again, if that is known.',
+      'Too many failed attempts from one address, or too many streams of one caller at the same time (code 8). `Retry-After` says when to try again, if that is known.',
     examples: {},
   },
 } satisfies Record<string, ErrorResponse>

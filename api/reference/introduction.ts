@@ -5,7 +5,7 @@ export const introduction = `Resources are in a tree of groups; a group without 
 
 **Uids.** The \`uid\` of a resource is a path: the uid of its parent, a slash and 16 hexadecimal digits. In a URL, slashes may be written as they are or as \`%2F\`. Version 1 calls it \`id\`.
 
-**Fields.** Fields of bodies and parameters of queries are accepted in JSON spelling (\`pageSize\`) and in proto spelling (\`page_size\`). Unknown fields are ignored, except in the body of a PATCH. 64-bit integers are strings. Times are RFC 3339 in UTC.
+**Fields.** Fields of bodies and parameters of queries are accepted in JSON spelling (\`pageSize\`) and in proto spelling (\`page_size\`). Unknown fields are ignored, except in the body of a PATCH without \`updateMask\`. 64-bit integers are strings. Times are RFC 3339 in UTC.
 
 **Lists.** A page has 50 results by default and at most 200 (\`pageSize\`). \`nextPageToken\` is the token of the next page and absent on the last page. \`totalCount\` is the number of results over all pages. \`orderBy\` is a list of field names, separated by commas, each optionally followed by \`desc\`. A page token is valid for three days; after that the list starts again from the beginning.
 

@@ -122,5 +122,5 @@ function accessOf({ access, scope }: Method, capabilities: string[], variables: 
   if (capabilities.length === 0) return 'Needs an access token, but no capability.'
   const names = capabilities.map((name) => `\`${name}\``).join(' and ')
   if (scope.length + variables.length > 0) return `Needs ${names} in the group or above it.`
-  return `Applies to the groups in which the caller has ${names}.`
+  return `Returns resources at or below the groups in which the caller has ${names}.`
 }

@@ -53,7 +53,7 @@ function* cases(): Generator<Case> {
       requests: async (store) => [await after(store, team(store), 0)],
     }
     yield {
-      label: `${spread} pages all over, in turn, by ${orderBy}`,
+      label: `${spread} pages spread over the list, in turn, by ${orderBy}`,
       requests: (store) => Promise.all(positions(store).map((skip) => after(store, whole(), skip))),
     }
   }

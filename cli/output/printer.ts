@@ -32,7 +32,8 @@ export async function printResource(
   return screen.write(`${screen.isTerminal ? replaceControls(text) : text}\n`)
 }
 
-/** The only field of a resource that consists of free text, such as a readme. It is printed without its name. */
+/** The field of a resource that has only this one besides its uid, if it is free text, such as a readme. It is printed
+ * without its name. */
 function soleTextField({ fields }: DescMessage): string | undefined {
   const [only, ...others] = fields.filter(({ name }) => name !== 'uid')
   return only && others.length === 0 && rulesOf(only).text ? only.jsonName : undefined

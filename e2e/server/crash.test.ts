@@ -80,14 +80,14 @@ onEachStore('a server that is killed', (engine) => {
           answers++
         }),
       )
-      const broken = Promise.all(writing).finally(() => {
+      const writersEnded = Promise.all(writing).finally(() => {
         answers = Number.POSITIVE_INFINITY
       })
-      broken.catch(() => {})
+      writersEnded.catch(() => {})
       while (answers < answersBeforeKill) await pause(Math.random() * 10)
       const exited = once(server, 'exit')
       server.kill('SIGKILL')
-      await Promise.all([exited, broken])
+      await Promise.all([exited, writersEnded])
       if (engine === 'sqlite') assertIntact()
     }
     assert.deepEqual(await run('check'), { output: 'All totals are correct.\n', code: 0 })

@@ -83,7 +83,7 @@ onEachStore('the token endpoint', (engine) => {
     assert.deepEqual(claims.aud, [platform.config.baseUrl, host])
   })
 
-  test('returns the error codes of RFC 6749', async () => {
+  test('returns the error codes of RFC 6749 and RFC 8693', async () => {
     const good = { subject_token: await sign(), identity }
     for (const [more, error] of [
       [{ subject_token: '' }, 'invalid_request'],
@@ -121,7 +121,7 @@ onEachStore('the token endpoint', (engine) => {
     const client = await rawClient(Number(new URL(platform.url).port))
     for (const type of ['application/x-www-form-urlencoded', 'application/json', '']) {
       const header = type && `content-type: ${type}\r\n`
-      for (const path of ['/oauth/token', '/oauth/token/revocation', '/oauth/device/auth']) {
+      for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/device']) {
         client.send(`POST ${path} HTTP/1.1\r\nhost: localhost\r\n${header}\r\n`)
         const { status } = await client.response()
         assert.ok(status >= 400 && status < 500, `${path} ${type} ${status}`)

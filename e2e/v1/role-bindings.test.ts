@@ -1,4 +1,4 @@
-// Role bindings through v1: only the list contains the fields of identity, role and group; other calls have their uids.
+// Role bindings through v1: the list contains details of identity, role and group; other calls return only their uids.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'

@@ -91,7 +91,7 @@ function protect(
   else if (isImmutable(field) && !isNew) {
     // Omitting the field is not a change, so that `*` works for clients that do not know it.
     if (!after.isSet(field)) restore(before, after, field)
-    else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed after it was set')
+    else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed')
   } else if (isBranch(field) && after.isSet(field)) {
     const inside = before.isSet(field) ? before.get(field) : emptyOf(field.message)
     for (const inner of field.message.fields)

@@ -16,7 +16,7 @@ export type Service<S extends DescService, Deps = Dependencies> = {
   methods(deps: Deps): Methods<S>
 }
 
-/** The rows of a resource. */
+/** The kind of a resource, and the update of its rows at start. */
 type Stored<D extends DescMessage> = {
   kind: Kind<D>
   /** Brings stored rows up to date after the migrations, each time the server starts. */

@@ -14,7 +14,7 @@ export type ExpiringState = {
   identity: string | undefined
   /** When it was used up, in milliseconds. */
   useTime: number | undefined
-  /** The second of the identity's last sign-out everywhere (sign-outs.ts). */
+  /** Time of the identity's last sign-out everywhere, in seconds since 1970 (sign-outs.ts). */
   signOutSecond: number | undefined
 }
 

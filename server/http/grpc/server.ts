@@ -13,7 +13,7 @@ import { openStandardServices } from './standard-services.ts'
 export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
   Partial<Pick<HandlerOptions<E>, 'maxDuration'>> & {
-    /** How long a client may read nothing of a stream, in milliseconds. */
+    /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number
   }
 

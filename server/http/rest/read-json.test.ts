@@ -257,7 +257,7 @@ describe('a value', () => {
       `"${'9'.repeat(100_000)}"`,
     ]) {
       for (const key of ['small', 'big'])
-        assertRejected({ raw: `{"${key}":${raw}}` }, key, /^must be a number in range, not /)
+        assertRejected({ raw: `{"${key}":${raw}}` }, key, /^must be a whole number in range, not /)
     }
     assertRejected({ small: 2147483648 }, 'small')
     assertRejected({ unsigned: -1 }, 'unsigned')
@@ -265,7 +265,7 @@ describe('a value', () => {
     assertRejected({ bigs: ['1', '1.5'] }, 'bigs[1]')
   })
 
-  test('of a 64-bit field keeps all digits as a string, and is rejected as a number that was rounded', () => {
+  test('of a 64-bit field keeps all digits if it is a string, and is rejected if it is a number too large to be exact', () => {
     assert.deepEqual(read({ big: '9223372036854775807' }), { big: '9223372036854775807' })
     assert.deepEqual(read({ bigger: '18446744073709551615' }), { bigger: '18446744073709551615' })
     assert.deepEqual(read({ big: Number.MAX_SAFE_INTEGER }), { big: String(Number.MAX_SAFE_INTEGER) })

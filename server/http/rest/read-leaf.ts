@@ -127,12 +127,12 @@ function expected(field: DescField): string {
     case 'message':
       return `a ${field.message.name} in its JSON form`
     case 'scalar':
-      return scalarNames.get(field.scalar) ?? 'a number in range'
+      return scalarNames.get(field.scalar) ?? 'a whole number in range'
   }
 }
 
 function expectedElement({ enum: desc, scalar }: DescField): string {
-  return desc ? oneOf(desc) : (scalarNames.get(scalar ?? ScalarType.INT32) ?? 'a number in range')
+  return desc ? oneOf(desc) : (scalarNames.get(scalar ?? ScalarType.INT32) ?? 'a whole number in range')
 }
 
 const maxNames = 12
@@ -147,6 +147,8 @@ const scalarNames = new Map([
   [ScalarType.BOOL, 'true or false'],
   [ScalarType.STRING, 'a string'],
   [ScalarType.BYTES, 'base64 text'],
+  [ScalarType.FLOAT, 'a number in range'],
+  [ScalarType.DOUBLE, 'a number in range'],
 ])
 
 /** A value for an error message: short, and safe to send back. */

@@ -190,7 +190,8 @@ describe('a value', () => {
       '１',
       '9'.repeat(5000),
     ]
-    for (const text of wrong) assertRejected(`small=${text}`, 'small', /^must be a number in range, not "/)
+    for (const text of wrong)
+      assertRejected(`small=${text}`, 'small', /^must be a whole number in range, not "/)
     for (const text of ['', '1.5', '9223372036854775808', '0x1', '9'.repeat(5000)])
       assertRejected(`big=${text}`, 'big')
     assertRejected('unsigned=-1', 'unsigned')

@@ -1,4 +1,5 @@
-// Binds roles without a check of delegation: at sign-in, when an invite is accepted, and to the owner of a new
+// Binds roles without checking that the caller holds their capabilities (delegation.ts): at sign-in, when an
+// invite is accepted, and to the owner of a new
 // organization.
 import { create } from '@bufbuild/protobuf'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'

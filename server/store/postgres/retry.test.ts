@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isStoreError } from '../conformance.ts'
 import { StoreError } from '../store-error.ts'
+import { isStoreError } from '../test-stores.ts'
 import { retry } from './retry.ts'
 
 /** A clock that only advances while it sleeps, and records for how long. */

@@ -632,7 +632,7 @@ export const OrgStatusSchema: GenEnum<OrgStatus, OrgStatusJson> = /*@__PURE__*/
  */
 export const Groups: GenService<{
   /**
-   * Creates a group in its parent. Without a parent, creates an organization and makes the caller its owner.
+   * Creates a group or, without a parent, an organization. The caller becomes the owner of a new organization.
    *
    * @generated from rpc platform.iam.Groups.Create
    */

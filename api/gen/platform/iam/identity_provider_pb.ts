@@ -144,8 +144,8 @@ export type IdentityProvider_OIDC = Message<"platform.iam.IdentityProvider.OIDC"
   clientId: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
-   * unless the issuer changes.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current
+   * secret; an update that changes the issuer must contain it.
    *
    * @generated from field: string client_secret = 3;
    */
@@ -201,8 +201,8 @@ export type IdentityProvider_OIDCJson = {
   clientId?: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
-   * unless the issuer changes.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current
+   * secret; an update that changes the issuer must contain it.
    *
    * @generated from field: string client_secret = 3;
    */
@@ -493,8 +493,8 @@ export const IdentityProviders: GenService<{
     output: typeof IdentityProviderSchema;
   },
   /**
-   * Replaces an identity provider: omitted fields are reset to their defaults, except the client secret, which is
-   * kept.
+   * Replaces an identity provider: omitted fields are reset to their defaults, except the client secret and the
+   * correlation rule, which are kept.
    *
    * @generated from rpc platform.iam.IdentityProviders.Update
    */

@@ -4,7 +4,7 @@ import { paths } from '../paths.ts'
 
 /** The command line client, and any other program that listens on its user's machine. */
 export const nativeClient = 'stemma'
-/** All published clients, which sign in by `/oauth` and do not use authorization codes themselves. */
+/** All published clients. They sign in at `/oauth`, and the server handles the authorization code for them. */
 export const publishedClient = 'published'
 
 const grantTypes = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code']

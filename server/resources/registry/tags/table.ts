@@ -5,7 +5,7 @@ import { tagTypeOf } from './tag-type.ts'
 export const tags = kindOf(TagSchema, 'tags', {
   columns: {
     digest: ({ digest }) => digest,
-    /** See tag-type.ts. */
+    /** The types of the tag as bits (tag-type.ts), not a sort order. */
     sort: ({ name }) => tagTypeOf(name),
   },
 })

@@ -77,7 +77,10 @@ function requestOf(filter: AdvisoryFilter): MessageInitShape<typeof ListAdvisori
 function orderOf(orderBy: OrderBy): string {
   const order = orders.get(orderBy)
   if (order === undefined)
-    throw invalidField('order_by', 'must be by ID, CREATED_AT, UPDATED_AT or DELETED_AT, each _ASC or _DESC')
+    throw invalidField(
+      'order_by',
+      'must be ID, CREATED_AT, UPDATED_AT or DELETED_AT, followed by _ASC or _DESC',
+    )
   return order
 }
 

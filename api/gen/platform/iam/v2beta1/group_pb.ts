@@ -860,7 +860,7 @@ export const GroupsService: GenService<{
     output: typeof ListGroupsResponseSchema;
   },
   /**
-   * Creates a group in its parent. Without a parent, creates an organization and makes the caller its owner.
+   * Creates a group or, without a parent, an organization. The caller becomes the owner of a new organization.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.CreateGroup
    */
@@ -880,7 +880,8 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Returns the verified organization whose name is the domain of the caller's verified e-mail address.
+   * Returns the verified organization whose name is the domain of the caller's verified e-mail address. Fails with
+   * `NOT_FOUND` if there is none.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.LookupGroup
    */

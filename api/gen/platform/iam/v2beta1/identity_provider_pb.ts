@@ -171,8 +171,8 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   clientId: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
-   * unless the issuer changes.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current
+   * secret; an update that changes the issuer must contain it.
    *
    * @generated from field: string client_secret = 3;
    */
@@ -228,8 +228,8 @@ export type IdentityProvider_OIDCJson = {
   clientId?: string;
 
   /**
-   * Client secret of this server at the provider. Never returned. An update without it keeps the current secret
-   * unless the issuer changes.
+   * Client secret of this server at the provider. Never returned. An update without it keeps the current
+   * secret; an update that changes the issuer must contain it.
    *
    * @generated from field: string client_secret = 3;
    */

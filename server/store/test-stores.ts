@@ -1,4 +1,5 @@
-// The stores that the tests of this room run on. Each test names the kinds and gets an empty store of each.
+// The stores that the tests of this room run on. Each call of `onEach` names kinds of
+// store; its tests share one initially empty store of each.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,8 +19,8 @@ import { StoreError } from './store-error.ts'
 import type { Work } from './work.ts'
 import { all } from './work.ts'
 
-export const kinds = ['SQLite', 'PostgreSQL', 'PostgreSQL in English order'] as const
-export type Kind = (typeof kinds)[number]
+export const storeKinds = ['SQLite', 'PostgreSQL', 'PostgreSQL in English order'] as const
+export type StoreKind = (typeof storeKinds)[number]
 
 export type TestStore = {
   /** The path of the file, or the URL of the database. */
@@ -34,7 +35,11 @@ export type TestStore = {
 const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
 
 /** Runs the tests on each kind of store. Tests of PostgreSQL are reported as skipped if it is not running. */
-export function onEach(on: readonly Kind[], name: string, tests: (testStore: () => TestStore) => void): void {
+export function onEach(
+  on: readonly StoreKind[],
+  name: string,
+  tests: (testStore: () => TestStore) => void,
+): void {
   for (const kind of on) {
     const isMissing = kind !== 'SQLite' && clusterUrl === ''
     const skip = isMissing && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
@@ -56,7 +61,7 @@ export async function openMigrated(testStore: TestStore): Promise<Store> {
   return store
 }
 
-async function makeTestStore(kind: Kind): Promise<TestStore> {
+async function makeTestStore(kind: StoreKind): Promise<TestStore> {
   if (kind === 'SQLite') return makeFile()
   const database = kind === 'PostgreSQL' ? await createDatabase(clusterUrl) : await createEnglishDatabase()
   const { opened, open } = trackOpened(() => openPostgres({ url: database.url }))
