@@ -2,12 +2,19 @@
 
 /** East Asian characters and emoji, which take two columns. */
 const wide = /[ᄀ-ᅟ⺀-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
-const segmenter = new Intl.Segmenter()
+
+/** Made at the first text that needs it: it takes 20 ms. */
+let segmenter: Intl.Segmenter | undefined
+
+function segmentsOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter()
+  return segmenter.segment(text)
+}
 
 export function widthOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1
   return width
 }
 
@@ -18,7 +25,7 @@ export const pad = (text: string, width: number): string =>
 export function truncate(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let short = ''
-  for (const { segment } of segmenter.segment(text)) {
+  for (const { segment } of segmentsOf(text)) {
     if (widthOf(short + segment) > width - 1) break
     short += segment
   }

@@ -21,7 +21,7 @@ describe('completion', () => {
   let client: Client
   before(async () => {
     platform = await startPlatform('sqlite')
-    client = await openClient(true)
+    client = await openClient('process')
     const folder = join(client.home, 'bin')
     await mkdir(folder)
     await writeFile(join(folder, 'stemma'), `#!/bin/sh\nexec '${process.execPath}' '${launcher}' "$@"\n`)

@@ -25,7 +25,7 @@ onEachStore('stemma auth login', (engine) => {
   })
   after(() => platform.stop())
   beforeEach(async () => {
-    client = await openClient()
+    client = await openClient('inline')
   })
   afterEach(() => client.remove())
 
@@ -188,11 +188,13 @@ onEachStore('stemma auth login', (engine) => {
     for (const token of [second, third]) assert.equal(decodeJwt(token).sub, identity)
   })
 
-  test('concurrent commands use a refresh token once', async () => {
+  test('concurrent processes use a refresh token once', async () => {
     await login()
     await expire()
-    const tokens = await Promise.all(Array.from({ length: 10 }, () => tokenOf()))
-    assert.equal(new Set(tokens).size, 1)
+    const processes = Array.from({ length: 10 }, () => client.start(['auth', 'token']).ended)
+    const results = await Promise.all(processes)
+    assert.deepEqual(new Set(results.map(({ code }) => code)), new Set([0]))
+    assert.equal(new Set(results.map(({ stdout }) => stdout)).size, 1)
     await expire()
     assert.equal(decodeJwt(await tokenOf()).sub, identity)
   })

@@ -1,4 +1,5 @@
-// The resource commands of `stemma` against a real server.
+// The resource commands of `stemma` against a real server, run in this process. process.test.ts
+// covers what a process adds.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -22,7 +23,7 @@ onEachStore('stemma', (engine) => {
   let client: Client
   before(async () => {
     platform = await startPlatform(engine)
-    client = await openClient(true)
+    client = await openClient('inline')
     for (const name of ['platform', 'research']) await json('groups create --parent acme --name', name)
     await json('groups create --parent acme/platform --name', 'staging')
   })

@@ -15,7 +15,7 @@ else
     let client: Client
     before(async () => {
       platform = await startPlatform(engine)
-      client = await openClient(true)
+      client = await openClient('process')
     })
     after(async () => {
       await platform.stop()

@@ -1,0 +1,42 @@
+// What the process of `stemma` adds to its commands: arguments, pipes and exit codes, through the launcher. many.test.ts has
+// the pipe that is closed early.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { Client } from './client.ts'
+import { openClient } from './client.ts'
+
+describe('the process of stemma', () => {
+  let platform: Platform
+  let client: Client
+  before(async () => {
+    platform = await startPlatform('sqlite')
+    client = await openClient()
+  })
+  after(async () => {
+    await platform.stop()
+    await client.remove()
+  })
+
+  const env = () => ({ STEMMA_API: platform.url, STEMMA_TOKEN: platform.owner.token })
+
+  test('prints results to standard output and exits with 0', async () => {
+    const { code, stdout, stderr } = await client.run(['groups', 'list', '-o', 'uid'], '', env())
+    assert.deepEqual([code, stdout, stderr], [0, `${platform.owner.organization}\n`, ''])
+  })
+
+  test('reads a document from standard input', async () => {
+    const document = JSON.stringify({ name: 'from a pipe', description: 'ü' })
+    const args = ['groups', 'create', '--parent', 'acme', '-f', '-', '-o', 'json']
+    const { code, stdout, stderr } = await client.run(args, document, env())
+    assert.equal(code, 0, stderr)
+    assert.equal(JSON.parse(stdout).description, 'ü')
+  })
+
+  test('prints errors to standard error and exits with their code', async () => {
+    const { code, stdout, stderr } = await client.run(['groups', 'get', 'acme/none'], '', env())
+    assert.deepEqual([code, stdout], [5, ''])
+    assert.match(stderr, /^stemma: there is no group "acme\/none"/)
+  })
+})
