@@ -47,19 +47,20 @@ onEachStore('access', (engine) => {
             const here = await makeGroup()
             const { organization } = platform.owner
             const bound = async (role: string) => (await platform.addIdentity(organization, role, here)).token
-            const tokens = [
-              undefined,
-              'x.y.z',
-              other.token,
-              await bound('viewer'),
-              await bound('editor'),
-              await bound('owner'),
-              platform.owner.token,
-            ]
+            const tokenOf: Record<typeof caller, () => string | undefined | Promise<string>> = {
+              'no token': () => undefined,
+              'bad token': () => 'x.y.z',
+              "other organization's owner": () => other.token,
+              'viewer here': () => bound('viewer'),
+              'editor here': () => bound('editor'),
+              'owner here': () => bound('owner'),
+              'owner above': () => platform.owner.token,
+            }
             const endpoint = platform.app.endpoints.find(({ method }) => method.name === name)
             assert.ok(endpoint, `${name} is in the matrix but not served`)
             const scene = { platform, organization, here, door, owner: platform.owner }
-            const answer = await door.call(endpoint.method.desc, await row.request(scene), tokens[at])
+            const token = await tokenOf[caller]()
+            const answer = await door.call(endpoint.method.desc, await row.request(scene), token)
             assert.equal(
               answer.error?.code ?? 0,
               row.codes[at],
