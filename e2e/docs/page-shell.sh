@@ -13,6 +13,13 @@ curl() {
   return "$code"
 }
 
+# npx runs a program of node_modules/.bin. The start of npx itself takes longer than most of these programs.
+npx() {
+  local program=$1
+  shift
+  "./node_modules/.bin/$program" "$@"
+}
+
 # Starts a server in the background, after stopping the one that used its port before.
 in_background() {
   local log=$PAGE_STATE/$1.log pid=$PAGE_STATE/$1.pid command
