@@ -29,7 +29,7 @@ const testsExitCode = await runPinned(
     '--test-global-setup=server/testing/global-setup.ts',
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
-    '--test-concurrency=2',
+    '--test-concurrency=3',
     ...flags,
     ...chosen.sort(),
   ],

@@ -6,6 +6,7 @@ import { securityTokenService } from './auth/exchange/security-token-service.ts'
 import { openIssuerKeys } from './auth/foreign-tokens/issuer-keys.ts'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import { deleteExpired, openExpiringStates } from './auth/login/expiring-states.ts'
+import type { PasswordCost } from './auth/login/passwords.ts'
 import { isSignInPath, paths, prefixOf } from './auth/login/paths.ts'
 import type { People, Profile } from './auth/login/people.ts'
 import { registrationCalls } from './auth/login/registration/registration.ts'
@@ -48,13 +49,17 @@ export type AuthenticationDependencies = {
 }
 
 /** Replaced in tests. */
-export type AuthenticationOverrides = { outbound?: Outbound; callAws?: CallAws }
+export type AuthenticationOverrides = {
+  outbound?: Outbound
+  callAws?: CallAws
+  passwordCost?: PasswordCost
+}
 
 export type Authentication = ReturnType<typeof openAuthentication>
 
 export function openAuthentication(
   { config, store, keys, secret, log, now, random }: AuthenticationDependencies,
-  { outbound = openOutbound(), callAws = callAwsOverNetwork }: AuthenticationOverrides = {},
+  { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
   const rule = issuerRuleOf(config)
@@ -77,7 +82,7 @@ export function openAuthentication(
     // Loaded at the first request: it takes 0.1 s and 30 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, outbound, onSeen },
+      ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost },
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),
       onError: (err) => log.error({ err }, 'sign-in failed'),

@@ -9,6 +9,7 @@ import { peopleOf } from '@stemma/server/authentication.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { TestIdentity } from '@stemma/server/testing/identities.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
+import { passwordCost } from '@stemma/server/testing/platform.ts'
 import { onEachStore } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -112,7 +113,7 @@ onEachStore('an attacker at sign-in', (engine) => {
 
   describe('who knows the password', () => {
     const reset = async (identity: string) => {
-      const hash = await openPasswords(randomBytes).hash('an entirely new password')
+      const hash = await openPasswords(randomBytes, passwordCost).hash('an entirely new password')
       await platform.store.write(() => setPassword(identity, hash, Date.now()))
     }
 

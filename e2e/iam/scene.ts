@@ -43,7 +43,7 @@ export const resourceMessages: ReadonlyMap<string, DescMessage> = new Map(
     .map((message) => [message.name, message]),
 )
 
-/** Resources that no call of v2beta1 creates from its example. */
+/** Resources that `createIn` does not create by a v2beta1 call with its example. */
 const creators: Record<string, (scene: Scene) => Promise<string>> = {
   Group: async ({ here }) => here,
   GroupAccessRequest: createAccessRequest,

@@ -18,6 +18,7 @@ import { openLog } from '@stemma/server/log.ts'
 import { openStore, prepareStore } from '@stemma/server/storage.ts'
 import { sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
+import { passwordCost } from '@stemma/server/testing/platform.ts'
 import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
 import { decodeProtectedHeader } from 'jose'
 import * as oidc from 'openid-client'
@@ -36,7 +37,7 @@ onEachStore('sign-in', (engine) => {
     const { config } = settings(0)
     const store = openStore(config)
     await prepareStore(config, store)
-    const hash = await openPasswords(randomBytes).hash(password)
+    const hash = await openPasswords(randomBytes, passwordCost).hash(password)
     await store.write(function* () {
       const uid = yield* vouchFor(
         peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),

@@ -173,7 +173,7 @@ onEachStore('local accounts', (engine) => {
     assert.equal((await operate('users', 'reset', 'nobody@example.com')).code, 2)
   })
 
-  test('can be added with a password from a file, not from the command line', async () => {
+  test('can be added with a password from a file', async () => {
     const file = join(folder, 'password')
     await writeFile(file, `${password}\n`)
     const added = await operate('users', 'add', 'dan@example.com', '--password-file', file)
@@ -216,7 +216,7 @@ onEachStore('local accounts', (engine) => {
       return { begun, end, visitor }
     }
 
-    const rolesOf = async (identity: string) => {
+    const groupsOf = async (identity: string) => {
       const rows = await platform.store.query(
         sql`select parent from role_bindings where identity = ${identity} order by parent`,
       )
@@ -226,7 +226,7 @@ onEachStore('local accounts', (engine) => {
     test('are created when the invite is accepted, or not at all', async () => {
       const { begun, end } = await accept(await invite({ singleUse: true }), 'gil@example.com')
       const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
-      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+      assert.deepEqual(await groupsOf(identity), [platform.owner.organization])
       assert.equal(await subjectOf('gil@example.com'), identity)
       const wrong = await accept('no such code', 'hal@example.com')
       assert.equal(wrong.end.status, 400)
@@ -276,13 +276,13 @@ onEachStore('local accounts', (engine) => {
       const identity = await addAccount(platform, 'kay@example.com')
       const { end, visitor } = await signIn(platform, 'kay@example.com', { invite: await invite() })
       assert.match(end.url, /code=/)
-      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+      assert.deepEqual(await groupsOf(identity), [platform.owner.organization])
       await platform.unbind(identity)
       const page = await visitor.open(
         (await begin(party, { invite: await invite({ email: 'kay@example.com' }) })).url,
       )
       await visitor.submitTo(page, '/continue')
-      assert.deepEqual(await rolesOf(identity), [platform.owner.organization])
+      assert.deepEqual(await groupsOf(identity), [platform.owner.organization])
     })
   })
 })

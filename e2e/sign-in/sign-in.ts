@@ -5,7 +5,7 @@ import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
 import { openPasswords } from '@stemma/server/auth/login/passwords.ts'
 import { peopleOf } from '@stemma/server/authentication.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
-import { startPlatform } from '@stemma/server/testing/platform.ts'
+import { passwordCost, startPlatform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import * as oidc from 'openid-client'
 import { operatorAccess } from '../../server/policy/system-access.ts'
@@ -36,7 +36,7 @@ export async function startSignIn(
 
 /** Adds a person with a password. */
 export async function addAccount(platform: Platform, email: string): Promise<string> {
-  const hash = await openPasswords(randomBytes).hash(password)
+  const hash = await openPasswords(randomBytes, passwordCost).hash(password)
   return platform.store.write(function* () {
     const identity = yield* vouchFor(
       peopleOf({ access: operatorAccess, now: Date.now, random: randomBytes }),

@@ -1,5 +1,5 @@
 // Property test: the same random sequence of calls runs in two organizations. Each call uses v1 in one of them and v2
-// in the other. Both organizations must give equal answers and end in equal states, in both versions.
+// in the other. Both organizations must return equal status codes and end in equal states, in both versions.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
@@ -148,7 +148,7 @@ onEachStore('v1 and v2', (engine) => {
     return body.items as JsonObject[]
   }
 
-  /** Every resource without times, and with uids replaced by numbers in order of creation. */
+  /** The resources that the test created, without times and codes, and with uids replaced by numbers in order of creation. */
   function plain(twin: Twin, resources: JsonObject[]): string[] {
     const uids = Object.values(twin.made).flat()
     const names = uids.map((uid, at): [string, string] => [uid, `#${at}`])

@@ -34,6 +34,9 @@ const testSettings = [
   ...['--log-level', 'silent', '--drain-delay', '0'],
 ]
 
+/** Hashes with the real cost take 0.2 seconds of CPU time each. */
+export const passwordCost = { N: 1024, r: 8, p: 1 }
+
 export async function startPlatform(
   engine: Engine,
   args: string[] = [],
@@ -42,7 +45,7 @@ export async function startPlatform(
 ): Promise<Platform> {
   const temporary = await temporaryStore(engine)
   const { config } = readConfig({}, [...temporary.settings, ...testSettings, ...args])
-  const app = await startApp(config, log ?? openLog(config.logLevel), overrides)
+  const app = await startApp(config, log ?? openLog(config.logLevel), { passwordCost, ...overrides })
   const store = openStore(config)
   const { keys, secret } = await prepareStore(config, store)
   const identities = openTestIdentities({ store, config, keys, now: overrides.now ?? Date.now })

@@ -7,6 +7,7 @@ import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath, isOidcProviderPath } from './forward-to-oidc-provider.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
+import type { PasswordCost } from './passwords.ts'
 import { openPasswords } from './passwords.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
@@ -26,6 +27,8 @@ type CreatedHere =
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
   UpstreamDependencies & {
+    /** The cost of new password hashes, if it is not the default. */
+    passwordCost?: PasswordCost | undefined
     /** Writes an event to the log. */
     log(event: Record<string, unknown>, message: string): void
     onError(error: unknown): void
@@ -57,7 +60,7 @@ function openPageDependencies(deps: LoginDependencies): PageDependencies {
     ...deps,
     provider: openProvider({ ...deps, cookieKeys, devicePages }),
     upstream: openUpstream(deps),
-    passwords: openPasswords(deps.random),
+    passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openThrottles(deps.now),
     wrongCodes,
     onSignIn: (event) => log(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),

@@ -12,6 +12,14 @@ describe('passwords', () => {
     assert.equal(await passwords.verify('cafe au lait, deux', hash), false)
   })
 
+  test('are verified with the cost that their hash was made with', async () => {
+    const hash = await openPasswords(randomBytes, { N: 1024, r: 8, p: 1 }).hash('several easy words')
+    assert.match(hash, /^scrypt\$1024\$8\$1\$/)
+    const passwords = openPasswords(randomBytes)
+    assert.equal(await passwords.verify('several easy words', hash), true)
+    assert.equal(await passwords.verify('other easy words', hash), false)
+  })
+
   test('never match a missing or empty hash', async () => {
     const passwords = openPasswords(randomBytes)
     for (const hash of [undefined, '']) assert.equal(await passwords.verify('', hash), false)

@@ -4,8 +4,12 @@ import { tooManyRequests } from '../../aip/errors.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
 
+/** Parameters of scrypt (RFC 7914, 2). */
+export type PasswordCost = { N: number; r: number; p: number }
+
 /** Equivalent to N=2^17, r=8, p=1 according to OWASP, with a quarter of its memory (32 MiB). */
-const cost = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 }
+const defaultCost: PasswordCost = { N: 2 ** 15, r: 8, p: 3 }
+const maxMemory = 64 * 1024 * 1024
 const hashSize = 32
 const saltSize = 16
 /** Hashing takes much memory and time of a thread, so few hashes are computed at a time. */
@@ -32,30 +36,41 @@ export type Passwords = {
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
-const dummyHash = `scrypt$$$$${'A'.repeat(22)}$${'A'.repeat(43)}`
-
-export function openPasswords(random: RandomBytes): Passwords {
+/** `cost` is that of new hashes. A stored hash is verified with the cost that it was made with. */
+export function openPasswords(random: RandomBytes, cost = defaultCost): Passwords {
   const derive = limitConcurrency(deriveKey, limits)
+  const dummyHash = formatHash(cost, Buffer.alloc(saltSize), Buffer.alloc(hashSize))
   return {
     async hash(password) {
       const salt = random(saltSize)
-      const hash = await derive(password, salt)
-      const parts = ['scrypt', cost.N, cost.r, cost.p, salt.toString('base64url'), hash.toString('base64url')]
-      return parts.join('$')
+      return formatHash(cost, salt, await derive(password, salt, cost))
     },
     async verify(password, storedHash) {
-      const [, , , , salt = '', hash = ''] = (storedHash || dummyHash).split('$')
-      const actual = await derive(password.slice(0, maxLength), Buffer.from(salt, 'base64url'))
-      const expected = Buffer.from(hash, 'base64url')
-      return actual.length === expected.length && timingSafeEqual(actual, expected) && Boolean(storedHash)
+      const stored = parseHash(storedHash || dummyHash)
+      const actual = await derive(password.slice(0, maxLength), stored.salt, stored.cost)
+      const isEqual = actual.length === stored.hash.length && timingSafeEqual(actual, stored.hash)
+      return isEqual && Boolean(storedHash)
     },
   }
 }
 
+function formatHash({ N, r, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
+  return ['scrypt', N, r, p, salt.toString('base64url'), hash.toString('base64url')].join('$')
+}
+
+function parseHash(text: string): { cost: PasswordCost; salt: Buffer; hash: Buffer } {
+  const [, N, r, p, salt = '', hash = ''] = text.split('$')
+  return {
+    cost: { N: Number(N), r: Number(r), p: Number(p) },
+    salt: Buffer.from(salt, 'base64url'),
+    hash: Buffer.from(hash, 'base64url'),
+  }
+}
+
 /** Keyboards compose accented characters differently; NFC makes them the same password. */
-function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
+function deriveKey(password: string, salt: Buffer, cost: PasswordCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    scrypt(password.normalize('NFC'), salt, hashSize, cost, (error, key) =>
+    scrypt(password.normalize('NFC'), salt, hashSize, { ...cost, maxmem: maxMemory }, (error, key) =>
       error ? reject(error) : resolve(key),
     )
   })

@@ -11,8 +11,8 @@
 // - total: a row with the number of postings that imports have added for a term that is not rare. A search reads it to
 //   see that a term is too common, before it reads any pack.
 //
-// An index of one row for each posting would be several times as large: documents have dozens of terms. Sizes are set
-// by bench/cases/import.ts (writes) and bench/cases/advisories.ts (searches); docs/internals/advisory-search.md has
+// An index of one row for each posting would be several times as large: documents have dozens of terms. Sizes are tuned
+// with bench/cases/import.ts (writes) and bench/cases/advisories.ts (searches); docs/internals/advisory-search.md has
 // figures and compares alternatives.
 import { chunks } from '../list/scan-region.ts'
 import type { Sql, Value } from '../sql.ts'

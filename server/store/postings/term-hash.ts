@@ -18,7 +18,7 @@ export function termHashes(scope: string, terms: Iterable<string>, texts: Iterab
   return hashes
 }
 
-/** A hash of 52 bits, which every JavaScript number can represent: two FNV-like hashes of 32 and 20 bits. */
+/** A hash of 52 bits, which a JavaScript number represents exactly: two FNV-like hashes of 32 and 20 bits. */
 export function hashOf(text: string, start?: HashState, from?: number, to?: number): number {
   const [low, high] = stateAfter(text, start, from, to)
   return (low >>> 0) + ((high ^ (high >>> 13)) & 0xfffff) * 2 ** 32

@@ -21,7 +21,7 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * Only the groups above this resource, from its parent up to the organization.
+   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of resources that contain no others, such as identities or roles.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -64,7 +64,7 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
  */
 export type UIDPFilterJson = {
   /**
-   * Only the groups above this resource, from its parent up to the organization.
+   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of resources that contain no others, such as identities or roles.
    *
    * @generated from field: string ancestors_of = 1;
    */

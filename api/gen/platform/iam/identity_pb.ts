@@ -92,7 +92,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "static";
   } | {
     /**
-     * A service of the platform itself.
+     * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
      *
      * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
      */
@@ -173,7 +173,7 @@ export type IdentityJson = {
   static?: Identity_StaticKeysJson;
 
   /**
-   * A service of the platform itself.
+   * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
    *
    * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
    */
@@ -772,7 +772,7 @@ export const LookupRequestSchema: GenMessage<LookupRequest, {jsonType: LookupReq
   messageDesc(file_platform_iam_identity, 5);
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
@@ -849,14 +849,14 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */

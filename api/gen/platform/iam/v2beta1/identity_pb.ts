@@ -123,7 +123,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "awsIdentity";
   } | {
     /**
-     * A service of the platform itself.
+     * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
      *
      * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
      */
@@ -225,7 +225,7 @@ export type IdentityJson = {
   awsIdentity?: Identity_AWSIdentityJson;
 
   /**
-   * A service of the platform itself.
+   * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
    *
    * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
    */
@@ -1050,7 +1050,7 @@ export const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse, {j
   messageDesc(file_platform_iam_v2beta1_identity, 8);
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1127,14 +1127,14 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Services of the platform that act in a group. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1181,7 +1181,7 @@ export const RelationshipType = {
   AWS_IDENTITY: 3,
 
   /**
-   * A service of the platform: `service_principal`.
+   * An internal service of the public platform: `service_principal`.
    *
    * @generated from enum value: RELATIONSHIP_TYPE_SERVICE_PRINCIPAL = 4;
    */
@@ -1210,13 +1210,14 @@ export const RelationshipTypeSchema: GenEnum<RelationshipType, RelationshipTypeJ
 
 /**
  * Identities are the callers of the API: people, who have no group, and workloads, which are in a group. A workload
- * is recognised by the claims of a token of its own issuer.
+ * is recognised by a token of its own issuer, by static keys or by AWS.
  *
  * @generated from service platform.iam.v2beta1.IdentitiesService
  */
 export const IdentitiesService: GenService<{
   /**
-   * Creates the identity of a workload in a group.
+   * Creates the identity of a workload in a group. Exactly one of `claim_match`, `static_keys`, `aws_identity` and
+   * `service_principal` is required.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.CreateIdentity
    */

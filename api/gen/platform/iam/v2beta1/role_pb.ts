@@ -53,7 +53,7 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
   description: string;
 
   /**
-   * Capabilities that the role grants, in ascending order. At least one.
+   * Capabilities that the role grants. At least one. Responses list them in ascending order, each once.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
@@ -104,7 +104,7 @@ export type RoleJson = {
   description?: string;
 
   /**
-   * Capabilities that the role grants, in ascending order. At least one.
+   * Capabilities that the role grants. At least one. Responses list them in ascending order, each once.
    *
    * @generated from field: repeated capabilities.Capability capabilities = 4;
    */
