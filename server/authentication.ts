@@ -79,7 +79,7 @@ export function openAuthentication(
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),
   }
   const openLogin = async () => {
-    // Loaded at the first request: it takes 0.1 s and 30 MB, and most servers never need it.
+    // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
       ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost },

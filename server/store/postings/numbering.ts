@@ -1,7 +1,7 @@
 // The numbers of documents, segments and blocks. All of them are stored, so none may change.
 
 /**
- * The number of a document: 52 bits of the last segment of its uid, which every JavaScript number can represent. Two
+ * The number of a document: 52 bits of the last segment of its uid, which a JavaScript number represents exactly. Two
  * documents rarely have the same; a search then finds both and tests them.
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
