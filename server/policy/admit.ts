@@ -1,7 +1,7 @@
 // Authorizes a call, as the first step of its transaction: grants and data are read from the same snapshot.
 import type { StatusError } from '../aip/errors.ts'
 import { invalidField, notFound, permissionDenied } from '../aip/errors.ts'
-import { isUid } from '../aip/uid.ts'
+import { isUid, lineage } from '../aip/uid.ts'
 import type { Row, Sql } from '../store/sql.ts'
 import type { Form, Table } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
@@ -52,10 +52,11 @@ export type RowAdmission = { statement: Sql; open(rows: Row[]): RenderedRow | un
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
   const scope = scopeOf(demand)
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
+  const groups = lineage(scope)
   return {
-    statement: grantsWithRow(demand.caller, scope, table, form),
+    statement: grantsWithRow(demand.caller, groups, scope, table, form),
     open(rows) {
-      const { grants, row } = splitGrantsAndRow(demand.caller, scope, rows, demand.parseGrants)
+      const { grants, row } = splitGrantsAndRow(demand.caller, groups, rows, demand.parseGrants)
       requireGranted(demand, grants)
       return row
     },

@@ -6,7 +6,7 @@ import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import fc from 'fast-check'
 import { StatusError } from '../aip/errors.ts'
 import { contains } from '../aip/region.ts'
-import { isAtOrBelow, newChildUid } from '../aip/uid.ts'
+import { isAtOrBelow, lineage, newChildUid } from '../aip/uid.ts'
 import { groups } from '../resources/iam/groups/table.ts'
 import { sql } from '../store/sql.ts'
 import type { Form } from '../store/table.ts'
@@ -120,7 +120,11 @@ onEachStore('reading grants', (engine) => {
     return isWrite ? platform.store.write(work) : platform.store.read(work)
   }
   const readRow = async (caller: Caller, uid: string, form: Form = { kind: 'json', shape: groups.shape }) =>
-    splitGrantsAndRow(caller, uid, await platform.store.query(grantsWithRow(caller, uid, groups.table, form)))
+    splitGrantsAndRow(
+      caller,
+      lineage(uid),
+      await platform.store.query(grantsWithRow(caller, lineage(uid), uid, groups.table, form)),
+    )
   const isUnauthenticated = (error: unknown) => error instanceof StatusError && error.http === 401
 
   before(async () => {

@@ -37,14 +37,17 @@ export function* readGrants(
 type IdentityAndGrants = [createTime: number, grants: string | null]
 
 function selectGrants({ identity }: Caller, groups: readonly string[] | undefined): Sql {
-  return groups ? prepared(grantsIn, [], [identity, ...groups]) : prepared(allGrants, [], [identity])
+  return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
   sql`select i.create_time, ${aggregatedGrants(undefined)} from identities i where i.uid = ${identity}`
 
-const grantsIn = ([identity, ...groups]: Placeholders<[string, ...string[]]>) =>
-  sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
+/** Values are passed in the order of the text, so that they need no reordering at each call. */
+function grantsIn(values: Placeholders<[...string[], string]>): Sql {
+  const [groups, [identity]] = [values.slice(0, -1), values.slice(-1) as Placeholders<[string]>]
+  return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
+}
 
 /** All grants of an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
@@ -73,16 +76,19 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
     ' union all ',
   )
 
-/** The grants that apply to a uid together with the row of that uid, in one statement. */
-export function grantsWithRow({ identity }: Caller, uid: string, table: Table, form: Form): Sql {
-  return prepared(grantsAndRow, [table, form], [identity, uid, ...lineage(uid)])
-}
-
-function grantsAndRow(
-  [identity, uid, ...groups]: Placeholders<[string, string, ...string[]]>,
+/** The grants in `groups` together with the row of a uid, in one statement. */
+export function grantsWithRow(
+  { identity }: Caller,
+  groups: readonly string[],
+  uid: string,
   table: Table,
   form: Form,
 ): Sql {
+  return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
+}
+
+function grantsAndRow(values: Placeholders<[...string[], string, string]>, table: Table, form: Form): Sql {
+  const [groups, [uid, identity]] = [values.slice(0, -2), values.slice(-2) as Placeholders<[string, string]>]
   const row = sql`select ${table.rendered(form)} as rendered, update_time from ${raw(table.name)} where uid = ${uid}`
   return sql`select i.create_time, ${aggregatedGrants(groups)}, t.rendered, t.update_time
     from identities i left join (${row}) t on 1 = 1 where i.uid = ${identity}`
@@ -96,13 +102,13 @@ type GrantsAndRow = [...IdentityAndGrants, rendered: Rendered | null, updateTime
 
 export function splitGrantsAndRow(
   caller: Caller,
-  uid: string,
+  groups: readonly string[],
   rows: Row[],
   parse: ParseGrants = parseGrants,
 ): { grants: Grants; row: RenderedRow | undefined } {
   const [first = []] = rows
   const [createTime, text, rendered = null, updateTime = null] = first as Partial<GrantsAndRow>
-  const grants = grantsOf(caller, lineage(uid), createTime, text, parse)
+  const grants = grantsOf(caller, groups, createTime, text, parse)
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }
 
