@@ -1,4 +1,4 @@
-// Tokens in files, one folder for each audience. Other clients of this API use the same folders.
+// Tokens in files, one folder for each audience. Published clients use the same layout, below another folder.
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'

@@ -50,14 +50,14 @@ function requireConsistent(flags: Flags, { api, audience }: Context): void {
       throw new UsageError('--identity-token requires --identity UID, the identity to sign in as')
     if (audience !== api)
       throw new UsageError(
-        '--audience requires --identity; sign in without it, then run: stemma auth token --audience AUD',
+        '--audience requires --identity; to sign in as a person, omit --audience, then run: stemma auth token --audience AUD',
       )
     return
   }
   const conflicting = interactiveFlags.find((name) => flags[name] !== undefined)
   if (conflicting) throw new UsageError(`--identity and --${conflicting} cannot be used together`)
   if (flags['identity-token'] === undefined)
-    throw new UsageError('--identity requires --identity-token FILE|-, a token of its own issuer')
+    throw new UsageError('--identity requires --identity-token FILE|-, a token of the identity’s own issuer')
 }
 
 async function signIn(context: Context, flags: Flags, runtime: Runtime): Promise<SignInResult> {

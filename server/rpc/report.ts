@@ -22,7 +22,7 @@ const serverErrors = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS,
 
 const ok = codeName(Code.OK)
 
-/** The metrics of a method at a door, and the part of its log lines that never changes. */
+/** The metrics of a method at a door, and the constant part of the log lines of its successful calls. */
 type MethodReport = { series: Series; fields: string }
 
 export function openReport(log: Log): { report: Report; registry: Registry } {

@@ -299,12 +299,12 @@ describe('floods', () => {
     flooder.on('error', () => {})
     const ended = new Promise((resolve) => flooder.once('close', resolve))
     flooder.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    flooder.write(frameOf(4, 0, 0))
+    flooder.write(http2Frame(4, 0, 0))
     flooder.resume()
     for (let stream = 1; stream < 20_000; stream += 2) {
       // :method POST, :scheme http, :path /
-      flooder.write(frameOf(1, 4, stream, Buffer.from([0x83, 0x86, 0x84])))
-      flooder.write(frameOf(3, 0, stream, Buffer.from([0, 0, 0, 8])))
+      flooder.write(http2Frame(1, 4, stream, Buffer.from([0x83, 0x86, 0x84])))
+      flooder.write(http2Frame(3, 0, stream, Buffer.from([0, 0, 0, 8])))
     }
     await ended
     const { headers } = await call(connectTo(door), getGroup)
@@ -312,14 +312,17 @@ describe('floods', () => {
   })
 
   const garbage: Record<string, Uint8Array> = {
-    'random bytes': Buffer.from('text that contains no frames'.repeat(10)),
+    'text without frames': Buffer.from('text that contains no frames'.repeat(10)),
     'an oversized frame': Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1]),
-    'data for a stream that is not open': frameOf(0, 0, 1, Buffer.from('x')),
-    'broken header compression': Buffer.concat([frameOf(4, 0, 0), frameOf(1, 5, 1, Buffer.alloc(20, 255))]),
+    'data for a stream that is not open': http2Frame(0, 0, 1, Buffer.from('x')),
+    'broken header compression': Buffer.concat([
+      http2Frame(4, 0, 0),
+      http2Frame(1, 5, 1, Buffer.alloc(20, 255)),
+    ]),
     'headers without end': Buffer.concat([
-      frameOf(4, 0, 0),
-      frameOf(1, 0, 1, Buffer.from([0x83])),
-      ...Array.from({ length: 200 }, () => frameOf(9, 0, 1, Buffer.alloc(16_000, 0x82))),
+      http2Frame(4, 0, 0),
+      http2Frame(1, 0, 1, Buffer.from([0x83])),
+      ...Array.from({ length: 200 }, () => http2Frame(9, 0, 1, Buffer.alloc(16_000, 0x82))),
     ]),
   }
   for (const [what, bytes] of Object.entries(garbage)) {
@@ -346,7 +349,7 @@ describe('floods', () => {
   })
 })
 
-function frameOf(
+function http2Frame(
   type: number,
   flags: number,
   stream: number,
@@ -446,7 +449,7 @@ describe('drain', () => {
     closers.push(() => client.close())
     const drained = door.drain()
     client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    client.send(frameOf(4, 0, 0))
+    client.send(http2Frame(4, 0, 0))
     const goaway = 7
     assert.ok((await client.rest()).includes(Buffer.from([goaway, 0, 0, 0, 0, 0])))
     client.close()

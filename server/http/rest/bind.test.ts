@@ -77,7 +77,7 @@ describe('POST', () => {
     assert.deepEqual(create('', '{"name":"n"}'), { group: { name: 'n' } })
   })
 
-  test('reads the whole request from JSON if its http rule has no body', () => {
+  test('reads fields from a JSON body as well as the query if its http rule has no body', () => {
     const sts = makeRoutes(describeMethods(SecurityTokenService).map((method) => ({ method })))
     const { input } = SecurityTokenService.method.exchange
     const exchange = (query: string, body: string) =>

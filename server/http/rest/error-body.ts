@@ -5,7 +5,7 @@ import { toCamel } from '../../aip/field-path.ts'
 
 const typePrefix = 'type.googleapis.com/google.rpc.'
 
-/** Names fields as the caller wrote them: in camelCase for a body, in snake_case for query parameters. */
+/** Spells field paths in camelCase if the call takes a body (`hasBody`), otherwise in snake_case. */
 export function errorBody(error: StatusError, domain: string, hasBody: boolean): string {
   const { code, message, details } = statusOf(error, domain, hasBody ? toCamel : undefined)
   return JSON.stringify({

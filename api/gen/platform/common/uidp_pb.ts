@@ -35,7 +35,7 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   descendantsOf: string;
 
   /**
-   * Only resources directly in this group.
+   * Only resources directly in this group or, for tags, in this repo.
    *
    * @generated from field: string children_of = 3;
    */
@@ -78,7 +78,7 @@ export type UIDPFilterJson = {
   descendantsOf?: string;
 
   /**
-   * Only resources directly in this group.
+   * Only resources directly in this group or, for tags, in this repo.
    *
    * @generated from field: string children_of = 3;
    */

@@ -247,7 +247,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Audience of the token. Default: the issuer URL or the base URL of this server.
+   * Audience of the token. Default: this server, named by its issuer URL, its base URL or the host of its issuer
+   * URL.
    *
    * @generated from oneof platform.iam.Identity.ClaimMatch.aud
    */
@@ -389,7 +390,8 @@ export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & 
   expiration?: Timestamp | undefined;
 
   /**
-   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
+   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
+   * the host of its issuer URL.
    *
    * @generated from field: repeated string audiences = 6;
    */
@@ -431,7 +433,8 @@ export type Identity_StaticKeysJson = {
   expiration?: TimestampJson;
 
   /**
-   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
+   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
+   * the host of its issuer URL.
    *
    * @generated from field: repeated string audiences = 6;
    */

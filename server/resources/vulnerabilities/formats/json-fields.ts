@@ -50,7 +50,7 @@ export function noteIn(fields: Fields, key: string, path: string, maxLength: num
   if (value.length > maxLength)
     throw new RecordError(`${path}${key} must be at most ${maxLength} characters long`)
   if (value.includes('\0') || !value.isWellFormed())
-    throw new RecordError(`${path}${key} must be well-formed and must not contain NUL characters`)
+    throw new RecordError(`${path}${key} must be well-formed Unicode and must not contain NUL characters`)
   return value
 }
 
@@ -68,7 +68,7 @@ export function timeIn(fields: Fields, key: string, path: string): number | unde
   return time
 }
 
-/** Date.parse accepts the 30th of February and returns the 1st of March. */
+/** Date.parse accepts the 30th of February and returns the 1st or 2nd of March. */
 function isExistingDay(text: string): boolean {
   const day = Number(text.slice(8, 10))
   return day <= 28 || day <= new Date(Date.UTC(+text.slice(0, 4), +text.slice(5, 7), 0)).getUTCDate()

@@ -292,7 +292,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Audience of the token. Default: the issuer URL or the base URL of this server.
+   * Audience of the token. Default: this server, named by its issuer URL, its base URL or the host of its issuer
+   * URL.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.aud
    */
@@ -434,7 +435,8 @@ export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticK
   expirationTime?: Timestamp | undefined;
 
   /**
-   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
+   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
+   * the host of its issuer URL.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -476,7 +478,8 @@ export type Identity_StaticKeysJson = {
   expirationTime?: TimestampJson;
 
   /**
-   * Audience that a token must have. At most one. Default: the issuer URL or the base URL of this server.
+   * Audience that a token must have. At most one. Default: this server, named by its issuer URL, its base URL or
+   * the host of its issuer URL.
    *
    * @generated from field: repeated string audiences = 5;
    */
@@ -1248,7 +1251,7 @@ export const IdentitiesService: GenService<{
   },
   /**
    * Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all
-   * capabilities that the identity has.
+   * capabilities that the identity has in its own organization.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */
