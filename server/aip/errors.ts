@@ -66,6 +66,14 @@ export const invalidField = (field: string, description: string) => invalidArgum
 /** For a request that cannot be parsed, so that no field can be named. */
 export const malformed = (text: string, http = 400) => new StatusError(Code.INVALID_ARGUMENT, text, { http })
 
+/** RFC 9110 section 15.5.16: the response names the encodings that are accepted. */
+export const unsupportedEncoding = (encoding: string) =>
+  new StatusError(
+    Code.INVALID_ARGUMENT,
+    `the body must not be encoded; send it without Content-Encoding: ${printable(encoding)}`,
+    { http: 415, headers: { 'accept-encoding': 'identity' } },
+  )
+
 export const tooLarge = (text: string, http: number) =>
   new StatusError(Code.RESOURCE_EXHAUSTED, text, { http })
 

@@ -1,11 +1,13 @@
 // Routes HTTP/1.1 requests: to plain paths (probes, metrics, keys, reference), to the mounted sign-in, and all others
 // to REST.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { StatusError } from '../aip/errors.ts'
 import type { DoorOptions } from './door.ts'
 import { forwardedFor } from './door.ts'
 import { isTls, securityHeaders } from './headers.ts'
 import type { PlainPaths } from './plain-paths.ts'
 import { sendPlain } from './plain-paths.ts'
+import { contentEncodingFault, headFault } from './request-head.ts'
 import type { RequestIds } from './request-id.ts'
 import { awaitsContinue, sendContinue } from './rest/body.ts'
 import { splitTarget } from './target.ts'
@@ -25,18 +27,22 @@ export type Mount = {
 export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf'> & {
   plainPaths: PlainPaths
   mount: Mount
-  rest: Handle
+  rest(request: IncomingMessage, response: ServerResponse, fault?: StatusError): unknown
 }
 
 export function dispatch({ plainPaths, mount, rest, requestIds, addressOf }: DispatchOptions): Handle {
   const plain = new Map(Object.entries(plainPaths))
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
   return (request, response) => {
+    const fault = headFault(request)
+    if (fault) return rest(request, response, fault)
     const target = splitTarget(request.url ?? '')
     // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
     if (respond) return sendPlain(respond, request, response, requestIds)
     if (!mount.isFor(target.path)) return rest(request, response)
+    const encodingFault = contentEncodingFault(request)
+    if (encodingFault) return rest(request, response, encodingFault)
     prepareResponse(request, response, requestIds)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())

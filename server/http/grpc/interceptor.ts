@@ -7,6 +7,7 @@ import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { deadlineExceeded, internal, malformed } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
+import { maxHeaderBytes } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { interceptStream, rejectStream } from './intercepted-stream.ts'
@@ -40,7 +41,7 @@ type State = {
   isDraining: boolean
 }
 
-const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: 16 * 1024 }
+const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderBytes }
 
 export function openInterceptor(server: Server, options: InterceptorOptions): Interceptor {
   const { errorDomain, onRejected, requestIds, loadStandardService } = options

@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { DoorOptions } from '../door.ts'
 import type { Limits } from './limits.ts'
+import { maxHeaderBytes, maxUrlBytes } from './limits.ts'
 import { openParseErrors } from './parse-errors.ts'
 
 export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
@@ -10,13 +11,10 @@ export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
   limits: Limits
 }
 
-const maxHeaderBytes = 16 * 1024
-/** node:http counts the URL as headers, so it is added to their limit. */
-const maxUrlBytes = 8 * 1024
-
 export function openHttp1(options: Http1Options): Server {
   const { limits, onRequest } = options
   const server = createServer({
+    // node:http counts the URL as headers. The door limits each of them by itself.
     maxHeaderSize: maxHeaderBytes + maxUrlBytes,
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
@@ -31,6 +29,8 @@ export function openHttp1(options: Http1Options): Server {
     onRequest(request, response)
   }
   server.timeout = limits.idle
+  // By default, headers after the 2000th are silently dropped. Their size is limited.
+  server.maxHeadersCount = 0
   server.on('request', handle)
   // The code that reads the body sends 100 Continue, so a rejected request gets none.
   server.on('checkContinue', handle)

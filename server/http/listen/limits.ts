@@ -1,3 +1,8 @@
+/** The longest path and query of a request. */
+export const maxUrlBytes = 8 * 1024
+/** The largest headers of a request: their lines over HTTP/1.1, and what RFC 9113 section 6.5.2 counts over HTTP/2. */
+export const maxHeaderBytes = 16 * 1024
+
 /** How long a client may take, in milliseconds. */
 export type Limits = {
   /** To send the bytes that show its protocol, and to complete the TLS handshake. */

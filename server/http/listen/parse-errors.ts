@@ -7,6 +7,7 @@ import { malformed, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { isTls, securityHeaders } from '../headers.ts'
 import { errorBody } from '../rest/error-body.ts'
+import { maxUrlBytes } from './limits.ts'
 
 export type ParseErrorOptions = Omit<DoorOptions, 'addressOf'> & {
   /** How long a client may go on sending before it is disconnected, so that it can read the error. */
@@ -93,6 +94,8 @@ function statusErrorOf({ code, rawPacket }: ParseError): StatusError {
   }
 }
 
-/** Whether the URL is over its limit of 8 KiB; otherwise the headers are too large. */
+const longUrl = new RegExp(`^[A-Z-]+ \\S{${maxUrlBytes + 1}}`)
+
+/** Whether the URL is over its limit; otherwise the headers are too large. */
 const isLongUrl = (packet: Buffer | undefined) =>
-  packet !== undefined && /^[A-Z]+ \S{8192}/.test(packet.toString('latin1', 0, 9000))
+  packet !== undefined && longUrl.test(packet.toString('latin1', 0, maxUrlBytes + 100))

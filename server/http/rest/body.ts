@@ -1,6 +1,7 @@
 // Reads a request body within its limits.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { malformed, tooLarge } from '../../aip/errors.ts'
+import { cancelled, malformed, tooLarge } from '../../aip/errors.ts'
+import { requireNoContentEncoding } from '../request-head.ts'
 
 const maxBodyBytes = 1024 * 1024
 
@@ -26,6 +27,7 @@ const unsupported = () => malformed('the body must be JSON, sent with Content-Ty
 
 export async function readText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   if (request.readableEnded) return ''
+  requireNoContentEncoding(request)
   if (announcedBytes(request) > maxBodyBytes) throw oversized()
   if (awaitsContinue(request)) sendContinue(request, response)
   const chunks: Buffer[] = []
@@ -43,9 +45,10 @@ export async function readText(request: IncomingMessage, response: ServerRespons
         reject(malformed('the body is not well-formed UTF-8'))
       }
     })
-    request.on('error', reject)
+    // The only error of a request that is being read: the client has closed the connection.
+    request.on('error', () => reject(cancelled()))
     request.on('close', () => {
-      if (!request.complete) reject(malformed('the connection was closed before the body was complete'))
+      if (!request.complete) reject(cancelled())
     })
   })
 }

@@ -1,28 +1,15 @@
 // Reads the parts of an HTTP request: target, route, envelope and message.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
-import { malformed, methodNotAllowed, noSuchPath, tooLarge } from '../../aip/errors.ts'
+import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
 import type { Envelope } from '../../wire/envelope.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { ClientAddress } from '../client-address.ts'
 import { forwardedFor } from '../door.ts'
-import { splitTarget } from '../target.ts'
 import { timeoutOf } from '../timeout.ts'
 import { bindRequest } from './bind.ts'
 import { isForm, isJson, readJsonText, readText } from './body.ts'
 import type { Match, Routes } from './routes.ts'
-
-const maxUrlBytes = 8 * 1024
-
-export function targetOf({ url = '', httpVersion, headers }: IncomingMessage): {
-  path: string
-  query: string
-} {
-  if (url.length > maxUrlBytes) throw tooLarge(`the URL must be at most ${maxUrlBytes} bytes`, 414)
-  // RFC 9112 section 3.2.
-  if (headers.host === undefined && httpVersion === '1.1') throw malformed('the header Host is required')
-  return splitTarget(url)
-}
 
 export function findRoute(routes: Routes, request: IncomingMessage, segments: string[]): Match {
   const match = routes.match(verbOf(request), segments)

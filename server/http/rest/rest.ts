@@ -1,5 +1,6 @@
 // The REST door: finds the route of an HTTP/1.1 request, passes the call to the corridor and writes its reply.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { StatusError } from '../../aip/errors.ts'
 import { noSuchPath } from '../../aip/errors.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
@@ -7,11 +8,13 @@ import { asJson } from '../../wire/reply.ts'
 import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
+import { defaultLimits } from '../listen/limits.ts'
+import { splitTarget } from '../target.ts'
 import { maxDurationOf } from '../timeout.ts'
 import { awaitsContinue } from './body.ts'
 import type { Exchange, RestContext } from './exchange.ts'
 import { requireChunks } from './lines.ts'
-import { allowHeader, envelopeOf, findRoute, readRequest, targetOf } from './request.ts'
+import { allowHeader, envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
 import { makeRoutes, splitPath } from './routes.ts'
 
@@ -24,27 +27,34 @@ export type RestOptions<E extends Endpoint> = Omit<
   lingerMs?: number
 }
 
-const defaultLingerMs = 5000
 const empty = asJson('')
 
+/** The door answers a request with `fault` if there is one. */
 export function openRest<E extends Endpoint>({ endpoints, isTls, ...options }: RestOptions<E>) {
   const context: RestContext<E> = {
-    lingerMs: defaultLingerMs,
+    lingerMs: defaultLimits.linger,
     ...options,
     routes: makeRoutes(endpoints),
     securityHeaders: securityHeaders(isTls),
   }
-  return (request: IncomingMessage, response: ServerResponse) => handle(context, request, response)
+  return (request: IncomingMessage, response: ServerResponse, fault?: StatusError) =>
+    handle(context, request, response, fault)
 }
 
 function handle<E extends Endpoint>(
   context: RestContext<E>,
   request: IncomingMessage,
   response: ServerResponse,
+  fault: StatusError | undefined,
 ): MaybePromise<void> {
   const requestId = context.requestIds.of(request.headers)
   const exchange: Exchange = { request, response, requestId, match: undefined }
-  const answer = () => answerCall(context, exchange)
+  const answer = () => {
+    if (fault) throw fault
+    return answerCall(context, exchange)
+  }
+  // What follows a request with a faulty head may not be the next request.
+  if (fault) response.shouldKeepAlive = false
   // Whether the body has arrived is known only after the parser has returned from the headers.
   const mustWaitForParser = request.headers['transfer-encoding'] !== undefined || awaitsContinue(request)
   return recover(mustWaitForParser ? () => Promise.resolve().then(answer) : answer, (thrown) =>
@@ -54,7 +64,7 @@ function handle<E extends Endpoint>(
 
 function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Exchange): MaybePromise<void> {
   const { request, response, requestId } = exchange
-  const target = targetOf(request)
+  const target = splitTarget(request.url ?? '')
   const segments = canonicalSegments(splitPath(target.path))
   if (request.method === 'OPTIONS') return answerPreflight(context, exchange, segments)
   const match = findRoute(context.routes, request, segments)

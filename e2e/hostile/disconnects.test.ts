@@ -1,0 +1,127 @@
+// A client that disconnects in the middle of its request is logged as the client's doing, never as a fault of the server.
+import assert from 'node:assert/strict'
+import { connect, constants } from 'node:http2'
+import { after, before, beforeEach, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import type { RawClient } from '../../server/testing/raw-http.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { CapturedLog } from '../server/captured-log.ts'
+import { captureLog } from '../server/captured-log.ts'
+
+type Line = { level: number; method?: string; code?: string; msg: string }
+
+const warning = 40
+
+onEachStore('a client that disconnects in the middle of a body', (engine) => {
+  let platform: Platform
+  let captured: CapturedLog
+  before(async () => {
+    captured = captureLog('info')
+    platform = await startPlatform(engine, [], {}, captured.log)
+  })
+  beforeEach(() => void captured.written.splice(0))
+  after(() => platform.stop())
+
+  const lines = () =>
+    captured.written
+      .join('')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line): Line => JSON.parse(line))
+
+  /** Sends a head, and returns when the server has begun to read the body. */
+  async function startBody(path: string, ...headers: string[]): Promise<RawClient> {
+    const client = await rawClient(platform.app.port)
+    const { token } = platform.owner
+    client.send(
+      [
+        `POST ${path} HTTP/1.1`,
+        'Host: stemma.test',
+        `Authorization: Bearer ${token}`,
+        'Expect: 100-continue',
+        ...headers,
+        '',
+        '',
+      ].join('\r\n'),
+    )
+    assert.equal((await client.response()).status, 100)
+    return client
+  }
+
+  /** Waits until the call is logged. Requests of another client let the server run. */
+  async function loggedCode(method: string): Promise<string | undefined> {
+    for (;;) {
+      const line = lines().find((logged) => logged.method?.endsWith(method))
+      if (line) return line.code
+      await fetch(`${platform.url}/healthz`)
+    }
+  }
+
+  const disconnect: Record<string, (client: RawClient) => void> = {
+    'by a reset': ({ socket }) => void socket.resetAndDestroy(),
+    'by closing the connection': ({ socket }) => void socket.destroy(),
+    'by closing its side': ({ socket }) => void socket.end(),
+  }
+
+  for (const [how, leave] of Object.entries(disconnect)) {
+    test(`is logged as cancelled if it leaves ${how}`, async () => {
+      const bodies = {
+        'Content-Length: 100': '{"name": "a',
+        'Transfer-Encoding: chunked': '20\r\n{"name": "a',
+      }
+      for (const [header, part] of Object.entries(bodies)) {
+        captured.written.splice(0)
+        const client = await startBody(`/iam/v2beta1/groups/${platform.owner.organization}`, header)
+        client.send(part)
+        leave(client)
+        assert.equal(await loggedCode('CreateGroup'), 'CANCELLED')
+        assert.deepEqual(
+          lines().filter(({ level }) => level >= warning),
+          [],
+        )
+        client.close()
+      }
+    })
+  }
+
+  test('causes no warning in the token exchange and in sign-in', async () => {
+    for (const path of ['/sts/exchange', '/oauth/token']) {
+      const form = 'Content-Type: application/x-www-form-urlencoded'
+      const client = await startBody(path, form, 'Content-Length: 100')
+      client.send('grant_type=')
+      client.socket.resetAndDestroy()
+    }
+    assert.equal(await loggedCode('Exchange'), 'CANCELLED')
+    assert.deepEqual(
+      lines().filter(({ level }) => level >= warning),
+      [],
+    )
+  })
+
+  test('causes no warning over gRPC', async () => {
+    const session = connect(platform.url)
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/${GroupsService.typeName}/CreateGroup`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      authorization: `Bearer ${platform.owner.token}`,
+    })
+    stream.on('error', () => {})
+    const messageLength = 100
+    await new Promise((resolve) => stream.write(Buffer.from([0, 0, 0, 0, messageLength, 1, 2]), resolve))
+    stream.close(constants.NGHTTP2_CANCEL)
+    await new Promise((resolve) => stream.once('close', resolve))
+    // Answered after the cancelled call, on the same connection.
+    await new Promise<void>((resolve) => session.ping(() => resolve()))
+    session.destroy()
+    await fetch(`${platform.url}/healthz`)
+    assert.deepEqual(
+      lines().filter(({ level }) => level >= warning),
+      [],
+    )
+  })
+})

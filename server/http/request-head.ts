@@ -1,0 +1,64 @@
+// Rules for the head of an HTTP/1.1 request that node:http does not enforce.
+import type { IncomingMessage } from 'node:http'
+import type { StatusError } from '../aip/errors.ts'
+import { malformed, tooLarge, unsupportedEncoding } from '../aip/errors.ts'
+import { maxHeaderBytes, maxUrlBytes } from './listen/limits.ts'
+
+/** The error of a request that must be refused whatever its path is. */
+export function headFault(request: IncomingMessage): StatusError | undefined {
+  const { url = '', httpVersion, headers } = request
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return malformed(`HTTP/${httpVersion} cannot be sent as text; use HTTP/1.1`)
+  if (url.length > maxUrlBytes) return tooLarge(`the URL must be at most ${maxUrlBytes} bytes`, 414)
+  return headersFault(request) ?? transferFault(httpVersion, headers['transfer-encoding'])
+}
+
+/** The separators of a header line: the colon, a space and the line break. */
+const separatorBytes = 4
+
+function headersFault({ rawHeaders, httpVersion, headers }: IncomingMessage): StatusError | undefined {
+  let bytes = 0
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string // at is below the length
+    bytes += name.length + (rawHeaders[at + 1] as string).length + separatorBytes
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (bytes > maxHeaderBytes) return tooLarge(`the headers must be at most ${maxHeaderBytes} bytes`, 431)
+  return hostFault(hosts, headers.host, httpVersion)
+}
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and optionally a port (RFC 3986 section 3.2.2). */
+const validHost = /^(?:[a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+
+/** RFC 9112 section 3.2. Two proxies could take different ones of two hosts for the right one. */
+function hostFault(hosts: number, host: string | undefined, httpVersion: string): StatusError | undefined {
+  if (hosts > 1) return malformed('the header Host must be sent once')
+  if (host === undefined) return httpVersion === '1.0' ? undefined : malformed('the header Host is required')
+  return validHost.test(host)
+    ? undefined
+    : malformed('the header Host must be a host name or address, optionally with a port')
+}
+
+/**
+ * A body in another coding would be read as if it were not encoded. HTTP/1.0 has no transfer codings, so a proxy that
+ * speaks it may see another end of the message (RFC 9112 section 6.1).
+ */
+function transferFault(httpVersion: string, coding: string | undefined): StatusError | undefined {
+  if (coding === undefined) return undefined
+  if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding; use HTTP/1.1')
+  return coding.toLowerCase() === 'chunked'
+    ? undefined
+    : malformed('the only supported Transfer-Encoding is chunked')
+}
+
+export function contentEncodingFault({ headers }: IncomingMessage): StatusError | undefined {
+  const encoding = headers['content-encoding']
+  if (encoding === undefined || /^(?:identity)?$/i.test(encoding)) return undefined
+  return unsupportedEncoding(encoding)
+}
+
+export function requireNoContentEncoding(request: IncomingMessage): void {
+  const fault = contentEncodingFault(request)
+  if (fault) throw fault
+}
