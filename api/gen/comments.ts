@@ -701,7 +701,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.IdentityProvidersService": "Identity providers let the people of an organization sign in with its own OpenID Connect provider.",
   "platform.iam.v2beta1.IdentityProvidersService.ListIdentityProviders": "Lists the identity providers that the caller may see.",
   "platform.iam.v2beta1.IdentityProvidersService.GetIdentityProvider": "Returns an identity provider, without its client secret.",
-  "platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider": "Creates an identity provider in a group. The caller must have all capabilities of its default role in that group.",
+  "platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider": "Creates an identity provider in a group. The caller must have all capabilities of its default role in that group. Register `/oauth/callback/` followed by the uid of the new provider as redirect URI at the OpenID provider.",
   "platform.iam.v2beta1.IdentityProvidersService.UpdateIdentityProvider": "Changes fields of an identity provider and returns the whole identity provider.",
   "platform.iam.v2beta1.IdentityProvidersService.DeleteIdentityProvider": "Deletes an identity provider. People who signed in with it keep their role bindings.",
   "platform.iam.v2beta1.IdentityProvider": "OpenID Connect provider with which the people of an organization sign in.",

@@ -18,6 +18,7 @@ export type OrganizationProvider = {
 /** The claims of people, by login. */
 export type Claims = Record<string, Record<string, unknown>>
 
+/** `redirectUri` and every URI below it are registered at the provider. */
 export async function startProvider(
   redirectUri: string,
   claims: Claims,
@@ -44,6 +45,8 @@ export async function startProvider(
     features: { devInteractions: { enabled: true } },
     ...overrides,
   })
+  const { prototype } = provider.Client
+  prototype.redirectUriAllowed = (uri) => uri === redirectUri || uri.startsWith(`${redirectUri}/`)
   server.on('request', provider.callback())
   return {
     issuer,

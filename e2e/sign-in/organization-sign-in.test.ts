@@ -189,7 +189,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const stopped = new Visitor(acme.issuer)
       // The attacker stops at the callback URL and makes the victim open it.
       const back = await acme.signIn(stopped, await stopped.open(url), 'bob-at-acme')
-      assert.match(back.url, /\/oauth\/callback\?/)
+      assert.ok(back.url.startsWith(`${platform.url}/oauth/callback/${provider}?`), back.url)
       const victim = await newVisitor().open(back.url)
       assert.equal(victim.status, 400)
       assert.match(victim.alert ?? '', /begun in another browser/)
@@ -200,9 +200,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       const begun = await begin(party, { idp_id: provider })
       await visitor.open(begun.url)
       for (const query of ['', 'state=x&code=y', `state=${'A'.repeat(200)}&code=y`, 'error=access_denied']) {
-        const page = await visitor.open(`/oauth/callback?${query}`)
-        assert.equal(page.status, 401)
-        assert.match(page.alert ?? '', /did not work/)
+        for (const path of ['/oauth/callback', `/oauth/callback/${provider}`]) {
+          const page = await visitor.open(`${path}?${query}`)
+          assert.equal(page.status, 401)
+          assert.match(page.alert ?? '', /did not work/)
+        }
       }
     })
   })

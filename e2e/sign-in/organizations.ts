@@ -31,13 +31,14 @@ export async function addVerifiedOrganization(platform: Platform, domain: string
   return owner
 }
 
-/** Adds an identity provider to the organization of this owner and returns its uid. */
+/** Adds an identity provider to a group, by default the organization of this owner, and returns its uid. */
 export async function addIdentityProvider(
   { url }: Platform,
   { organization, token }: TestIdentity,
   oidc: JsonObject,
+  group = organization,
 ): Promise<string> {
-  const provider = await callRest('POST', `${url}/iam/v2beta1/identityProviders/${organization}`, token, {
+  const provider = await callRest('POST', `${url}/iam/v2beta1/identityProviders/${group}`, token, {
     name: 'sso',
     defaultRole: builtInRole('viewer').uid,
     oidc: { clientId, clientSecret, ...oidc },

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import type { JWTPayload } from 'jose'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { clientId, clientSecret } from './organization-provider.ts'
 
@@ -19,7 +20,8 @@ export type SilentProvider = {
 
 type Request = { nonce: string; challenge: string; redirectUri: string }
 
-export async function startSilentProvider(sub: string): Promise<SilentProvider> {
+/** `claims` are in every token, besides the subject. */
+export async function startSilentProvider(sub: string, claims: JWTPayload = {}): Promise<SilentProvider> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const requests = new Map<string, Request>()
@@ -47,7 +49,7 @@ export async function startSilentProvider(sub: string): Promise<SilentProvider> 
       decodeURIComponent(Buffer.from(authorization.slice(6), 'base64').toString().replaceAll('+', ' ')) ===
         `${clientId}:${clientSecret}`
     if (!request || !isValid) return { error: 'invalid_grant' }
-    const token = new SignJWT({ nonce: request.nonce, sub })
+    const token = new SignJWT({ ...claims, nonce: request.nonce, sub })
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
       .setIssuer(issuer)
       .setAudience(clientId)

@@ -11,7 +11,7 @@ export const paths = {
   logout: '/oauth/logout',
   device: '/device',
   signIn: '/sign-in',
-  /** The redirect URI at the identity providers of organizations. */
+  /** Followed by the uid of a provider, its redirect URI at the identity provider of an organization. */
   callback: '/oauth/callback',
   setUp: '/set-up',
   password: '/password',

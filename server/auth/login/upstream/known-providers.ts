@@ -14,7 +14,10 @@ export type KnownProvider = {
   updateTime: number
   /** The name of its organization. */
   organization: string
-  /** The domain that its organization is verified to own. */
+  /**
+   * The domain whose addresses it may verify: that of its organization, if it is in the organization itself. A provider
+   * of a sub-group may verify none, since an administrator of the sub-group does not speak for the domain.
+   */
   domain: string | undefined
 }
 
@@ -24,7 +27,8 @@ const maxProviders = 1000
 
 /** Oldest first. In the condition, `p` is the provider and `o` its organization. */
 async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
-  const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name, o.domain
+  const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name,
+    case when p.parent = o.uid then o.domain end
     from identity_providers p join groups o on o.uid = p.root
     where ${condition} order by p.create_time, p.uid limit ${maxProviders}`)
   return rows.flatMap(providerOf)

@@ -39,9 +39,7 @@ export async function startUpstream(
 }
 
 /**
- * Each provider of an unverified organization has its own redirect URI. Otherwise a malicious provider could send
- * people on to another provider, whose code we would then send to the malicious one (mix-up attack, RFC 9700, 4.4).
+ * Each provider has its own redirect URI. Otherwise a malicious provider could send people on to another provider, whose
+ * code we would then send to the malicious one (mix-up attack, RFC 9700, 4.4).
  */
-function redirectUriOf({ authUrl }: Upstream, { uid, domain }: KnownProvider): string {
-  return authUrl + paths.callback + (domain === undefined ? `/${uid}` : '')
-}
+const redirectUriOf = ({ authUrl }: Upstream, { uid }: KnownProvider) => `${authUrl}${paths.callback}/${uid}`

@@ -699,7 +699,7 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
-   * group.
+   * group. Register `/oauth/callback/` followed by the uid of the new provider as redirect URI at the OpenID provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */

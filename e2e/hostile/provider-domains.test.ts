@@ -1,0 +1,170 @@
+// Attacks by administrators of a part of an organization: their identity provider does not speak for the domain of the
+// organization, and no provider gets the response of another.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { userUid } from '@stemma/server/aip/uid.ts'
+import { sql } from '@stemma/server/store/sql.ts'
+import { grpcDoor, restDoor } from '@stemma/server/testing/doors.ts'
+import type { TestIdentity } from '@stemma/server/testing/identities.ts'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
+import type * as oidc from 'openid-client'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { addIdentityProvider, addVerifiedOrganization, callRest } from '../sign-in/organizations.ts'
+import { begin, redeem, relyingParty, startSignIn } from '../sign-in/sign-in.ts'
+import type { SilentProvider } from '../sign-in/silent-provider.ts'
+import { startSilentProvider } from '../sign-in/silent-provider.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+
+const boss = { email: 'boss@acme.example', email_verified: true }
+
+onEachStore('the provider of a sub-group of a verified organization', (engine) => {
+  let platform: Platform
+  let party: oidc.Configuration
+  let honest: SilentProvider
+  let evil: SilentProvider
+  let issuer: ForeignIssuer
+  let owner: TestIdentity
+  let team: string
+  let honestUid: string
+  let evilUid: string
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine)
+    party = await relyingParty(platform.url)
+    honest = await startSilentProvider('honest person', boss)
+    evil = await startSilentProvider('impostor', boss)
+    owner = await addVerifiedOrganization(platform, 'acme.example')
+    const group = await callRest(
+      'POST',
+      `${platform.url}/iam/v2beta1/groups/${owner.organization}`,
+      owner.token,
+      { name: 'team' },
+    )
+    team = String(group.uid)
+    honestUid = await addProvider(honest.issuer, owner.organization)
+    evilUid = await addProvider(evil.issuer, team)
+  })
+  after(async () => {
+    await platform.stop()
+    honest.close()
+    evil.close()
+    await issuer.close()
+  })
+
+  const addProvider = (issuerUrl: string, group: string, more: JsonObject = {}) =>
+    addIdentityProvider(platform, owner, { issuer: issuerUrl, pkceEnabled: true, ...more }, group)
+
+  const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
+
+  /** The page that asks before it leads to a provider. */
+  async function openProvider(uid: string, visitor = newVisitor()) {
+    const begun = await begin(party, { idp_id: uid })
+    return { begun, visitor, page: await visitor.open(begun.url) }
+  }
+
+  async function signIn(uid: string): Promise<string> {
+    const { begun, visitor, page } = await openProvider(uid)
+    const tokens = await redeem(party, begun, await visitor.submitTo(page, '/organization'))
+    return tokens.claims()?.sub ?? ''
+  }
+
+  const addressesOf = async (uid: string) => {
+    const [row] = await platform.store.query(sql`select json from identities where uid = ${uid}`)
+    const { email, emailUnverified } = JSON.parse(String(row?.[0])) as JsonObject
+    return { email, emailUnverified }
+  }
+
+  test('cannot assert a verified address of its domain', async () => {
+    assert.deepEqual(await addressesOf(await signIn(evilUid)), {
+      email: undefined,
+      emailUnverified: boss.email,
+    })
+    assert.deepEqual(await addressesOf(await signIn(honestUid)), {
+      email: boss.email,
+      emailUnverified: undefined,
+    })
+  })
+
+  test('is shown as unverified', async () => {
+    const warning = /Nobody has verified who this organization is/
+    assert.match((await openProvider(evilUid)).page.text, warning)
+    assert.doesNotMatch((await openProvider(honestUid)).page.text, warning)
+  })
+
+  test('is not found by the domain', async () => {
+    await callRest('DELETE', `${platform.url}/iam/v2beta1/identityProviders/${honestUid}`, owner.token)
+    const response = await fetch(`${platform.url}/orgcheck?name=acme.example`)
+    assert.equal(await response.json(), false)
+    honestUid = await addProvider(honest.issuer, owner.organization)
+  })
+
+  test('cannot have an address verified by a registration with its token', async () => {
+    await addProvider(issuer.issuer, team, { clientId: 'stemma-at-team' })
+    for (const [at, door] of [restDoor(platform.url), grpcDoor(platform.url)].entries()) {
+      for (const [sub, aud] of [
+        [`by-client-${at}`, 'stemma-at-team'],
+        [`by-subject-${at}`, platform.config.authUrl],
+      ] as const) {
+        const { error } = await door.call(Auth.method.register, {}, await issuer.sign({ sub, aud, ...boss }))
+        assert.equal(error, undefined)
+        const addresses = await addressesOf(userUid(issuer.issuer, sub))
+        assert.deepEqual(addresses, { email: undefined, emailUnverified: boss.email })
+      }
+      door.close()
+    }
+  })
+
+  test('each provider is sent its own redirect URI', async () => {
+    for (const uid of [honestUid, evilUid]) {
+      const { visitor, page } = await openProvider(uid)
+      const url = new URL(await visitor.submitOnly(page, '/organization'))
+      assert.equal(url.searchParams.get('redirect_uri'), `${platform.config.authUrl}/oauth/callback/${uid}`)
+    }
+  })
+
+  test('gets no code of another provider of the organization (mix-up attack)', async () => {
+    // The attacker knows the client of the honest provider, from the URL of any sign-in there.
+    const known = await openProvider(honestUid)
+    const there = new URL(await known.visitor.submitOnly(known.page, '/organization'))
+    // At the honest provider, the URI of before may still be registered beside its own.
+    for (const callback of [`/oauth/callback/${honestUid}`, '/oauth/callback']) {
+      evil.divert((query) => {
+        const onward = new URL(there)
+        onward.searchParams.set('state', query.get('state') ?? '')
+        onward.searchParams.set('redirect_uri', platform.config.authUrl + callback)
+        return onward.href
+      })
+      const before = evil.tokenRequests.length
+      const { visitor, page } = await openProvider(evilUid)
+      const end = await visitor.submitTo(page, '/organization')
+      assert.equal(end.status, 401)
+      assert.equal(evil.tokenRequests.length, before)
+    }
+    evil.divert(undefined)
+  })
+
+  test('a response is refused at the callback of another provider, and at the one without a provider', async () => {
+    const { visitor, page } = await openProvider(honestUid)
+    const response = new URL(
+      (await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))).url,
+    )
+    const redeemed = honest.tokenRequests.length
+    for (const path of [
+      evilUid,
+      honestUid.toUpperCase(),
+      `${honestUid}/`,
+      `${honestUid}/${'0'.repeat(16)}`,
+    ]) {
+      const end = await visitor.open(`/oauth/callback/${path}${response.search}`)
+      assert.equal(end.status, 401, path)
+    }
+    assert.equal((await visitor.open(`/oauth/callback${response.search}`)).status, 401)
+    assert.equal(honest.tokenRequests.length, redeemed)
+    const end = await visitor.open(`/oauth/callback/${honestUid}${response.search}`)
+    assert.match(end.url, /[?&]code=/)
+  })
+})
