@@ -1,5 +1,6 @@
 // Matches the claims of a token against the rules of an identity.
 import type { Identity, Identity_ClaimMatch } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { matchesIssuer } from './issuer-pattern.ts'
 import type { Patterns } from './pattern.ts'
 import { matches, matchesPattern } from './pattern.ts'
 
@@ -9,7 +10,7 @@ export type Claims = { [name: string]: unknown; iss: string; sub: string; aud: s
 export function acceptsIssuer(patterns: Patterns, { relationship }: Identity, issuer: string): boolean {
   if (relationship.case === 'staticKeys') return relationship.value.issuer === issuer
   if (relationship.case !== 'claimMatch') return false
-  return matches(patterns, relationship.value.iss, issuer)
+  return matchesIssuer(patterns, relationship.value.iss, issuer)
 }
 
 /** The name of the first claim that does not match; `ownAudiences` apply where the identity names no audience. */
@@ -40,7 +41,7 @@ function mismatchInRules(
   claims: Claims,
   ownAudiences: readonly string[],
 ): string | undefined {
-  if (!matches(patterns, iss, claims.iss)) return 'iss'
+  if (!matchesIssuer(patterns, iss, claims.iss)) return 'iss'
   if (!matches(patterns, sub, claims.sub)) return 'sub'
   const isAccepted = (audience: string) =>
     aud.case === undefined ? ownAudiences.includes(audience) : matches(patterns, aud, audience)

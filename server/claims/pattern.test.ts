@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { issuerPatternFault, matchesPattern, openPatterns, patternFault } from './pattern.ts'
+import { issuerPatternFault } from './issuer-pattern.ts'
+import { matchesPattern, openPatterns, patternFault } from './pattern.ts'
 
 describe('claim patterns', () => {
   test('are RE2 expressions', () => {

@@ -1,6 +1,8 @@
 // Claim patterns: RE2 expressions, which match in linear time, anchored at both ends of the claim.
 import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { BoundedMap } from '../bounded-map.ts'
+import type { UrlParts } from './url-pattern.ts'
+import { partsOf, splitUrlPattern } from './url-pattern.ts'
 
 /** Compiling time grows with the expanded length, and compiling blocks the event loop. */
 const maxExpandedLength = 1000
@@ -14,23 +16,25 @@ export function patternFault(pattern: string): string | undefined {
     return `must have at most ${maxExpandedLength} characters with its repeats written out`
   const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
-  return compiled.matches('') ? 'must not match the empty string; use .+ to match any other' : undefined
+  if (compiled.matches('')) return 'must not match the empty string; use .+ to match any other'
+  return splitUrlPattern(pattern)?.includes('unclear')
+    ? 'must consist of the scheme, host and path of a URL, and must repeat them in each alternative'
+    : undefined
 }
 
-/** Issuers that cannot exist: RFC 6761 reserves the domain. */
-const impossibleIssuers = ['https://nobody.invalid', 'https://nobody.invalid/']
+/** Audiences that cannot exist: RFC 6761 reserves the domain. */
+const impossibleAudiences = ['https://nobody.invalid', 'https://nobody.invalid/', 'nobody.invalid']
 
 /**
- * As `patternFault`. Keys are fetched from every issuer that matches, so a pattern that matches an impossible issuer
- * is refused: it was probably written to match any.
+ * As `patternFault`. A pattern that matches every audience would accept the tokens that a workload sends to other
+ * services, and so let these services assume the identity.
  */
-export function issuerPatternFault(pattern: string): string | undefined {
+export function audiencePatternFault(pattern: string): string | undefined {
   const fault = patternFault(pattern)
   if (fault) return fault
-  const compiled = RE2JS.compile(pattern)
-  const matchesAny = impossibleIssuers.some((issuer) => compiled.matches(issuer))
-  return matchesAny
-    ? 'must match the issuers of one owner only, such as https://.+\\.example\\.com'
+  const patterns = openPatterns()
+  return impossibleAudiences.some((audience) => matchesPattern(patterns, pattern, audience))
+    ? 'must not match every audience, but only names of this server'
     : undefined
 }
 
@@ -65,9 +69,27 @@ export type Patterns = BoundedMap<string, RE2JS>
 
 export const openPatterns = (): Patterns => new BoundedMap(compiledLimit)
 
-/** Whether the whole text matches a pattern, which must be valid (`patternFault`). */
+/** Whether the whole text matches a pattern, which must be valid (`patternFault`). URLs are matched part by part. */
 export function matchesPattern(patterns: Patterns, pattern: string, text: string): boolean {
+  const alternatives = splitUrlPattern(pattern)
+  if (!alternatives) return matchesWhole(patterns, pattern, text)
+  const url = partsOf(text)
+  return alternatives.some((alternative) => {
+    if (alternative === 'unclear') return false
+    if ('text' in alternative) return matchesWhole(patterns, alternative.text, text)
+    return url !== undefined && matchesParts(patterns, alternative.parts, url)
+  })
+}
+
+/** Whether each part of a URL matches its own pattern, so that no pattern reaches into the next part. */
+export const matchesParts = (patterns: Patterns, parts: UrlParts, url: UrlParts): boolean =>
+  urlPartNames.every((name) => matchesWhole(patterns, parts[name], url[name]))
+
+const urlPartNames = ['scheme', 'host', 'port', 'path'] as const
+
+function matchesWhole(patterns: Patterns, pattern: string, text: string): boolean {
   if (text.length > maxTextLength) return false
+  if (pattern === '') return text === ''
   return patterns.getOrMake(pattern, () => RE2JS.compile(pattern)).matches(text)
 }
 

@@ -3,25 +3,36 @@ import { talliedKinds } from '../storage.ts'
 import type { Difference } from '../store/check.ts'
 import { checkTally } from '../store/check.ts'
 import { loadMigrations } from '../store/migrate.ts'
+import type { UnsafePattern } from './check-patterns.ts'
+import { findUnsafePatterns } from './check-patterns.ts'
 import type { Command } from './command.ts'
 import { withStore } from './with-store.ts'
 
 export const check: Command = {
   usage: 'check [--repair]',
-  summary: 'Recounts the totals of lists and reports wrong ones.',
-  details: 'With --repair, it also corrects them. Servers can use the store meanwhile.',
+  summary: 'Reports wrong totals of lists, and identities with unsafe patterns.',
+  details:
+    'With --repair, it also corrects the totals. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update.',
   async run(args, { env }) {
     const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
     const shouldRepair = flags.repair === true
-    const differences = await withStore(config, async (store) => {
+    const { differences, unsafe } = await withStore(config, async (store) => {
       await store.migrate(await loadMigrations())
-      return checkTally(store, talliedKinds, shouldRepair)
+      return {
+        differences: await checkTally(store, talliedKinds, shouldRepair),
+        unsafe: await findUnsafePatterns(store),
+      }
     })
     for (const difference of differences) process.stdout.write(describe(difference))
     process.stdout.write(summarize(differences.length, shouldRepair))
-    return differences.length === 0 || shouldRepair ? 0 : 1
+    for (const pattern of unsafe) process.stdout.write(describePattern(pattern))
+    const isRight = differences.length === 0 || shouldRepair
+    return isRight && unsafe.length === 0 ? 0 : 1
   },
 }
+
+const describePattern = ({ identity, field, description }: UnsafePattern) =>
+  `unsafe pattern of the identity ${identity}: ${field} ${description}\n`
 
 function describe({ kind, group, tallied, counted }: Difference): string {
   return `${kind} in ${group}: the stored totals are ${tallied.children} directly in it and ${tallied.subtree} at all levels, the correct ones ${counted.children} and ${counted.subtree}\n`

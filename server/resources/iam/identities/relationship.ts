@@ -13,7 +13,8 @@ import { invalidArgument } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
-import { expandedLength, issuerPatternFault, patternFault } from '../../../claims/pattern.ts'
+import { issuerPatternFault } from '../../../claims/issuer-pattern.ts'
+import { audiencePatternFault, expandedLength, patternFault } from '../../../claims/pattern.ts'
 import { keySetFault } from './key-set.ts'
 
 const maxFaults = 20
@@ -33,6 +34,15 @@ export function requireValidRelationship(identity: Identity, rule: IssuerRule, n
   const [fault, ...others] = relationshipFaults(identity, rule, now)
   if (fault) throw invalidArgument(fault, ...others)
 }
+
+/**
+ * The faults of an identity's patterns. A stored pattern can have some: it may be older than a rule. It is then matched
+ * as strictly as any other, but may match more issuers than its author meant, or none.
+ */
+export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
+  relationshipFaults(identity, { isLoopbackAllowed: false, trusted: [] }, 0).filter(({ field }) =>
+    /_patterns?\b/.test(field),
+  )
 
 function relationshipFaults({ relationship }: Identity, rule: IssuerRule, now: number): FieldViolation[] {
   const faults: FieldViolation[] = []
@@ -84,7 +94,7 @@ function checkClaims(
   else if (sub.case === 'subjectPattern') check('subject_pattern', patternFault(sub.value))
   else check('subject', 'is required, or subject_pattern in its place')
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
-  else if (aud.case === 'audiencePattern') check('audience_pattern', patternFault(aud.value))
+  else if (aud.case === 'audiencePattern') check('audience_pattern', audiencePatternFault(aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
   const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
   if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)

@@ -1,0 +1,150 @@
+// Patterns of claims match the parts of a URL separately, so that nobody can put the host that a pattern names into the
+// path of a host of their own.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { create, toBinary } from '@bufbuild/protobuf'
+import type { Identity_ClaimMatch } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { findUnsafePatterns } from '../../server/commands/check-patterns.ts'
+import { sql } from '../../server/store/sql.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { runStemmad } from '../server/stemmad.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { discoveryPath, keysPath, startIssuer } from '../sign-in/foreign-issuer.ts'
+
+onEachStore('patterns of claims', (engine) => {
+  let attacker: ForeignIssuer
+  /** An issuer on the attacker's host, whose path ends like the host of somebody else. */
+  let pwned: string
+  let platform: Platform
+  let doors: Door[]
+  before(async () => {
+    attacker = await startIssuer()
+    const path = '/pwn.example.com'
+    pwned = attacker.issuer + path
+    const document = JSON.stringify({ issuer: pwned, jwks_uri: attacker.issuer + keysPath })
+    attacker.replaceResponse(path + discoveryPath, (_, response) => response.end(document))
+    platform = await startPlatform(engine, ['--trusted-issuers', `${pwned},${attacker.issuer}`])
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+    await attacker.close()
+  })
+
+  const createIdentity = (claimMatch: object, door = doors[0] as Door) =>
+    door.call(
+      IdentitiesService.method.createIdentity,
+      { parent: platform.owner.organization, identity: { name: 'robot', claimMatch: { ...claimMatch } } },
+      platform.owner.token,
+    )
+
+  async function identityWith(claimMatch: object): Promise<string> {
+    const { body, error } = await createIdentity(claimMatch)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+
+  async function codeOf(identity: string, claims: Record<string, string>): Promise<number> {
+    const token = await attacker.sign(claims)
+    const answers = await Promise.all(
+      doors.map((door) => door.call(SecurityTokenService.method.exchange, { identity }, token)),
+    )
+    assert.deepEqual(answers[0]?.error, answers[1]?.error)
+    return answers[0]?.error?.code ?? 0
+  }
+
+  test('of issuers do not match a host in the path of another host, and nothing is fetched from it', async () => {
+    const identity = await identityWith({ issuerPattern: 'http://.+\\.example\\.com', subjectPattern: '.+' })
+    assert.equal(await codeOf(identity, { iss: pwned }), 7)
+    assert.equal(attacker.requestCounts.get(`/pwn.example.com${discoveryPath}`), undefined)
+    const own = attacker.issuer.replaceAll('.', '\\.')
+    const theirs = await identityWith({ issuerPattern: `${own}(/.*)?`, subjectPattern: '.+' })
+    assert.equal(await codeOf(theirs, { iss: pwned }), 0, 'the same issuer is accepted where it is meant')
+    assert.equal(await codeOf(theirs, { iss: attacker.issuer }), 0)
+  })
+
+  test('of audiences and other claims do not match a host in the path of another host', async () => {
+    const issuer = attacker.issuer
+    const pattern = 'https://.+\\.example\\.com'
+    const rules = [
+      [{ subject: 'robot', audiencePattern: pattern }, 'aud'],
+      [{ subjectPattern: pattern }, 'sub'],
+      [{ subject: 'robot', claimPatterns: { site: pattern } }, 'site'],
+    ] as const
+    for (const [rule, claim] of rules) {
+      const identity = await identityWith({ issuer, ...rule })
+      assert.equal(await codeOf(identity, { [claim]: 'https://a.example.com' }), 0, claim)
+      for (const value of ['https://evil.test/a.example.com', 'https://evil.test?a.example.com'])
+        assert.equal(await codeOf(identity, { [claim]: value }), 7, value)
+    }
+  })
+
+  test('are refused with the field and a safe example if they do not fix the domain', async () => {
+    const unsafe: [field: string, pattern: string][] = [
+      ['issuer_pattern', 'https://.+'],
+      ['issuer_pattern', 'https://.+\\.com'],
+      ['issuer_pattern', 'https://.+example\\.com'],
+      ['issuer_pattern', 'https://accounts.example.com'],
+      ['issuer_pattern', 'https://a\\.example\\.com|.+'],
+      ['issuer_pattern', 'https://(a\\.example\\.com/x|b\\.example\\.com)'],
+      ['issuer_pattern', 'https://.+\\.example\\.com.*'],
+      ['audience_pattern', '.+'],
+      ['audience_pattern', 'https://.+'],
+    ]
+    for (const door of doors)
+      for (const [field, pattern] of unsafe) {
+        const isIssuer = field === 'issuer_pattern'
+        const rule = isIssuer
+          ? { issuerPattern: pattern }
+          : { issuer: attacker.issuer, audiencePattern: pattern }
+        const { error } = await createIdentity({ ...rule, subject: 'robot' }, door)
+        assert.equal(error?.code, 3, pattern)
+        const spelled = door.name === 'gRPC' ? field : field.replace('_p', 'P')
+        assert.match(error.message, new RegExp(`laim_?[mM]atch\\.${spelled}: must `), pattern)
+        assert.ok(!error.message.includes('https://.+\\.'), 'the example itself is no unsafe pattern')
+      }
+  })
+
+  describe('that are older than a rule', () => {
+    let uid: string
+    before(async () => {
+      const iss = { case: 'issuerPattern', value: 'http://127.0.0.1:.+' } as const
+      uid = await identityWith({ issuer: attacker.issuer, subject: 'robot' })
+      const sub = { case: 'subject', value: 'robot' } as const
+      const value = { iss, sub } as unknown as Identity_ClaimMatch // the other fields are optional
+      const stored = create(IdentitySchema, {
+        uid,
+        name: 'robot',
+        relationship: { case: 'claimMatch', value },
+      })
+      await platform.store.write(function* () {
+        yield sql`update identities set proto = ${toBinary(IdentitySchema, stored)} where uid = ${uid}`
+      })
+    })
+
+    test('never match across the parts of a URL', async () => {
+      assert.equal(await codeOf(uid, { iss: pwned }), 7)
+      assert.equal(await codeOf(uid, { iss: attacker.issuer }), 0)
+    })
+
+    test('are reported by stemmad check', async () => {
+      const [found, ...others] = await findUnsafePatterns(platform.store)
+      assert.deepEqual([found?.identity, found?.field], [uid, 'claim_match.issuer_pattern'])
+      assert.deepEqual(others, [])
+      if (engine !== 'sqlite') return
+      const { code, stdout } = await runStemmad('.', ['check', '--data-dir', platform.config.dataDir])
+      assert.equal(code, 1)
+      assert.match(
+        stdout,
+        new RegExp(`^unsafe pattern of the identity ${uid}: claim_match.issuer_pattern `, 'm'),
+      )
+    })
+  })
+})

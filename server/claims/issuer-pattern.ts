@@ -1,0 +1,85 @@
+// Patterns of issuers. Keys are fetched from every issuer that matches, so a pattern must fix the domain of its host.
+
+import type { Patterns, ValueOrPattern } from './pattern.ts'
+import { matchesParts, patternFault } from './pattern.ts'
+import type { Atom } from './pattern-atoms.ts'
+import { alternativesOf, atomsOf, someAtom } from './pattern-atoms.ts'
+import { partsOf, splitUrlPattern } from './url-pattern.ts'
+
+const example = 'https://[a-z0-9-]+\\.example\\.com/.+'
+
+/** Describes what is wrong with the pattern of an issuer. */
+export function issuerPatternFault(pattern: string): string | undefined {
+  const fault = patternFault(pattern)
+  if (fault) return fault
+  const alternatives = splitUrlPattern(pattern)
+  if (!alternatives) return `must start with https:// and a host, such as ${example}`
+  for (const alternative of alternatives) {
+    if (alternative === 'unclear' || !('parts' in alternative))
+      return `must consist of https://, a host and a path, and must repeat them in each alternative, such as ${example}`
+    const hostFault = faultOfHost(atomsOf(alternative.parts.host))
+    if (hostFault) return hostFault
+  }
+  return undefined
+}
+
+/** A mistake that is often made: the unescaped `.` of `accounts.example.com` also matches `accounts-example.com`. */
+const isBareDot = ({ kind, isRepeated }: Atom) => kind === 'any' && !isRepeated
+
+function faultOfHost(host: Atom[]): string | undefined {
+  if (someAtom(host, isBareDot))
+    return 'must escape the dots of its host: \\. matches a dot, and . any character'
+  const budget = { left: maxEnds }
+  return alternativesOf(host).every((sequence) => hasFixedEnd(sequence, budget))
+    ? undefined
+    : `must match the hosts of one domain only and name that domain in full, such as ${example}`
+}
+
+/** How many combinations of alternatives are examined; a host with more is refused. */
+const maxEnds = 200
+
+/** Whether a host is one text, or ends with a domain. The alternatives of a group are examined one by one. */
+function hasFixedEnd(atoms: Atom[], budget: { left: number }): boolean {
+  if (--budget.left < 0) return false
+  const at = atoms.findLastIndex(({ kind, isRepeated }) => kind !== 'literal' || isRepeated)
+  const end = atoms.slice(at + 1)
+  if (at < 0 || isDomain(end.map(({ literal }) => literal).join(''))) return true
+  const { kind, isRepeated, body } = atoms[at] as Atom // `at` is an index of it
+  if (kind !== 'group' || isRepeated) return false
+  const start = atoms.slice(0, at)
+  return alternativesOf(atomsOf(body)).every((inner) => hasFixedEnd([...start, ...inner, ...end], budget))
+}
+
+/** Domains of one label that nobody can register publicly (RFC 6761, RFC 6762, and `internal`). */
+const privateDomains = new Set(['test', 'example', 'invalid', 'localhost', 'local', 'internal'])
+
+/** Without the dot at its start, `example\.com` would also be the end of `attackerexample.com`. */
+function isDomain(end: string): boolean {
+  const [before, ...labels] = end.split('.')
+  if (before !== '' || labels.includes('')) return false
+  return labels.length > 1 || privateDomains.has(labels[0] ?? '')
+}
+
+/** Whether an issuer is the exact one, or matches the pattern. */
+export function matchesIssuer(patterns: Patterns, rule: ValueOrPattern, issuer: string): boolean {
+  if (rule.case !== 'issuerPattern') return rule.case === 'issuer' && rule.value === issuer
+  const url = isNormal(issuer) ? partsOf(issuer) : undefined
+  const alternatives = splitUrlPattern(rule.value ?? '') ?? []
+  return (
+    url !== undefined &&
+    alternatives.some(
+      (alternative) =>
+        alternative !== 'unclear' && 'parts' in alternative && matchesParts(patterns, alternative.parts, url),
+    )
+  )
+}
+
+/**
+ * Whether an issuer means what its text says. Requests go to the normal form of a URL, so that `https://a.test\.b.test`
+ * would be fetched from `a.test`, and `https://a.test/x/../y` from `/y`.
+ */
+function isNormal(issuer: string): boolean {
+  if (!URL.canParse(issuer) || /[?#]/.test(issuer)) return false
+  const { href } = new URL(issuer)
+  return href === issuer || href === `${issuer}/`
+}

@@ -1,0 +1,66 @@
+// Splits patterns of URLs into scheme, host, port and path, which are matched separately. As one expression,
+// `https://.+\.example\.com` also matches `https://attacker.test/x.example.com`, because `.+` matches `/`.
+import type { Atom } from './pattern-atoms.ts'
+import { alternativesOf, atomsOf, someAtom, sourceOf } from './pattern-atoms.ts'
+
+/** The parts of a URL, or their patterns. `port` and `path` start with `:` and `/`, or are empty. */
+export type UrlParts = { scheme: string; host: string; port: string; path: string }
+
+/** No user, and no character in the host that URL parsers treat in a special way, such as `\` or `%`. */
+const url = /^([a-z][a-z0-9+.-]*):\/\/([A-Za-z0-9._-]+)(:\d{1,5})?((?:[/?#].*)?)$/s
+
+export function partsOf(text: string): UrlParts | undefined {
+  const [, scheme, host, port = '', path = ''] = url.exec(text) ?? []
+  return scheme === undefined || host === undefined ? undefined : { scheme, host, port, path }
+}
+
+/** An alternative of a pattern: the parts of a URL, any other text, or a URL that cannot be split. */
+export type PatternAlternative = { parts: UrlParts } | { text: string } | 'unclear'
+
+/** Slashes may be escaped, and the last letter may be optional, as in `https?://`. */
+const schemeStart = /^([a-z][a-z0-9+-]*\??):\\?\/\\?\//
+
+/** Undefined if no alternative starts with a scheme. */
+export function splitUrlPattern(pattern: string): PatternAlternative[] | undefined {
+  if (!pattern.includes(':/') && !pattern.includes(':\\/')) return undefined
+  const atoms = atomsOf(pattern)
+  const sequences = sequencesOf(atoms)
+  if (!sequences.some((sequence) => schemeStart.test(sourceOf(sequence)))) return undefined
+  return someAtom(atoms, ({ kind }) => kind === 'other') ? ['unclear'] : sequences.map(splitSequence)
+}
+
+/** The alternatives of a pattern, also if a group contains them all, without the anchors around them. */
+function sequencesOf(atoms: readonly Atom[]): Atom[][] {
+  return alternativesOf(atoms).flatMap((alternative) => {
+    const from = alternative[0]?.text === '^' ? 1 : 0
+    const to = alternative.at(-1)?.text === '$' ? -1 : alternative.length
+    const sequence = alternative.slice(from, to)
+    const [only] = sequence
+    const isGroup = sequence.length === 1 && only?.kind === 'group' && !only.isRepeated
+    return isGroup ? sequencesOf(atomsOf(only.body)) : [sequence]
+  })
+}
+
+function splitSequence(atoms: Atom[]): PatternAlternative {
+  const [start, scheme] = schemeStart.exec(sourceOf(atoms)) ?? []
+  if (start === undefined || scheme === undefined) return { text: sourceOf(atoms) }
+  const rest = atoms.slice(atomsOf(start).length)
+  const pathAt = positionOf('/', rest)
+  const portAt = positionOf(':', rest.slice(0, pathAt))
+  const host = rest.slice(0, portAt)
+  const isClear =
+    host.length > 0 &&
+    !someAtom(rest, ({ kind }) => kind === 'anchor') &&
+    !someAtom(host, ({ literal }) => '/@?#:'.includes(literal || ' '))
+  if (!isClear) return 'unclear'
+  const [port, path] = [rest.slice(portAt, pathAt), rest.slice(pathAt)]
+  return { parts: { scheme, host: sourceOf(host), port: sourceOf(port), path: sourceOf(path) } }
+}
+
+/** The index of the first atom that is this character, or a group that starts with it. */
+function positionOf(character: string, atoms: readonly Atom[]): number {
+  const isStart = ({ kind, literal, body }: Atom) =>
+    literal === character || (kind === 'group' && atomsOf(body)[0]?.literal === character)
+  const at = atoms.findIndex(isStart)
+  return at < 0 ? atoms.length : at
+}
