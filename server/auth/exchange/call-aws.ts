@@ -1,16 +1,20 @@
+import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
-import { text } from 'node:stream/consumers'
 import { OutboundError } from '../outbound/outbound.ts'
-import type { AwsCaller, AwsRequest } from './aws-request.ts'
+import type { AwsCaller, AwsRequest, CallAws } from './aws-request.ts'
 import { awsHost } from './aws-request.ts'
 
 const timeoutMs = 5000
-const maxBodyLength = 64 * 1024
+const maxBodyBytes = 64 * 1024
+
+/** Where AWS is. Tests name a server of their own. */
+export type AwsEndpoint = { host: string; port?: number; ca?: string }
 
 /** Sends a signed request to AWS and returns the caller that AWS names. */
-export async function callAwsOverNetwork(awsRequest: AwsRequest): Promise<AwsCaller> {
-  const body = await send(awsRequest)
-  if (body.length > maxBodyLength) throw new OutboundError('the response of AWS is too large')
+export const callAwsOverNetwork: CallAws = (awsRequest) => callAwsAt({ host: awsHost }, awsRequest)
+
+export async function callAwsAt(endpoint: AwsEndpoint, awsRequest: AwsRequest): Promise<AwsCaller> {
+  const body = await send(endpoint, awsRequest)
   try {
     const { Account, Arn, UserId } = JSON.parse(body).GetCallerIdentityResponse.GetCallerIdentityResult
     return { account: String(Account), arn: String(Arn), userId: String(UserId) }
@@ -19,23 +23,36 @@ export async function callAwsOverNetwork(awsRequest: AwsRequest): Promise<AwsCal
   }
 }
 
-function send({ path, headers }: AwsRequest): Promise<string> {
+function send(endpoint: AwsEndpoint, { path, headers }: AwsRequest): Promise<string> {
   const signal = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { host: awsHost, path, method: 'POST', headers: headers.flat(), signal },
-      (response) => {
-        if (response.statusCode !== 200)
-          reject(new OutboundError(`AWS answered with status ${response.statusCode}`))
-        else
-          text(response).then(resolve, (cause) =>
-            reject(new OutboundError('AWS stopped responding', { cause })),
-          )
-      },
-    )
+    const options = { ...endpoint, path, method: 'POST', headers: headers.flat(), signal }
+    const outgoing = request(options, (response) => {
+      readBody(response).then(resolve, reject)
+    })
     outgoing.on('error', (cause) => reject(new OutboundError('AWS cannot be reached', { cause })))
     outgoing.on('close', () => reject(new OutboundError('AWS closed the connection')))
     outgoing.on('upgrade', (_, socket) => socket.destroy())
     outgoing.end()
   })
+}
+
+/** Leaves nothing unread: a response that is not wanted, or is too large, is destroyed with its connection. */
+async function readBody(response: IncomingMessage): Promise<string> {
+  try {
+    if (response.statusCode !== 200)
+      throw new OutboundError(`AWS answered with status ${response.statusCode}`)
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of response) {
+      size += chunk.length
+      if (size > maxBodyBytes) throw new OutboundError(`AWS sent more than ${maxBodyBytes} bytes`)
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks).toString()
+  } catch (cause) {
+    throw cause instanceof OutboundError ? cause : new OutboundError('AWS stopped responding', { cause })
+  } finally {
+    response.destroy()
+  }
 }

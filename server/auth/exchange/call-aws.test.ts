@@ -1,0 +1,68 @@
+// The response of AWS, from a server of the test in its place.
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { describe, test } from 'node:test'
+import { testTls } from '../../testing/tls.ts'
+import { callAwsAt } from './call-aws.ts'
+
+/** Calls a server that answers in this way. Resolves once the server has seen the connection close. */
+async function call(answer: RequestListener) {
+  const server = createServer(testTls, answer)
+  const connected = new Promise<Socket>((resolve) => server.once('secureConnection', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  try {
+    const endpoint = { host: 'localhost', port, ca: testTls.cert }
+    const result = await callAwsAt(endpoint, { path: '/', headers: [['host', 'localhost']] }).then(
+      (caller) => ({ caller }),
+      (error: Error) => ({ error }),
+    )
+    const socket = await connected
+    if (!socket.destroyed) await new Promise((resolve) => socket.once('close', resolve))
+    return { ...result, sentBytes: socket.bytesWritten }
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('calling AWS', () => {
+  test('returns the caller that AWS names', async () => {
+    const result = { Account: '1', Arn: 'arn:aws:iam::1:user/a', UserId: 'A' }
+    const body = JSON.stringify({ GetCallerIdentityResponse: { GetCallerIdentityResult: result } })
+    const answered = await call((_, response) => response.setHeader('connection', 'close').end(body))
+    assert.deepEqual(answered, {
+      caller: { account: '1', arn: 'arn:aws:iam::1:user/a', userId: 'A' },
+      sentBytes: answered.sentBytes,
+    })
+  })
+
+  test('closes the connection of a response with another status, without reading its endless body', async () => {
+    const answered = await call((_, response) => {
+      response.writeHead(403)
+      const send = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384)));
+      }
+      response.on('drain', send)
+      send()
+    })
+    assert.match(String('error' in answered && answered.error), /status 403/)
+  })
+
+  test('stops reading an endless body at its limit', async () => {
+    let isEnded = false
+    const answered = await call((_, response) => {
+      const send = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(16_384, ' ')));
+      }
+      response.on('drain', send).on('close', () => {
+        isEnded = true
+      })
+      send()
+    })
+    assert.match(String('error' in answered && answered.error), /more than 65536 bytes/)
+    assert.ok(isEnded)
+  })
+})
