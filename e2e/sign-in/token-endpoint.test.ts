@@ -130,6 +130,13 @@ onEachStore('the token endpoint', (engine) => {
     client.close()
   })
 
+  test('says that a form is too large, and not that the server is unavailable', async () => {
+    const { status, json } = await ask({ subject_token: 'x'.repeat(17_000) })
+    assert.equal(status, 413)
+    assert.equal(json.error, 'invalid_request')
+    assert.match(String(json.error_description), /at most 16384 bytes/)
+  })
+
   test('throttles after too many failures', async () => {
     let last = await ask({ subject_token: 'nonsense' })
     for (let count = 0; count < 320 && last.status !== 429; count++)

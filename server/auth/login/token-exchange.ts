@@ -76,17 +76,17 @@ const errorByField: Partial<Record<string, string>> = {
 }
 
 export function oauthError(error: StatusError): PageResponse {
-  const [violation] = error.violations
-  const isTemporary = error.code === Code.RESOURCE_EXHAUSTED || error.code === Code.UNAVAILABLE
   return {
     // 400 in place of 401, 403 and 404 (RFC 6749, 5.2); other errors keep their status.
-    status: isTemporary || error.http >= 405 ? error.http : 400,
-    json: {
-      error: isTemporary
-        ? 'temporarily_unavailable'
-        : (errorByField[violation?.field ?? ''] ?? 'invalid_request'),
-      error_description: plainMessage(error),
-    },
+    status: error.http >= 405 ? error.http : 400,
+    json: { error: errorCodeOf(error), error_description: plainMessage(error) },
     headers: retryHeader(error),
   }
+}
+
+/** Clients repeat a request that failed with `temporarily_unavailable`, so a request that is too large must not get it. */
+function errorCodeOf({ code, http, violations: [violation] }: StatusError): string {
+  if (http === 429 || code === Code.UNAVAILABLE) return 'temporarily_unavailable'
+  if (http >= 500) return 'server_error'
+  return errorByField[violation?.field ?? ''] ?? 'invalid_request'
 }
