@@ -24,6 +24,8 @@ export class Visitor {
   readonly #home: string
   readonly #known: Set<string>
   #cookies: Cookie[] = []
+  /** The address that a proxy between the browser and the server reports; empty without a proxy. */
+  address = ''
 
   constructor(home: string, ...others: string[]) {
     this.#home = new URL(home).origin
@@ -93,7 +95,10 @@ export class Visitor {
     const sent = this.#cookies.filter(
       ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
     )
-    return { accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') }
+    return {
+      ...{ accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') },
+      ...(this.address !== '' && { 'x-forwarded-for': this.address }),
+    }
   }
 
   #storeCookies(headers: Headers): void {

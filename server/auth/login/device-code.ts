@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
+import { networkOf } from '../client-network.ts'
 import type { Attempt } from '../throttle.ts'
 import { attemptAll } from '../throttle.ts'
 import type { SignInThrottles } from './sign-in/dependencies.ts'
@@ -11,7 +12,10 @@ export type DeviceCodeDependencies = {
   wrongCodes: WeakSet<IncomingMessage>
 }
 
-/** Limits wrong codes: a code is short enough to type, and so to guess. */
+/**
+ * Limits wrong codes: a code is short enough to type, and so to guess. As with passwords, the limit of an account from
+ * one address is the lowest, so a guesser elsewhere does not lock out the person.
+ */
 export async function enterDeviceCode(
   { provider, throttles, wrongCodes }: DeviceCodeDependencies,
   request: IncomingMessage,
@@ -22,7 +26,11 @@ export async function enterDeviceCode(
   const context = provider().createContext(request, response) as never
   const { accountId } = await provider().Session.get(context)
   const attempts: Attempt[] = [[throttles.perAddress, address]]
-  if (accountId !== undefined) attempts.push([throttles.perAccountAndAddress, accountId])
+  if (accountId !== undefined)
+    attempts.push(
+      [throttles.perAccountAndAddress, `${accountId} ${networkOf(address)}`],
+      [throttles.perAccount, accountId],
+    )
   const succeed = attemptAll(attempts)
   await provider().callback()(request, response)
   if (!wrongCodes.has(request)) succeed()
