@@ -134,7 +134,12 @@ function doorOptionsOf(config: Config, log: Log) {
     log.info({ requestId, reason: error.message }, 'request rejected')
   return {
     ...{ errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, onRejected },
-    addressOf: clientAddress(config.trustedProxies),
+    addressOf: clientAddress(config.trustedProxies, (peer) =>
+      log.warn(
+        { peer },
+        'X-Forwarded-For is ignored: its sender is not in STEMMA_TRUSTED_PROXIES; if it is your proxy, all of its clients count as one address',
+      ),
+    ),
     requestIds: openRequestIds(randomUUID),
     now: systemNow,
   }

@@ -52,10 +52,26 @@ describe('throttle', () => {
 
   test('counts refusals of an action, and no other errors', async () => {
     const throttle = openThrottle(1, 1000, () => 0)
-    const failWith = (error: Error) => throttled(throttle, 'a', () => Promise.reject(error))
+    const failWith = (error: Error) =>
+      throttled(
+        throttle,
+        () => 'a',
+        () => Promise.reject(error),
+      )
     await assert.rejects(failWith(invalidField('name', 'is required')))
     throttle.require('a')
     await assert.rejects(failWith(unauthenticated('no')))
     await assert.rejects(failWith(unauthenticated('no')), tooMany)
+  })
+
+  test('never refuses an action that succeeds', async () => {
+    const throttle = openThrottle(1, 1000, () => 0)
+    throttle.fail('a')
+    const result = throttled(
+      throttle,
+      () => 'a',
+      async () => 'done',
+    )
+    assert.equal(await result, 'done')
   })
 })

@@ -73,18 +73,20 @@ export function attemptAll(attempts: readonly Attempt[]): () => void {
 
 const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
 
-/** Runs an action, and counts a refusal as a failure of the client's address. */
+/**
+ * Runs an action, and counts its refusal. After too many refusals of a key, the next is answered as such; an action that
+ * succeeds never is. `keyOf` is called only after a refusal.
+ */
 export async function throttled<T>(
   throttle: Throttle,
-  address: string,
+  keyOf: () => string,
   action: () => Promise<T>,
   isRefusal = ({ code }: StatusError) => refusals.has(code),
 ): Promise<T> {
-  throttle.require(address)
   try {
     return await action()
   } catch (error) {
-    if (error instanceof StatusError && isRefusal(error)) throttle.fail(address)
+    if (error instanceof StatusError && isRefusal(error)) throttle.attempt(keyOf())
     throw error
   }
 }

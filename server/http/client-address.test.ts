@@ -8,6 +8,21 @@ test('without trusted proxies, the address is that of the connection', () => {
   assert.equal(addressOf(undefined, undefined), '')
 })
 
+test('the first untrusted peer that sends X-Forwarded-For is reported, and no other', () => {
+  for (const trusted of [[], ['10.0.0.0/8']]) {
+    const reported: string[] = []
+    const addressOf = clientAddress(trusted, (peer) => reported.push(peer))
+    addressOf('192.0.2.1', undefined)
+    assert.deepEqual(reported, [])
+    for (const peer of ['192.0.2.2', '192.0.2.3']) assert.equal(addressOf(peer, '198.51.100.1'), peer)
+    assert.deepEqual(reported, ['192.0.2.2'])
+  }
+  const reported: string[] = []
+  const addressOf = clientAddress(['10.0.0.0/8'], (peer) => reported.push(peer))
+  for (const peer of ['10.1.2.3', '::ffff:10.1.2.3']) addressOf(peer, '198.51.100.1')
+  assert.deepEqual(reported, [])
+})
+
 test('the address a trusted proxy reports is used, and forged entries before it are ignored', () => {
   const addressOf = clientAddress(['10.0.0.0/8', '192.0.2.1', 'fd00::/8'])
   for (const [peer, header, expected] of [

@@ -3,14 +3,31 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string
 
-/** `trustedProxies` are addresses and networks such as 10.0.0.0/8. */
-export function clientAddress(trustedProxies: readonly string[]): ClientAddress {
-  if (trustedProxies.length === 0) return (peer = '') => peer
+/**
+ * `trustedProxies` are addresses and networks such as 10.0.0.0/8. `onUntrusted` is called once, with the first peer that
+ * sends X-Forwarded-For and is not one of them: if it is a proxy of the operator, all of its clients count as one.
+ */
+export function clientAddress(
+  trustedProxies: readonly string[],
+  onUntrusted: (peer: string) => void = () => {},
+): ClientAddress {
+  let isReported = false
+  function report(peer: string): void {
+    isReported = true
+    onUntrusted(peer)
+  }
+  if (trustedProxies.length === 0)
+    return (peer = '', forwardedFor = '') => {
+      if (forwardedFor !== '' && !isReported) report(peer)
+      return peer
+    }
   const proxies = blockListOf(trustedProxies)
   const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   return (peer = '', forwardedFor = '') => {
+    const sender = bareAddress(peer)
+    if (forwardedFor !== '' && !isReported && isIP(sender) && !isProxy(sender)) report(peer)
     // Each proxy appends the address that called it. Entries before the last untrusted address may be forged.
-    const hops = [...forwardedFor.split(',').map((hop) => bareAddress(hop.trim())), bareAddress(peer)]
+    const hops = [...forwardedFor.split(',').map((hop) => bareAddress(hop.trim())), sender]
     const addresses = hops.filter(isIP)
     return addresses.findLast((address) => !isProxy(address)) ?? addresses[0] ?? peer
   }

@@ -40,6 +40,12 @@ export function readAwsRequest(bearer: string): AwsRequest | undefined {
   return { path, headers }
 }
 
+/** The id of the access key that signed a request, which anyone may have written; empty if there is none. */
+export function accessKeyOf({ headers }: AwsRequest): string {
+  const [, value = ''] = headers.find(([name]) => name === 'authorization') ?? []
+  return /Credential=([A-Z0-9]+)\//.exec(value)?.[1] ?? ''
+}
+
 /** Describes what is wrong with the request; undefined if it may be sent to AWS. */
 export function awsRequestFault(
   { path, headers }: AwsRequest,

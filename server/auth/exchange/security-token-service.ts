@@ -9,9 +9,9 @@ import type { Reply } from '../../wire/reply.ts'
 import { messageReply } from '../../wire/reply.ts'
 import type { RefreshTokens } from '../refresh/refresh-tokens.ts'
 import type { Throttle } from '../throttle.ts'
-import { throttled } from '../throttle.ts'
 import { requestedLimits } from '../tokens/token-limits.ts'
 import type { Exchange, IssuedToken } from './exchange.ts'
+import { throttledExchange } from './failed-exchanges.ts'
 
 /** The part of a call that an open call needs. */
 export type OpenCall<Request> = { request: Request; authorization: string | undefined; address: string }
@@ -30,7 +30,7 @@ export function securityTokenService({ exchange, refreshTokens, isCapability, th
       const bearer = bearerOf(authorization)
       const limits = requestedLimits(request, isCapability)
       const run = () => exchange(bearer, { identity, audiences, limits })
-      const issued = await throttled(throttle, address, run)
+      const issued = await throttledExchange(throttle, { address, bearer, identity }, run)
       return messageReply(RawTokenSchema, create(RawTokenSchema, rawToken(issued)))
     },
 
@@ -42,7 +42,7 @@ export function securityTokenService({ exchange, refreshTokens, isCapability, th
       const limits = requestedLimits(request, isCapability)
       const bearer = bearerOf(authorization)
       const run = () => refreshTokens.use(bearer, request.aud, limits)
-      const { access, refresh } = await throttled(throttle, address, run)
+      const { access, refresh } = await throttledExchange(throttle, { address, bearer, identity: '' }, run)
       const pair = { token: rawToken(access), refreshToken: rawToken(refresh) }
       return messageReply(TokenPairSchema, create(TokenPairSchema, pair))
     },

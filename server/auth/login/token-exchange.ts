@@ -2,8 +2,8 @@
 import { Code } from '../../aip/code.ts'
 import { malformed, StatusError } from '../../aip/errors.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
+import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
-import { throttled } from '../throttle.ts'
 import { requestedLimits } from '../tokens/token-limits.ts'
 import { plainMessage, retryHeader } from './error-response.ts'
 import type { PageResponse } from './page-request.ts'
@@ -32,8 +32,9 @@ export async function exchangeAtTokenEndpoint(
   try {
     requireSupported(form)
     const request = requestOf(deps, form)
-    const subjectToken = form.get('subject_token') ?? ''
-    const { token, expiry } = await throttled(throttle, address, () => exchange(subjectToken, request))
+    const bearer = form.get('subject_token') ?? ''
+    const attempted = { address, bearer, identity: request.identity }
+    const { token, expiry } = await throttledExchange(throttle, attempted, () => exchange(bearer, request))
     return {
       json: {
         access_token: token,

@@ -9,10 +9,10 @@ import { invalidField, StatusError } from '../../../aip/errors.ts'
 import { userUid } from '../../../aip/uid.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
+import { throttledExchange } from '../../exchange/failed-exchanges.ts'
 import type { OpenCall } from '../../exchange/security-token-service.ts'
 import { bearerOf } from '../../exchange/security-token-service.ts'
 import type { Throttle } from '../../throttle.ts'
-import { throttled } from '../../throttle.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
 import type { People, Person } from '../people.ts'
@@ -39,7 +39,8 @@ async function register(
   const run = async () => registerPerson(deps, await findRegistrant(deps, bearer), code, identityId)
   // Invite codes can be guessed with a valid token too, so every error but an outage counts as a failure.
   const isRefusal = (error: StatusError) => error.code !== Code.UNAVAILABLE
-  const session = await throttled(deps.throttle, address, run, isRefusal)
+  const attempted = { address, bearer, identity: identityId }
+  const session = await throttledExchange(deps.throttle, attempted, run, isRefusal)
   return messageReply(SessionSchema, create(SessionSchema, session))
 }
 
@@ -61,11 +62,10 @@ function registerPerson(
 }
 
 async function getHeadlessSession(
-  { store, states, throttle }: RegistrationDependencies,
-  { request, address }: OpenCall<GetHeadlessSessionRequest>,
+  { store, states }: RegistrationDependencies,
+  { request }: OpenCall<GetHeadlessSessionRequest>,
 ): Promise<Reply> {
   requireHeadlessCode(request.code)
-  throttle.require(address)
   const session = await store.read(() => findHeadlessSession(states, request.code))
   if (!session) throw new StatusError(Code.NOT_FOUND, 'nobody has signed in with this code yet')
   const message = create(HeadlessSessionSchema, {

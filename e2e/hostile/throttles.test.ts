@@ -1,0 +1,117 @@
+// Limits of failed attempts. An attacker must not be able to use them against others, who may have the same address.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { captureLog } from '../server/captured-log.ts'
+import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
+import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import { issueRefreshToken } from '../sign-in/refresh-token.ts'
+import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+
+const { exchange, exchangeRefreshToken } = SecurityTokenService.method
+const { register, getHeadlessSession } = Auth.method
+
+/** More than the limit of failed exchanges in a minute. */
+const flood = 320
+
+onEachStore('an attacker whose exchanges fail', (engine) => {
+  let setUp: ExchangePlatform
+  let identity: string
+  before(async () => {
+    setUp = await startExchangePlatform(engine, {}, 'ES256')
+    ;({ uid: identity } = await setUp.createIdentity())
+  })
+  after(() => setUp.stop())
+
+  const codesOf = async (attempt: () => Promise<{ error?: { code: number } | undefined }>) => {
+    const codes = new Set<number>()
+    for (let count = 0; count < flood; count++) codes.add((await attempt()).error?.code ?? 0)
+    return [...codes]
+  }
+
+  test('does not block a valid exchange from the same address, also for the same issuer and identity', async () => {
+    const { issuer, doors } = setUp
+    const thief = await startIssuer('ES256')
+    const forged = await thief.sign({ iss: issuer.issuer, sub: 'robot' })
+    await thief.close()
+    for (const door of doors) {
+      const codes = await codesOf(() => door.call(exchange, { identity }, forged))
+      assert.ok(codes.includes(Code.RESOURCE_EXHAUSTED), 'further failures are refused as too many')
+      assert.equal((await door.call(exchange, { identity }, await issuer.sign())).error, undefined)
+    }
+  })
+
+  test('does not block refresh tokens, registrations and sign-ins of others at the same address', async () => {
+    const { platform, doors } = setUp
+    const [door] = doors
+    const nonsense = Buffer.from(JSON.stringify({ id: '0'.repeat(32), secret: 'x' })).toString('base64')
+    const codes = await codesOf(() => door.call(exchangeRefreshToken, {}, nonsense))
+    assert.deepEqual(codes, [Code.UNAUTHENTICATED, Code.RESOURCE_EXHAUSTED])
+    await codesOf(() => door.call(register, {}, 'a.b.c'))
+    const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
+    assert.equal((await door.call(exchangeRefreshToken, {}, refreshToken)).error, undefined)
+    const ada = await platform.addUser('ada@example.com')
+    assert.equal((await door.call(register, {}, ada.token)).error, undefined)
+    const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
+    assert.equal((await door.call(getHeadlessSession, { code })).error?.code, Code.NOT_FOUND)
+  })
+
+  test('is counted for each issuer and identity, so that other mistakes are still explained', async () => {
+    const { doors } = setUp
+    const [door] = doors
+    const { uid: other } = await setUp.createIdentity()
+    await codesOf(() => door.call(exchange, { identity }, 'a.b.c'))
+    assert.equal((await door.call(exchange, { identity }, 'a.b.c')).error?.code, Code.RESOURCE_EXHAUSTED)
+    assert.equal((await door.call(exchange, { identity: other }, 'a.b.c')).error?.code, Code.UNAUTHENTICATED)
+  })
+})
+
+onEachStore('an attacker who enters device codes', (engine) => {
+  test('does not block the device flow of a person whose account they use, at another address', async () => {
+    const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+    try {
+      await addAccount(platform, 'ada@example.com')
+      const { visitor: ada } = await signIn(platform, 'ada@example.com')
+      const { visitor: attacker } = await signIn(platform, 'ada@example.com')
+      attacker.address = '198.51.100.1'
+      ada.address = '198.51.100.2'
+      let page = await attacker.open(`${platform.url}/device`)
+      const statuses: number[] = []
+      for (let count = 0; count < 12; count++) {
+        const next = await attacker.submit(page, { user_code: 'BBBB-BBBB' })
+        statuses.push(next.status)
+        if (next.status === 200) page = next
+      }
+      assert.deepEqual(statuses, [...Array(10).fill(200), 429, 429])
+      const form = await ada.open(`${platform.url}/device`)
+      assert.equal((await ada.submit(form, { user_code: 'CCCC-CCCC' })).status, 200)
+    } finally {
+      await platform.stop()
+    }
+  })
+})
+
+onEachStore('X-Forwarded-For of an untrusted peer', (engine) => {
+  test('is ignored, and the log warns once', async () => {
+    const { log, written } = captureLog('warn')
+    const platform = await startPlatform(engine, [], {}, log)
+    try {
+      for (const address of ['198.51.100.1', '198.51.100.2'])
+        await fetch(`${platform.url}/iam/v2beta1/groups`, { headers: { 'x-forwarded-for': address } })
+      const warnings = written
+        .join('')
+        .split('\n')
+        .filter((line) => line.includes('X-Forwarded-For'))
+      assert.equal(warnings.length, 1)
+      assert.match(warnings[0] ?? '', /"peer":"(::ffff:)?127\.0\.0\.1".*STEMMA_TRUSTED_PROXIES/)
+    } finally {
+      await platform.stop()
+    }
+  })
+})
