@@ -4,5 +4,6 @@ import { enableCompileCache } from 'node:module'
 
 enableCompileCache()
 const { runCommand } = await import('./commands/commands.ts')
-const context = { env: process.env, now: Date.now, random: randomBytes }
+const { env, stdin, stdout, stderr } = process
+const context = { env, now: Date.now, random: randomBytes, stdin, stdout, stderr }
 process.exitCode = await runCommand(process.argv.slice(2), context)

@@ -352,7 +352,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.Roles": "Roles in version 1 of the API. The rules are those of `platform.iam.v2beta1.RolesService`.",
   "platform.iam.Roles.Create": "Creates a role in a group. The caller must have all of its capabilities in that group.",
   "platform.iam.Roles.Update": "Replaces a role: omitted fields are reset to their defaults. The change applies to existing role bindings from the next call on.",
-  "platform.iam.Roles.List": "Lists the built-in roles, and the roles of the groups in which the caller may list roles, that match. No match is an empty list.",
+  "platform.iam.Roles.List": "Lists the matching roles: built-in roles, and roles of groups in which the caller may list roles. No match is an empty list.",
   "platform.iam.Roles.Delete": "Deletes a role that is not bound.",
   "platform.iam.Role": "A role in version 1 of the API; see `platform.iam.v2beta1.Role`.",
   "platform.iam.Role.id": "Uid of the role. Identifies the role in an update; ignored in a create, where the server assigns it.",

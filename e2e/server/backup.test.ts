@@ -19,7 +19,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '../../server/testing/stores.ts'
-import { remove, runStemmad, temporaryFolder } from './stemmad.ts'
+import { remove, runStemmad, runStemmadInline, temporaryFolder } from './stemmad.ts'
 
 onEachStore('a backup', (engine) => {
   let platform: Platform
@@ -48,7 +48,7 @@ onEachStore('a backup', (engine) => {
     await remove(folder)
   })
 
-  const run = (...args: string[]) => runStemmad(folder, [...args, '--secret-key', key])
+  const run = (...args: string[]) => runStemmadInline([...args, '--secret-key', key])
 
   async function backUp(name: string): Promise<string> {
     const file = join(folder, name)

@@ -1,10 +1,15 @@
-// Runs the real stemmad as an operator does: through its launcher, on the machine's Node.
+// Runs the real stemmad as an operator does: through its launcher, on the machine's Node; or in this process.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandContext } from '../../server/commands/command.ts'
+import { runCommand } from '../../server/commands/commands.ts'
 
 /** A launcher and the Node that starts it. */
 export type Program = { node: string; launcher: string }
@@ -60,6 +65,18 @@ export async function runStemmad(
   const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe', program)
   child.stdin?.end(piped)
   return watch(child).exited
+}
+
+/** Runs a command of stemmad in this process, which is faster than a process of its own. */
+export async function runStemmadInline(args: string[], piped = ''): Promise<ExitResult> {
+  const [stdin, stdout, stderr] = [Readable.from([piped]), new PassThrough(), new PassThrough()]
+  const streams = { stdin, stdout, stderr } as unknown as CommandContext // commands use only what a pipe has as well
+  const ended = runCommand(args, { ...streams, env: {}, now: Date.now, random: randomBytes }).finally(() => {
+    stdout.end()
+    stderr.end()
+  })
+  const [code, out, err] = await Promise.all([ended, text(stdout), text(stderr)])
+  return { code, stdout: out, stderr: err }
 }
 
 /** Runs stemmad until the condition holds, then kills it. */

@@ -12,7 +12,7 @@ import type { Platform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
 import type { Configuration } from 'openid-client'
-import { remove, runStemmad, temporaryFolder } from '../server/stemmad.ts'
+import { remove, runStemmad, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
 import {
   addAccount,
   begin,
@@ -130,7 +130,7 @@ onEachStore('local accounts', (engine) => {
   const operate = (...args: string[]) => {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
     const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
-    return runStemmad(folder, [...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
+    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
   }
 
   const linkIn = (text: string) => /http\S+\/password\?code=[\w-]+/.exec(text)?.[0] ?? ''

@@ -96,7 +96,7 @@ function firstAtOrAfter(sorted: readonly Region[], uid: string): number {
   return low
 }
 
-/** Regions that contain the same uids and do not overlap, sorted by uid. */
+/** Regions that together contain the same uids as the given ones but do not overlap, sorted by uid. */
 export function disjoint(regions: readonly Region[]): Region[] {
   if (regions.length < 2) return [...regions]
   const parents = new Set(regions.filter(({ kind }) => kind === 'children').map(({ uid }) => uid))

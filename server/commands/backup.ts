@@ -16,7 +16,8 @@ export const backup: Command = {
   summary: 'Writes a snapshot of the store to a file or to standard output.',
   details:
     'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs.',
-  async run(args, { env }) {
+  async run(args, context) {
+    const { env } = context
     const { config, rest } = readConfig(env, args)
     const [path, ...more] = rest
     if (path === undefined || more.length > 0) throw usageOf(backup)
@@ -24,11 +25,11 @@ export const backup: Command = {
     await withStore(config, async (store) => {
       // The list of applied migrations is part of the backup, and a new store has none yet.
       await store.migrate(await loadMigrations())
-      if (path === '-') await pipeline(compressed(store), process.stdout)
+      if (path === '-') await pipeline(compressed(store), context.stdout)
       else await writeFileAtomically(store, path)
     })
     const key = config.secretKey ? 'STEMMA_SECRET_KEY' : `secret.key in ${config.dataDir}`
-    process.stderr.write(
+    context.stderr.write(
       `The backup is complete. Store ${key} in another place: the keys and secrets in the backup are encrypted with it.\n`,
     )
     return 0

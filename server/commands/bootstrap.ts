@@ -27,7 +27,7 @@ further organizations. --json prints JSON.`,
     const result = await withPreparedStore(config, context, (prepared) =>
       bootstrapOrganization(prepared, config, context, org, owner),
     )
-    process.stdout.write((flags.json ? asJson : asText)(result, config))
+    context.stdout.write((flags.json ? asJson : asText)(result, config))
     return 0
   },
 }

@@ -13,7 +13,8 @@ export const check: Command = {
   summary: 'Reports wrong totals of lists, and identities with unsafe patterns.',
   details:
     'With --repair, it also corrects the totals. Servers can use the store meanwhile. Unsafe patterns were stored before a rule refused them; correct them with stemma identities update.',
-  async run(args, { env }) {
+  async run(args, context) {
+    const { env } = context
     const { config, flags } = readConfig(env, args, { repair: { type: 'boolean' } })
     const shouldRepair = flags.repair === true
     const { differences, unsafe } = await withStore(config, async (store) => {
@@ -23,9 +24,9 @@ export const check: Command = {
         unsafe: await findUnsafePatterns(store),
       }
     })
-    for (const difference of differences) process.stdout.write(describe(difference))
-    process.stdout.write(summarize(differences.length, shouldRepair))
-    for (const pattern of unsafe) process.stdout.write(describePattern(pattern))
+    for (const difference of differences) context.stdout.write(describe(difference))
+    context.stdout.write(summarize(differences.length, shouldRepair))
+    for (const pattern of unsafe) context.stdout.write(describePattern(pattern))
     const isRight = differences.length === 0 || shouldRepair
     return isRight && unsafe.length === 0 ? 0 : 1
   },

@@ -12,7 +12,15 @@ export type Command = {
   run(args: string[], context: CommandContext): Promise<number>
 }
 
-export type CommandContext = { env: NodeJS.ProcessEnv; now(): number; random: RandomBytes }
+/** The parts of the process that a command uses. Tests pass others. */
+export type CommandContext = {
+  env: NodeJS.ProcessEnv
+  now(): number
+  random: RandomBytes
+  stdin: NodeJS.ReadStream
+  stdout: NodeJS.WriteStream
+  stderr: NodeJS.WriteStream
+}
 
 /** A mistake that the operator can correct. It is printed as one line, without a stack. */
 export class UsageError extends Error {}

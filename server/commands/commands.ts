@@ -34,25 +34,25 @@ export async function runCommand(
   context: CommandContext,
 ): Promise<number> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) return printHelp(name)
+  if (!command) return printHelp(name, context)
   if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(`${commandHelp(command)}\n`)
+    context.stdout.write(`${commandHelp(command)}\n`)
     return 0
   }
   try {
     return await command.run(args, context)
   } catch (error) {
     const isOperatorError = error instanceof ConfigError || error instanceof UsageError
-    process.stderr.write(`${isOperatorError ? error.message : describeError(error)}\n`)
+    context.stderr.write(`${isOperatorError ? error.message : describeError(error)}\n`)
     return isOperatorError ? 2 : 1
   }
 }
 
 /** On standard output if `name` asks for help, else as an error about an unknown command. */
-function printHelp(name: string): number {
+function printHelp(name: string, context: CommandContext): number {
   const isRequested = ['help', '--help', '-h'].includes(name)
-  if (isRequested) process.stdout.write(`${help()}\n`)
-  else process.stderr.write(`stemmad has no command ${JSON.stringify(name)}\n\n${help()}\n`)
+  if (isRequested) context.stdout.write(`${help()}\n`)
+  else context.stderr.write(`stemmad has no command ${JSON.stringify(name)}\n\n${help()}\n`)
   return isRequested ? 0 : 2
 }
 

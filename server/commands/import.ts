@@ -22,10 +22,10 @@ started again: it skips what is already stored.`,
     const summary = await withPreparedStore(config, context, async ({ store }) => {
       const [row] = await store.query(sql`select uid from groups where uid = ${group}`)
       if (!row) throw new UsageError(`there is no group ${group}`)
-      const report = (line: string) => process.stderr.write(`${line}\n`)
+      const report = (line: string) => context.stderr.write(`${line}\n`)
       return importAdvisories({ store, now: context.now }, group, path, report)
     })
-    process.stdout.write(`${describe(summary)}\n`)
+    context.stdout.write(`${describe(summary)}\n`)
     return summary.broken > 0 ? 1 : 0
   },
 }

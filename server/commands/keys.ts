@@ -16,7 +16,7 @@ the new keys come into use at once and all tokens signed before are invalid.`,
     await withPreparedStore(config, context, ({ store, secret }) =>
       rotateKeys({ store, secret, now: context.now, random: context.random }, shouldRevoke),
     )
-    process.stdout.write(
+    context.stdout.write(
       shouldRevoke
         ? 'The new keys are in use. Tokens signed before are invalid; running servers notice within a minute.\n'
         : 'The new keys are published and come into use in ten minutes. Tokens signed before stay valid until they expire.\n',

@@ -9,7 +9,7 @@ export const migrate: Command = {
   async run(args, context) {
     const { config } = readConfig(context.env, args)
     const applied = await withPreparedStore(config, context, async (prepared) => prepared.applied)
-    process.stdout.write(
+    context.stdout.write(
       applied.length === 0 ? 'The store is up to date.\n' : `Applied ${applied.join(', ')}.\n`,
     )
     return 0

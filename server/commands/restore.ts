@@ -23,12 +23,12 @@ export const restore: Command = {
     const keyFile = join(config.dataDir, 'secret.key')
     if (config.secretKey === undefined && !existsSync(keyFile))
       throw new UsageError(`put the secret key of the backup into ${keyFile}, or set STEMMA_SECRET_KEY`)
-    const progress = openProgress('rows')
+    const progress = openProgress('rows', { stream: context.stderr })
     const count = await withStore(config, async (store) => {
       const restored = await restoreLines({
         store,
         migrations: await loadMigrations(),
-        lines: decompressedLines(path === '-' ? process.stdin : createReadStream(path)),
+        lines: decompressedLines(path === '-' ? context.stdin : createReadStream(path)),
         now: context.now,
         onProgress: (rows) => progress.update(rows, undefined),
       })
@@ -36,7 +36,7 @@ export const restore: Command = {
       await prepareStore(config, store, context)
       return restored
     })
-    process.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)
+    context.stdout.write(`Restored ${count.toLocaleString('en')} rows.\n`)
     return 0
   },
 }

@@ -8,7 +8,8 @@ export const serve: Command = {
   usage: 'serve',
   summary: 'Serves REST and gRPC on one port.',
   details: `Stops on SIGTERM, SIGINT (Ctrl-C) or SIGHUP, after it has answered running calls. A second signal ends it at once.`,
-  async run(args, { env }) {
+  async run(args, context) {
+    const { env } = context
     const { config } = readConfig(env, args)
     // Loaded only here, because other commands start faster without it.
     const { startApp } = await import('../app.ts')
@@ -16,7 +17,7 @@ export const serve: Command = {
     const app = await startApp(config, log)
     const stopped = stopSignal()
     for (const warning of config.warnings) log.warn(warning)
-    process.stdout.write(greeting(config, app))
+    context.stdout.write(greeting(config, app))
     const signal = await stopped
     log.info({ signal }, 'stopping')
     // On Ctrl-C there is no load balancer to wait for.

@@ -20,7 +20,7 @@ export const token: Command = {
       const signer = { keys, authUrl: config.authUrl, now, random }
       return mintToken(signer, { identity: uid, audience: config.baseUrl })
     })
-    process.stdout.write(`${minted}\n`)
+    context.stdout.write(`${minted}\n`)
     return 0
   },
 }

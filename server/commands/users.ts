@@ -17,7 +17,7 @@ import { readConfig } from '../config/config.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import { operatorAccess } from '../policy/system-access.ts'
 import type { Work } from '../store/work.ts'
-import type { Command } from './command.ts'
+import type { Command, CommandContext } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
@@ -31,7 +31,7 @@ standard input (-) contains.`,
     const [action, email = '', ...more] = rest
     if ((action !== 'add' && action !== 'reset') || more.length > 0) throw usageOf(users)
     if (!isEmail(email)) throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`)
-    const password = await readPassword(flags['password-file'], email)
+    const password = await readPassword(flags['password-file'], email, context)
     const hash = password === undefined ? undefined : await openPasswords(context.random).hash(password)
     const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
       const { now, random } = context
@@ -39,9 +39,9 @@ standard input (-) contains.`,
       const deps = { states, authUrl: config.authUrl, now, random }
       return store.write(() => changePassword(deps, action, email, hash))
     })
-    process.stdout.write(`${email} is ${identity}\n`)
+    context.stdout.write(`${email} is ${identity}\n`)
     if (link !== undefined)
-      process.stdout.write(
+      context.stdout.write(
         `The person can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
       )
     return 0
@@ -79,10 +79,13 @@ function* changePassword(
 }
 
 /** Read from a file, because all users of the machine can see the arguments of a command. */
-async function readPassword(file: unknown, email: string): Promise<string | undefined> {
+async function readPassword(
+  file: unknown,
+  email: string,
+  { stdin }: CommandContext,
+): Promise<string | undefined> {
   if (file === undefined) return undefined
-  const content =
-    file === '-' ? await text(process.stdin) : await readFile(String(file), 'utf8').catch(cannotRead)
+  const content = file === '-' ? await text(stdin) : await readFile(String(file), 'utf8').catch(cannotRead)
   const password = content.replace(/\r?\n$/, '')
   const fault = passwordFault(password, email)
   if (fault) throw new UsageError(`the password ${fault}`)

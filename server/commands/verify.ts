@@ -37,7 +37,7 @@ export const verify: Command = {
     const name = await withPreparedStore(config, context, ({ store }) =>
       verifyOrganization(store, uid, { isVerified, kind, now: context.now() }),
     )
-    process.stdout.write(isVerified ? `${name} is verified.\n` : `${name} is no longer verified.\n`)
+    context.stdout.write(isVerified ? `${name} is verified.\n` : `${name} is no longer verified.\n`)
     return 0
   },
 }

@@ -41,7 +41,7 @@ const nameOf = ({ title, version }: Service) => `${title} (${version})`
 const call = ({ verb, path }: Operation) =>
   html`<span class="verb">${verb}</span> <code>${breakable(path)}</code>`
 
-/** Paths break after slashes first. */
+/** Lets a browser wrap a long path after a slash rather than inside a segment. */
 const breakable = (path: string) =>
   path.split('/').map((segment, at) => html`${at > 0 && new Html('/<wbr>')}${segment}`)
 

@@ -66,7 +66,7 @@ describe('a mismatch of placeholders and values', () => {
     assert.throws(() => tuple([]), /cannot be empty/)
   })
 
-  test('throws for rows of different lengths, and for values beside the rows', () => {
+  test('throws for rows of different lengths, and for values in the text after the rows', () => {
     const into = sql`insert into t (a, b)`
     assert.throws(() => bulkInsert(into, [[1, 2], [3]]), /2 placeholders was given 1 values/)
     assert.throws(() => bulkInsert(into, [[1, 2]], sql`on conflict (a) do update set b = ${1}`))

@@ -17,19 +17,19 @@ export function uidpFilter(uidp: UIDPFilter | undefined, { id = '', parent = '' 
   const { ancestorsOf = '', descendantsOf = '', childrenOf = '', inRoot = false, ids = [] } = uidp ?? {}
   const filter = { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }
   if (id !== '') {
-    if (ids.length > 0 && !ids.includes(id)) return { ids: [id], ...childrenOfNone(anyUid) }
+    if (ids.length > 0 && !ids.includes(id)) return { ids: [id], ...matchNothing(anyUid) }
     filter.ids = [id]
   }
   if (parent === '/') filter.inRoot = true
   else if (parent !== '') {
-    if (childrenOf !== '' && childrenOf !== parent) return childrenOfNone(parent)
+    if (childrenOf !== '' && childrenOf !== parent) return matchNothing(parent)
     filter.childrenOf = parent
   }
   return filter
 }
 
 /** Matches nothing: a resource is either at root level or in a group. */
-const childrenOfNone = (group: string) => ({ inRoot: true, childrenOf: group })
+const matchNothing = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 

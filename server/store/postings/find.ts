@@ -20,7 +20,7 @@ const firstCountedPacks = 64
 const trigramLimit = 32
 /** Packs that are counted to estimate how rare a trigram is. */
 const estimatedPacks = 8
-/** A trigram with this many postings in its first packs, or fewer, is read without counting all. */
+/** A trigram with at most this many postings in its first packs is read without counting its other packs. */
 const rareTrigramPostings = 200
 /** Trigrams that are looked up: the rarest ones. Further ones exclude few documents. */
 const usedTrigrams = 3
@@ -69,7 +69,7 @@ export function* findTrigrams(
   return matches
 }
 
-/** The total of each term, or the number of postings in its first packs if it has none. */
+/** The stored total of each term; for a term without a stored total, the number of postings in its first packs. */
 function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Work<number[]> {
   const packs = raw(table)
   const selects = hashes.map(

@@ -323,7 +323,7 @@ export const Roles: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Lists the built-in roles, and the roles of the groups in which the caller may list roles, that match. No match
+   * Lists the matching roles: built-in roles, and roles of groups in which the caller may list roles. No match
    * is an empty list.
    *
    * @generated from rpc platform.iam.Roles.List
