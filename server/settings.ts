@@ -13,6 +13,7 @@ import { writeOsv } from './resources/vulnerabilities/formats/write-osv.ts'
 export const settingsOf = (config: Config, secret: Secret): Settings => ({
   organizationCreation: config.organizationCreation,
   issuerRule: issuerRuleOf(config),
+  authUrl: config.authUrl,
   sealSecret: (plain) => sealText(secret, providerSecretPurpose, plain),
   advisoryFormats: advisoryFormatsOf(config),
 })

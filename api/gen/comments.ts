@@ -619,7 +619,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.IdentitiesService.CreateIdentity": "Creates the identity of a workload in a group. Exactly one of `claim_match`, `static_keys`, `aws_identity` and `service_principal` is required.",
   "platform.iam.v2beta1.IdentitiesService.GetIdentity": "Returns an identity. A person may always read their own.",
   "platform.iam.v2beta1.IdentitiesService.DeleteIdentity": "Deletes an identity. An identity with role bindings in its organization fails with `RESOURCE_IN_USE`.",
-  "platform.iam.v2beta1.IdentitiesService.UpdateIdentity": "Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all capabilities that the identity has in its own organization.",
+  "platform.iam.v2beta1.IdentitiesService.UpdateIdentity": "Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all capabilities that the identity, and the identities that trust it, have in its own organization.",
   "platform.iam.v2beta1.IdentitiesService.ListIdentities": "Lists the identities that the caller may see.",
   "platform.iam.v2beta1.IdentitiesService.LookupIdentity": "Returns the uid of the person with this issuer and subject, also before their first sign-in.",
   "platform.iam.v2beta1.Identity": "A caller of the API: a person, who has no group, or a workload, which is in a group.",

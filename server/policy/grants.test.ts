@@ -18,7 +18,7 @@ import { onEachStore } from '../testing/stores.ts'
 import type { Caller } from '../wire/caller.ts'
 import { decodeBits, encodeBits } from './bits.ts'
 import type { Grants } from './grants.ts'
-import { grantedRegions, holds, missingAt, openGrantParser, parseGrants } from './grants.ts'
+import { grantedRegions, holds, indexGrants, missingAt, openGrantParser, parseGrants } from './grants.ts'
 import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 const { CAP_IAM_GROUPS_LIST: list, CAP_IAM_GROUPS_CREATE: create, CAP_IAM_GROUPS_DELETE: remove } = Capability
@@ -71,6 +71,7 @@ describe('grants', () => {
           (bit) => !grants.list.some((grant) => grant.bits.has(bit) && isAtOrBelow(uid, grant.group)),
         )
         assert.equal(missingAt(grants, bits, uid), missing[0])
+        assert.equal(indexGrants(grants)(bits, uid), missing[0])
       }),
     )
   })

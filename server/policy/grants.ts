@@ -1,7 +1,7 @@
 // Which capabilities a caller has in which groups.
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
-import { isAtOrBelow } from '../aip/uid.ts'
+import { isAtOrBelow, lineage } from '../aip/uid.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Caller, TokenLimits } from '../wire/caller.ts'
 import type { Bits } from './bits.ts'
@@ -77,6 +77,16 @@ export function holds(grants: Grants, capabilities: readonly number[], uid: stri
 export function missingAt(grants: Grants, bits: Bits, uid: string): number | undefined {
   const applicable = grants.list.filter(({ group }) => isAtOrBelow(uid, group))
   return [...bits].find((bit) => !applicable.some((grant) => grant.bits.has(bit)))
+}
+
+/** As `missingAt`, for many uids: the grants are sorted by group once, so that a uid costs a look-up for each level. */
+export function indexGrants({ list }: Grants): (bits: Bits, uid: string) => number | undefined {
+  const byGroup = new Map<string, Bits>()
+  for (const { group, bits } of list) byGroup.set(group, byGroup.get(group)?.union(bits) ?? bits)
+  return (bits, uid) => {
+    const applicable = lineage(uid).flatMap((group) => byGroup.get(group) ?? [])
+    return [...bits].find((bit) => !applicable.some((held) => held.has(bit)))
+  }
 }
 
 /** The regions in which all of the capabilities are held. */

@@ -25,8 +25,8 @@ import { resourceIn } from './request-resource.ts'
 export type Times = { createTime?: Timestamp; updateTime?: Timestamp }
 type Resource = Message & { uid: string; name?: string } & Times
 
-/** `grants` are those that the caller holds at the parent. `time` becomes the resource's create time. */
-export type CreateContext = { grants: Grants; time: number }
+/** `grants` are those that the caller holds at the parent. `uid` and `time` become the resource's uid and create time. */
+export type CreateContext = { grants: Grants; uid: string; time: number }
 
 export type CreateOptions<D extends DescMessage, X extends ExtraColumns> = BeforeCreate<D, X> & {
   /** A new uid below the parent by default. */
@@ -60,16 +60,17 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
   call: Call,
   options: CreateOptions<D, X> = {} as CreateOptions<D, X>, // an insert throws if extra columns are missing
 ): Promise<Reply> {
-  const { beforeCreate, uid, conflict } = options
+  const { beforeCreate, conflict } = options
   return store.write(function* () {
     const grants = yield* admitToWrite(call.demand)
     const parent = call.demand.scope
     const draft = draftOf(kind.desc, resourceIn(kind, call))
     const time = now()
-    const columns = yield* resultOf(beforeCreate?.(draft, { grants, time }))
-    const entry = { uid: uid ?? newChildUid(parent, time, random), now: time, columns }
+    const uid = options.uid ?? newChildUid(parent, time, random)
+    const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
+    const entry = { uid, now: time, columns }
     yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
-    return yield* readReply(kind, entry.uid, call.form)
+    return yield* readReply(kind, uid, call.form)
   }, call.deadline)
 }
 

@@ -22,6 +22,8 @@ export type Settings = {
   /** Who may create organizations over the API. */
   organizationCreation: 'people' | 'nobody'
   issuerRule: IssuerRule
+  /** The issuer of this server's own tokens. */
+  authUrl: string
   /** Encrypts the client secret of an identity provider. */
   sealSecret(plain: string): string
   advisoryFormats: AdvisoryFormats

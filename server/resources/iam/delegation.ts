@@ -5,11 +5,12 @@ import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
 import type { Bits } from '../../policy/bits.ts'
 import { decodeBits } from '../../policy/bits.ts'
-import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
+import { builtInRole } from '../../policy/built-in-roles.ts'
+import { capabilityNamed, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
-import { holds, missingAt } from '../../policy/grants.ts'
+import { holds, indexGrants, missingAt } from '../../policy/grants.ts'
 import { readGrants } from '../../policy/read-grants.ts'
-import { sql } from '../../store/sql.ts'
+import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 
@@ -44,20 +45,30 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 }
 
 /**
- * Requires that the caller holds everything that an identity holds: a caller who changes how an identity is recognised
- * can act as that identity. Grants in other organizations cannot be compared, so for those the caller must be allowed
- * to update every identity of the identity's own organization.
+ * Requires that the caller holds everything that these identities hold. Grants in other organizations than `root`
+ * cannot be compared, so for those the caller must be allowed to update every identity of `root`.
  */
-export function* requireAllGrantsOf({ caller }: Grants, identity: string): Work<void> {
-  const root = rootOf(identity)
-  const elsewhere = yield* first(
-    sql`select uid from role_bindings where identity = ${identity} and root <> ${root} limit 1`,
-  )
+export function* requireAllGrantsOf(
+  { caller }: Grants,
+  identities: readonly string[],
+  root: string,
+): Work<void> {
+  if (identities.length === 0) return
+  const held = sql`from role_bindings b join roles r on r.uid = b.role where b.identity in ${among(identities)}`
+  const elsewhere = yield* first(sql`select b.uid ${held} and b.root <> ${root} limit 1`)
   if (elsewhere && !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root))
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
-  const bindings = yield sql`select b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
-    where b.identity = ${identity} and b.root = ${root}`
+  const bindings = yield sql`select distinct b.parent, r.bits ${held} and b.root = ${root}`
   if (bindings.length === 0) return
-  const own = yield* readGrants(caller, undefined, true)
-  for (const [group, bits] of bindings) requireHeld(own, decodeBits(bits as string), group as string)
+  const missing = indexGrants(yield* readGrants(caller, undefined, true))
+  for (const [group, bits] of bindings as [string, string][]) {
+    const bit = missing(decodeBits(bits), group)
+    if (bit !== undefined) throw cannotDelegate(nameOfBit(bit), group)
+  }
+}
+
+/** Requires that the caller holds everything that an owner of the organization holds. */
+export function* requireOwner({ caller }: Grants, root: string): Work<void> {
+  const bits = builtInRole('owner').capabilities.flatMap((name) => capabilityNamed(name)?.bit ?? [])
+  requireHeld(yield* readGrants(caller, root, true), new Set(bits), root)
 }

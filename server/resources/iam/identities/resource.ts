@@ -18,6 +18,7 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
 import { parentOf, rootOf, userUid } from '../../../aip/uid.ts'
+import { openPatterns } from '../../../claims/pattern.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
 import type { Sql } from '../../../store/sql.ts'
@@ -33,13 +34,14 @@ import { getResource } from '../../get.ts'
 import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
-import { requireAllGrantsOf } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
+import { requireNewIdentity, requireTakeover } from './takeover.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
+  const takeover = { authUrl: settings.authUrl, patterns: openPatterns() }
   return {
     /** People may read themselves. They are in no group, so no grant applies to them. */
     getIdentity(call: Call) {
@@ -63,10 +65,11 @@ function identitiesMethods(deps: Dependencies) {
 
     createIdentity: (call: Call<CreateIdentityRequest>) =>
       createResource(deps, identities, call, {
-        beforeCreate(draft, { time }) {
+        *beforeCreate(draft, { grants, uid, time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
           requireValidRelationship(draft, settings.issuerRule, time)
+          yield* requireNewIdentity(takeover, grants, uid)
         },
       }),
 
@@ -76,7 +79,7 @@ function identitiesMethods(deps: Dependencies) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
           requireValidRelationship(merged, settings.issuerRule, time)
-          yield* requireAllGrantsOf(grants, call.demand.scope)
+          yield* requireTakeover(takeover, grants, call.demand.scope)
         },
       }),
 

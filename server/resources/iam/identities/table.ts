@@ -5,7 +5,7 @@ import {
   RoleBindingIdentitySchema,
   RoleBindingSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
-import { userUid } from '../../../aip/uid.ts'
+import { rootOf, userUid } from '../../../aip/uid.ts'
 import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
 
@@ -36,6 +36,27 @@ function issuerAndSubjectOf({ relationship }: Identity): { issuer: string; subje
   }
 }
 
+/** In the column `pattern_issuer`, stands for an issuer pattern. No issuer is this text. */
+export const anyIssuer = '~'
+
+/** The issuer of an identity that has a pattern for its issuer or subject; null for others, which `known_by` finds. */
+function patternIssuerOf({ relationship }: Identity): string | null {
+  if (relationship.case !== 'claimMatch') return null
+  const { iss, sub } = relationship.value
+  if (iss.case === 'issuerPattern') return anyIssuer
+  return iss.case === 'issuer' && sub.case === 'subjectPattern' ? iss.value : null
+}
+
+/**
+ * The organization that the subject or its pattern names, if it is another than that of the identity. Null also if
+ * there are several.
+ */
+function trustedRootOf({ uid, relationship }: Identity): string | null {
+  const { value: subject = '' } = relationship.case === 'claimMatch' ? relationship.value.sub : {}
+  const [only, ...more] = new Set(subject.match(/[0-9a-f]{40}/g)?.filter((root) => root !== rootOf(uid)))
+  return only === undefined || more.length > 0 ? null : only
+}
+
 const relationshipTypes = {
   claimMatch: RelationshipType.CLAIM_MATCH,
   staticKeys: RelationshipType.STATIC,
@@ -54,6 +75,8 @@ export const identities = kindOf(IdentitySchema, 'identities', {
       const { issuer, subject } = issuerAndSubjectOf(identity)
       return issuer === '' || subject === '' ? '' : userUid(issuer, subject)
     },
+    pattern_issuer: (identity) => patternIssuerOf(identity),
+    trusted_root: (identity) => (patternIssuerOf(identity) === null ? null : trustedRootOf(identity)),
   },
   shownAs: [RoleBindingIdentitySchema],
 })

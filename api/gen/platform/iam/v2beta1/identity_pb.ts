@@ -1257,7 +1257,7 @@ export const IdentitiesService: GenService<{
   },
   /**
    * Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all
-   * capabilities that the identity has in its own organization.
+   * capabilities that the identity, and the identities that trust it, have in its own organization.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */

@@ -1,0 +1,177 @@
+// Attacks by callers who change how an identity is recognised, in order to act as other identities that trust it: those
+// whose claim match accepts tokens of this server for it.
+import assert from 'node:assert/strict'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { TestIdentity } from '@stemma/server/testing/identities.ts'
+import type { ExampleContext } from '../contract/examples.ts'
+import { examples, make } from '../contract/examples.ts'
+
+const { createGroup } = GroupsService.method
+const { createIdentity, updateIdentity } = IdentitiesService.method
+
+const issuer = 'http://stemma.test'
+const github = 'https://ci.test'
+
+type Team = { team: string; robot: string; admin: TestIdentity }
+
+/** A team with an identity, and somebody who may create and update identities in the team and nothing else. */
+async function makeTeam(stage: ExampleContext): Promise<Team> {
+  const { organization } = stage.owner
+  const team = await make(stage, createGroup, { parent: organization, group: { name: 'team' } })
+  const robot = await makeIdentity(stage, team, { issuer: github, subject: 'robot' })
+  const admin = await stage.platform.addIdentityWith(team, [
+    'CAP_IAM_IDENTITY_CREATE',
+    'CAP_IAM_IDENTITY_UPDATE',
+  ])
+  return { team, robot, admin }
+}
+
+const makeIdentity = (stage: ExampleContext, parent: string, claimMatch: JsonObject) =>
+  make(stage, createIdentity, { parent, identity: { name: 'robot', claimMatch } })
+
+const change = (uid: string) => ({ identity: { uid, claimMatch: { subject: 'mine' } } })
+
+/** The relationship of an identity that trusts the robot, by each of the ways to name it. */
+const trusting: Record<string, (robot: string, team: string) => JsonObject> = {
+  'its uid': (robot) => ({ issuer, subject: robot }),
+  'a pattern for its uid': (robot) => ({ issuer, subjectPattern: `(?:${robot})+` }),
+  'a pattern for its team': (_, team) => ({ issuer, subjectPattern: `${team}/.+` }),
+  'a pattern with alternatives': (robot) => ({ issuer, subjectPattern: `(${'0'.repeat(40)}|${robot})` }),
+  'a pattern for everybody': () => ({ issuer, subjectPattern: '.+' }),
+  'a pattern for our issuer': (robot) => ({
+    issuerPattern: 'http://stemma\\.(test|example)',
+    subject: robot,
+  }),
+  'two patterns': () => ({ issuerPattern: 'http://stemma\\.(test|example)', subjectPattern: '[0-9a-f/]+' }),
+  'its uid and another audience': (robot) => ({ issuer, subject: robot, audience: issuer }),
+  'a claim that every token has': (robot) => ({ issuer, subject: robot, claims: { client_id: 'stemmad' } }),
+}
+
+examples('an administrator of identities in a team', {
+  ...Object.fromEntries(
+    Object.entries(trusting).map(([way, claimMatchOf]) => [
+      `cannot take over an identity that trusts one of the team by ${way}`,
+      async (stage: ExampleContext) => {
+        const { team, robot, admin } = await makeTeam(stage)
+        const deployer = await makeIdentity(stage, stage.owner.organization, claimMatchOf(robot, team))
+        await stage.succeed(updateIdentity, change(robot), admin.token)
+        await stage.platform.bind(deployer, 'editor', stage.owner.organization)
+        const error = await stage.fail(
+          updateIdentity,
+          { identity: { uid: robot, claimMatch: { subject: 'x' } } },
+          admin.token,
+        )
+        assert.equal(error.code, 7)
+        await stage.succeed(
+          updateIdentity,
+          { identity: { uid: robot, description: 'harmless' } },
+          admin.token,
+        )
+        await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { subject: 'x' } } })
+      },
+    ]),
+  ),
+
+  async 'cannot take over an identity that trusts one of the team through others'(stage) {
+    const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
+    const elsewhere = await platform.addOrganization('elsewhere')
+    const first = await makeIdentity(stage, team, { issuer, subject: robot })
+    const { uid: second } = await stage.succeed(
+      createIdentity,
+      {
+        parent: elsewhere.organization,
+        identity: { name: 'second', claimMatch: { issuer, subjectPattern: `${first}|x` } },
+      },
+      elsewhere.token,
+    )
+    const third = await makeIdentity(stage, owner.organization, { issuer, subject: second as string })
+    await stage.succeed(updateIdentity, change(robot), admin.token)
+    await platform.bind(third, 'viewer', owner.organization)
+    for (const uid of [robot, first]) {
+      const request = { identity: { uid, claimMatch: { issuer: github, subject: 'x' } } }
+      assert.equal((await stage.fail(updateIdentity, request, admin.token)).code, 7)
+    }
+    // Two identities that trust each other end the search.
+    await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: third } } })
+    await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: first } } })
+  },
+
+  async 'cannot take over an identity of another organization that trusts one of the team'(stage) {
+    const { platform, owner } = stage
+    for (const way of ['its uid', 'a pattern for its team']) {
+      const { team, robot, admin } = await makeTeam(stage)
+      const partner = await platform.addOrganization('partner')
+      const claimMatch = trusting[way]?.(robot, team) ?? {}
+      const { uid } = await stage.succeed(
+        createIdentity,
+        { parent: partner.organization, identity: { name: 'partner', claimMatch } },
+        partner.token,
+      )
+      await platform.bind(uid as string, 'viewer', partner.organization)
+      const error = await stage.fail(updateIdentity, change(robot), admin.token)
+      assert.equal(error.code, 7)
+      assert.ok(!JSON.stringify(error).includes(partner.organization))
+      const wide = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+      await stage.succeed(updateIdentity, change(robot), wide.token)
+    }
+  },
+
+  async 'cannot create an identity that a stronger one trusts by a pattern'(stage) {
+    const { team, admin } = await makeTeam(stage)
+    const deployer = await makeIdentity(stage, stage.owner.organization, {
+      issuer,
+      subjectPattern: `${team}/.+`,
+    })
+    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
+    await stage.platform.bind(deployer, 'editor', stage.owner.organization)
+    assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
+    await stage.succeed(createIdentity, { parent: team, identity })
+  },
+
+  async 'is not hindered by identities that cannot be assumed with tokens of the team'(stage) {
+    const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
+    const others: JsonObject[] = [
+      { issuer: github, subjectPattern: '.+' },
+      { issuer: github, subject: robot },
+      { issuer, subjectPattern: `${owner.organization}/[0-9a-f]{15}` },
+      { issuerPattern: 'https://.+\\.example\\.com', subject: robot },
+      { issuer, subjectPattern: '.+', claimPatterns: { email: '.+@example\\.com' } },
+    ]
+    for (const claimMatch of others)
+      await platform.bind(
+        await makeIdentity(stage, owner.organization, claimMatch),
+        'owner',
+        owner.organization,
+      )
+    await stage.succeed(updateIdentity, change(robot), admin.token)
+    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
+  },
+
+  async 'is refused if more identities trust one of the team than the server follows; an owner is not'(
+    stage,
+  ) {
+    const { platform, owner } = stage
+    const { team, robot, admin } = await makeTeam(stage)
+    const stranger = await platform.addOrganization('stranger')
+    for (let count = 0; count < 51; count++)
+      await stage.succeed(
+        createIdentity,
+        { parent: stranger.organization, identity: { name: 'many', claimMatch: { issuer, subject: robot } } },
+        stranger.token,
+      )
+    assert.equal((await stage.fail(updateIdentity, change(robot), admin.token)).code, 7)
+    await stage.succeed(updateIdentity, change(robot))
+    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
+    for (let count = 0; count < 101; count++)
+      await makeIdentity(stage, owner.organization, { issuer, subjectPattern: `x{${count + 1}}` })
+    assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
+    await stage.succeed(createIdentity, { parent: team, identity })
+  },
+})

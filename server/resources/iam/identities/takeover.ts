@@ -1,0 +1,101 @@
+// Changing how an identity is recognised is a takeover: the caller can then act as the identity. With its tokens the
+// caller can also act as every identity that accepts them (claim match on this server's own issuer), and so on from
+// there. So the caller must hold everything that all of these hold.
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { rootOf, userUid } from '../../../aip/uid.ts'
+import { mismatchedClaim } from '../../../claims/match.ts'
+import type { Patterns } from '../../../claims/pattern.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import type { Row, Sql } from '../../../store/sql.ts'
+import { among, raw, sql } from '../../../store/sql.ts'
+import type { Work } from '../../../store/work.ts'
+import { messageOf } from '../../kind.ts'
+import { requireAllGrantsOf, requireOwner } from '../delegation.ts'
+import { anyIssuer, identities } from './table.ts'
+
+export type TakeoverDependencies = { authUrl: string; patterns: Patterns }
+
+/** How many identities are followed, and how many with patterns are read. Each pattern is matched with each uid. */
+const maxIdentities = 50
+const maxPatterns = 100
+
+/** Requires that the caller may act as an identity whose recognition they change. */
+export function* requireTakeover(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
+  const root = rootOf(uid)
+  const found = yield* findTrusting(deps, uid, candidatesFor(deps, root))
+  if (!found) return yield* requireOwner(grants, root)
+  yield* requireAllGrantsOf(grants, [uid, ...found], root)
+}
+
+/**
+ * Requires that the caller may act as the identities whose patterns match a new identity. Patterns of other
+ * organizations are left out: they trust everybody who may create identities here.
+ */
+export function* requireNewIdentity(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
+  const root = rootOf(uid)
+  const [inOrganization, ...others] = candidatesFor(deps, root)
+  const found = yield* findTrusting(deps, uid, [inOrganization], others)
+  if (!found) return yield* requireOwner(grants, root)
+  yield* requireAllGrantsOf(grants, found, root)
+}
+
+/**
+ * The identities that can be assumed with tokens of an identity, directly or through others. Undefined if they are too
+ * many to follow. The conditions select identities whose patterns may match: `first` this identity, `later` only those
+ * that are reached through others.
+ */
+function* findTrusting(
+  deps: TakeoverDependencies,
+  uid: string,
+  first: readonly Sql[],
+  later: readonly Sql[] = [],
+): Work<string[] | undefined> {
+  const found = new Set([uid])
+  const candidates: Identity[] = []
+  const roots = new Set([rootOf(uid)])
+  let conditions = first
+  for (let reached = [uid]; reached.length > 0; ) {
+    for (const condition of conditions) candidates.push(...(yield* select(condition, maxPatterns)))
+    const hashes = reached.map((subject) => userUid(deps.authUrl, subject))
+    // The index is partial: both engines use it only if the condition contains that of the index.
+    const exact = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxIdentities)
+    if (candidates.length > maxPatterns) return undefined
+    const all = [...exact, ...candidates].filter((identity) => !found.has(identity.uid))
+    const accepting = all.filter((identity) => reached.some((subject) => accepts(deps, identity, subject)))
+    reached = [...new Set(accepting.map((identity) => identity.uid))]
+    for (const each of reached) found.add(each)
+    if (found.size > maxIdentities) return undefined
+    const newRoots = [...new Set(reached.map(rootOf))].filter((root) => !roots.has(root))
+    for (const root of newRoots) roots.add(root)
+    conditions = newRoots.flatMap((root) => candidatesFor(deps, root))
+    if (found.size === reached.length + 1) conditions = [...later, ...conditions]
+  }
+  found.delete(uid)
+  return [...found]
+}
+
+/** One more than the limit, which shows that there are more. */
+function* select(condition: Sql, limit: number): Work<Identity[]> {
+  const rows: Row[] = yield sql`select proto from identities where ${condition} ${raw(`limit ${limit + 1}`)}`
+  return rows.map(([proto]) => messageOf(identities, proto as Uint8Array))
+}
+
+/** Conditions for identities whose patterns may match an identity of an organization: its own, and those that name it. */
+function candidatesFor({ authUrl }: TakeoverDependencies, root: string): [own: Sql, others: Sql] {
+  const acceptsUs = sql`pattern_issuer in (${authUrl}, ${anyIssuer})`
+  return [sql`root = ${root} and ${acceptsUs}`, sql`trusted_root = ${root} and ${acceptsUs}`]
+}
+
+/** The claims besides issuer, subject and audience that the token of a workload contains as text or number. */
+const ownClaims = new Set(['client_id', 'iat', 'nbf', 'exp', 'jti'])
+
+/** Whether an identity accepts tokens of this server for a workload. The audience is assumed to match. */
+function accepts({ authUrl, patterns }: TakeoverDependencies, identity: Identity, subject: string): boolean {
+  const claims = { iss: authUrl, sub: subject, aud: authUrl }
+  const mismatch = mismatchedClaim(patterns, identity, claims, [authUrl])
+  if (mismatch === 'iss' || mismatch === 'sub') return false
+  const { relationship } = identity
+  if (relationship.case !== 'claimMatch') return true
+  const { claims: exact, claimPatterns } = relationship.value
+  return Object.keys({ ...exact, ...claimPatterns }).every((name) => ownClaims.has(name))
+}
