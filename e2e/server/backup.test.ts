@@ -144,6 +144,12 @@ onEachStore('a backup', (engine) => {
       ['lost', gzipSync([...lines.slice(0, 40), ...lines.slice(41)].join('\n')), /should have [\d]+ rows/],
       ['cut', (await readFile(file)).subarray(0, 5000), /unexpected end|it is damaged/],
       ['text', Buffer.from('no backup'), /not a backup of Stemma/],
+      ['null', gzipSync('null\n'), /not a backup of Stemma/],
+      ['number', gzipSync([lines[0], '1', ...lines.slice(1)].join('\n')), /it is damaged/],
+      ['headless', gzipSync(lines.slice(1).join('\n')), /its first line is missing/],
+      ['twice', gzipSync([lines[0], ...lines].join('\n')), /missing or repeated/],
+      ['narrow', gzipSync([...lines.slice(0, 2), '[1]', ...lines.slice(2)].join('\n')), /has 1 values/],
+      ['injected', gzipSync([lines[0], '{"table":"a b","columns":[]}'].join('\n')), /it is damaged/],
       ['newer', gzipSync(lines.join('\n').replace('0001-tree', '9999-later')), /newer version/],
     ]
     for (const [name, bytes, message] of broken) {
@@ -170,7 +176,7 @@ onEachStore('a backup', (engine) => {
       assert.match(without.stderr, /put the secret key of the backup/)
       const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
       assert.equal(wrong.code, 1)
-      assert.match(wrong.stderr, /cannot be decrypted: STEMMA_SECRET_KEY/)
+      assert.match(wrong.stderr, /^stemmad: .*cannot be decrypted: STEMMA_SECRET_KEY.*\n$/)
     })
   })
 

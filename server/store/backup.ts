@@ -1,18 +1,8 @@
 // A backup: the whole store as lines of JSON, which either engine can write and read. The first line has the
 // migrations; then every table follows, its name and columns before its rows; the last line has the number of rows.
+import type { BackupLine } from './backup-line.ts'
+import { backupEdition, toJson } from './backup-line.ts'
 import type { Store } from './db.ts'
-import type { Value } from './sql.ts'
-
-/** The version of the backup format. */
-export const backupEdition = 1
-
-export type BackupLine =
-  | { stemma: 'backup'; edition: number; migrations: string[] }
-  | { table: string; columns: string[] }
-  | JsonValue[]
-  | { end: number }
-
-type JsonValue = string | number | null | { base64: string }
 
 export async function* backupLines(store: Store): AsyncGenerator<string> {
   const line = (value: BackupLine) => `${JSON.stringify(value)}\n`
@@ -32,9 +22,3 @@ export async function* backupLines(store: Store): AsyncGenerator<string> {
   }
   yield line({ end: count })
 }
-
-const toJson = (value: Value): JsonValue =>
-  value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
-
-export const fromJson = (value: JsonValue): Value =>
-  typeof value === 'object' && value !== null ? Buffer.from(value.base64, 'base64') : value

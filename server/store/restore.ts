@@ -1,16 +1,10 @@
 // Restores a backup into an empty store.
-import type { BackupLine } from './backup.ts'
-import { backupEdition, fromJson } from './backup.ts'
+import { BackupError, fromJson, readBackupLine } from './backup-line.ts'
 import type { Migration, Store } from './db.ts'
 import { unfinishedRestore } from './db.ts'
 import type { Row } from './sql.ts'
 import { sql } from './sql.ts'
 import { insertRows } from './table.ts'
-
-/** The backup cannot be restored. Has a code, so that commands print the message without a stack trace. */
-export class BackupError extends Error {
-  readonly code = 'BACKUP'
-}
 
 export type Restore = {
   store: Store
@@ -29,10 +23,13 @@ const sizePerWrite = 8 * 1024 * 1024
 /** Applies only the migrations that the backup has. Returns the number of rows. */
 export async function restoreLines(restore: Restore): Promise<number> {
   const writer = openRowWriter(restore)
-  let isComplete = false
+  let [isBegun, isComplete] = [false, false]
   for await (const text of restore.lines) {
-    const line = parse(text)
+    const line = readBackupLine(text)
     if (isComplete) throw new BackupError('the backup continues after its end')
+    if ('stemma' in line === isBegun)
+      throw new BackupError('the backup is damaged: its first line is missing or repeated')
+    isBegun = true
     if (Array.isArray(line)) await writer.add(line.map(fromJson), text.length)
     else if ('stemma' in line) await begin(restore, line)
     else if ('table' in line) await writer.startTable(line.table, line.columns)
@@ -74,6 +71,8 @@ function openRowWriter({ store, onProgress }: Restore) {
     },
     async add(row: Row, length: number): Promise<void> {
       if (!table) throw new BackupError('the backup has rows before the first table')
+      if (row.length !== table.columns.length)
+        throw new BackupError(`the backup is damaged: a row of ${table.name} has ${row.length} values`)
       rows.push(row)
       size += length
       if (rows.length >= rowsPerWrite || size > sizePerWrite) await flush()
@@ -81,21 +80,11 @@ function openRowWriter({ store, onProgress }: Restore) {
   }
 }
 
-function parse(text: string): BackupLine {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new BackupError('this is not a backup of Stemma, or it is damaged')
-  }
-}
-
 /** Migrates the store, and marks it so that no server starts on it before the restore is complete. */
 async function begin(
   { store, migrations, now }: Restore,
-  { stemma, edition, migrations: applied }: { stemma: string; edition: number; migrations: string[] },
+  { migrations: applied }: { migrations: string[] },
 ): Promise<void> {
-  if (stemma !== 'backup' || edition !== backupEdition)
-    throw new BackupError('this is not a backup of Stemma, or it has another format version')
   const known = migrations.filter(({ name }) => applied.includes(name))
   const unknown = applied.filter((name) => !known.some((migration) => migration.name === name))
   if (unknown.length > 0)
