@@ -8,11 +8,28 @@ const rowsPerPortion = 500
 /** Characters of text and bytes. */
 const sizePerPortion = 1024 * 1024
 
-export function isFull(rows: readonly Row[]): boolean {
-  if (rows.length >= rowsPerPortion) return true
+/** Collects the rows of a table. Each row is measured once, when it is added. */
+export function openPortion() {
+  let rows: Row[] = []
   let size = 0
-  for (const row of rows)
-    for (const value of row)
-      if (typeof value === 'string' || value instanceof Uint8Array) size += value.length
-  return size >= sizePerPortion
+  return {
+    add(row: Row): void {
+      rows.push(row)
+      size += sizeOf(row)
+    },
+    isFull: () => rows.length >= rowsPerPortion || size >= sizePerPortion,
+    /** Removes and returns all rows. */
+    drain(): Row[] {
+      const drained = rows
+      rows = []
+      size = 0
+      return drained
+    },
+  }
+}
+
+function sizeOf(row: Row): number {
+  let size = 0
+  for (const value of row) if (typeof value === 'string' || value instanceof Uint8Array) size += value.length
+  return size
 }
