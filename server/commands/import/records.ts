@@ -1,8 +1,15 @@
 // Reads the records of an import one by one, from files, folders, zip archives and standard input.
-import { createReadStream, opendirSync, readFileSync } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import {
+  closeSync,
+  createReadStream,
+  fstatSync,
+  opendirSync,
+  openSync,
+  readFileSync,
+  readSync,
+} from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Entry, ZipFile } from 'yauzl'
@@ -15,8 +22,10 @@ export type SourceText = { file: string; text: string }
 /** `total` is the number of records, if it is known in advance. */
 export type Records = { total: number | undefined; read(): AsyncGenerator<SourceText> }
 
-/** Limits zip entries and standard input, to protect memory from zip bombs. Real records are far smaller. */
+/** The limit of a record, wherever it comes from, to protect memory from zip bombs. Real records are far smaller. */
 const maxBytes = 64 * 1024 * 1024
+
+const tooLarge = (file: string) => new UsageError(`${file} is larger than ${maxBytes} bytes`)
 
 export async function openRecords(path: string): Promise<Records> {
   if (path === '-') return { total: undefined, read: () => readStandardInput() }
@@ -27,11 +36,7 @@ export async function openRecords(path: string): Promise<Records> {
   if (path.endsWith('.zip')) return openArchive(path)
   if (/\.(?:ndjson|jsonl)$/.test(path))
     return { total: undefined, read: () => readLines(path, createReadStream(path)) }
-  return { total: 1, read: () => readFileRecord(path) }
-}
-
-async function* readFileRecord(file: string): AsyncGenerator<SourceText> {
-  yield { file, text: await readFile(file, 'utf8') }
+  return { total: 1, read: () => readFiles([path]) }
 }
 
 function openFolder(path: string): Records {
@@ -52,7 +57,31 @@ function filesIn(folder: string, files: string[] = []): string[] {
 
 /** Reads synchronously: this thread has nothing else to do, and awaiting each small file takes longer than reading it. */
 async function* readFiles(files: readonly string[]): AsyncGenerator<SourceText> {
-  for (const file of files) yield { file, text: readFileSync(file, 'utf8') }
+  for (const file of files) yield { file, text: readBounded(file) }
+}
+
+function readBounded(file: string): string {
+  const descriptor = openSync(file, 'r')
+  try {
+    const stats = fstatSync(descriptor)
+    if (stats.size > maxBytes) throw tooLarge(file)
+    return stats.isFile() ? readFileSync(descriptor, 'utf8') : readPipe(file, descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The size of a pipe or device is not known in advance. */
+function readPipe(file: string, descriptor: number): string {
+  const chunks: Buffer[] = []
+  for (let size = 0; ; ) {
+    const chunk = Buffer.alloc(64 * 1024)
+    const length = readSync(descriptor, chunk)
+    if (length === 0) return Buffer.concat(chunks).toString()
+    chunks.push(chunk.subarray(0, length))
+    size += length
+    if (size > maxBytes) throw tooLarge(file)
+  }
 }
 
 async function openArchive(path: string): Promise<Records> {
@@ -76,7 +105,7 @@ async function* readArchive(path: string, zip: ZipFile): AsyncGenerator<SourceTe
 }
 
 async function readEntry(zip: ZipFile, entry: Entry, file: string): Promise<string> {
-  if (entry.uncompressedSize > maxBytes) throw new UsageError(`${file} is larger than ${maxBytes} bytes`)
+  if (entry.uncompressedSize > maxBytes) throw tooLarge(file)
   const stream = await zip.openReadStreamPromise(entry)
   return (await buffer(stream)).toString()
 }
@@ -92,18 +121,43 @@ async function* readStandardInput(): AsyncGenerator<SourceText> {
     else {
       document.push(line.text)
       size += line.text.length
-      if (size > maxBytes) throw new UsageError(`standard input is larger than ${maxBytes} bytes`)
+      if (size > maxBytes) throw tooLarge('standard input')
     }
   }
   if (document.length > 0) yield { file: 'standard input', text: document.join('\n') }
 }
 
-async function* readLines(file: string, stream: NodeJS.ReadableStream): AsyncGenerator<SourceText> {
+async function* readLines(file: string, stream: AsyncIterable<Buffer>): AsyncGenerator<SourceText> {
   let number = 1
-  for await (const line of createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })) {
-    if (line.trim() !== '') yield { file: `${file}, line ${number}`, text: line }
+  for await (const line of splitLines(file, stream)) {
+    const text = line.toString().replace(/\r$/, '')
+    if (text.trim() !== '') yield { file: `${file}, line ${number}`, text }
     number++
   }
+}
+
+const lineFeed = 10
+
+/** Unlike node:readline, which collects a line of any length. */
+async function* splitLines(file: string, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  /** The line that continues in the next chunk. */
+  let parts: Buffer[] = []
+  let size = 0
+  const add = (part: Buffer) => {
+    parts.push(part)
+    size += part.length
+    if (size > maxBytes) throw tooLarge(`a line of ${file}`)
+  }
+  for await (const chunk of stream) {
+    let start = 0
+    for (let end = chunk.indexOf(lineFeed); end >= 0; end = chunk.indexOf(lineFeed, start)) {
+      add(chunk.subarray(start, end))
+      yield Buffer.concat(parts)
+      ;[parts, size, start] = [[], 0, end + 1]
+    }
+    add(chunk.subarray(start))
+  }
+  yield Buffer.concat(parts)
 }
 
 function isJson(text: string): boolean {

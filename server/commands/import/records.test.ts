@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { openRecords } from './records.ts'
+
+const limit = 64 * 1024 * 1024
+
+describe('the records of an import', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'stemma-records-'))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  const textsOf = async (path: string) => {
+    const texts: [string, string][] = []
+    for await (const { file, text } of (await openRecords(path)).read())
+      texts.push([file.slice(folder.length + 1), text])
+    return texts
+  }
+
+  /** A file with holes, which takes no space on disk. */
+  async function writeLarge(name: string, size: number, start = ''): Promise<string> {
+    const file = join(folder, name)
+    await mkdir(join(file, '..'), { recursive: true })
+    await writeFile(file, start)
+    await truncate(file, size)
+    return file
+  }
+
+  test('are refused above the limit, wherever they come from', async () => {
+    for (const name of ['large.json', 'files/large.json', 'large.ndjson', 'lines.jsonl']) {
+      const start = name === 'lines.jsonl' ? '{"id":1}\n' : ''
+      const file = await writeLarge(name, limit + start.length + 1, start)
+      const path = name.startsWith('files/') ? join(folder, 'files') : file
+      await assert.rejects(textsOf(path), /(?:large|lines)\.\w+ is larger than 67108864 bytes/, name)
+    }
+  })
+
+  test('are refused above the limit from a pipe, whose size is not known', async () => {
+    const file = join(folder, 'pipe')
+    const [code] = await once(spawn('mkfifo', [file]), 'exit')
+    assert.equal(code, 0)
+    const writer = spawn('dd', ['if=/dev/zero', `of=${file}`, 'bs=1M', 'count=80'], { stdio: 'ignore' })
+    await assert.rejects(textsOf(file), /pipe is larger than 67108864 bytes/)
+    writer.kill()
+  })
+
+  test('may be as large as the limit', async () => {
+    const [[, text] = ['', '']] = await textsOf(await writeLarge('most.json', limit))
+    assert.equal(text.length, limit)
+  })
+
+  test('are the lines of a file, without empty ones, across the chunks in which it is read', async () => {
+    const long = `{"text":"${'äöü'.repeat(50_000)}"}`
+    await writeFile(join(folder, 'some.ndjson'), `\n${long}\r\n\n{"id":2}\n${long}`)
+    assert.deepEqual(await textsOf(join(folder, 'some.ndjson')), [
+      ['some.ndjson, line 2', long],
+      ['some.ndjson, line 4', '{"id":2}'],
+      ['some.ndjson, line 5', long],
+    ])
+  })
+})
