@@ -20,6 +20,11 @@ export const retentionTime: Record<KeyPurpose, number> = { sign: 2 * hour, id: 2
 
 export type StoredKey = { kid: string; purpose: KeyPurpose; plain: Buffer; retireTime: number }
 
+/** The keys were encrypted with another secret. Has a code, so that commands print the message without a stack trace. */
+export class WrongSecretError extends Error {
+  readonly code = 'WRONG_SECRET'
+}
+
 /** All keys, oldest first, which is the order in which they are used. */
 export async function readKeys({ store, secret }: KeyDependencies): Promise<StoredKey[]> {
   const rows = await store.query(
@@ -37,7 +42,7 @@ function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
   try {
     return secret.unwrap(kid, wrapped)
   } catch (cause) {
-    throw new Error(
+    throw new WrongSecretError(
       'the keys in the store cannot be decrypted: STEMMA_SECRET_KEY (or secret.key) is not the secret that encrypted them',
       { cause },
     )
