@@ -14,6 +14,9 @@ export type Context = {
   audience: string
 }
 
+/** The context of a machine on which no context was named. */
+export const defaultContext = 'default'
+
 export type ContextFlags = {
   context?: string | undefined
   api?: string | undefined
@@ -27,21 +30,41 @@ const defaultApi = 'http://localhost:8080'
 
 export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): Promise<Context> {
   const config = await readConfig(env)
-  const name = flags.context ?? env.STEMMA_CONTEXT ?? config.current ?? 'default'
-  const saved = config.contexts?.[name]
+  // --context takes precedence over the environment.
+  const { STEMMA_API, STEMMA_ISSUER } = flags.context === undefined ? env : {}
+  const requestedApi = checkOptionalUrl('--api', flags.api ?? STEMMA_API)
+  const name = checkName(flags.context ?? env.STEMMA_CONTEXT) ?? nameOfServer(config, requestedApi)
+  const saved = savedContext(config, name)
   if (flags.context !== undefined && !saved && flags.api === undefined)
     throw new UsageError(
       `there is no context ${JSON.stringify(name)}; create it with stemma auth login --context ${name} --api URL`,
     )
-  // --context takes precedence over the environment.
-  const { STEMMA_API, STEMMA_ISSUER } = flags.context === undefined ? env : {}
-  const requestedApi = flags.api ?? STEMMA_API
   const api = checkUrl('--api', requestedApi ?? saved?.api ?? defaultApi)
   // An issuer that was configured for one server must not receive the tokens of another.
   const envIssuer = flags.api === undefined ? STEMMA_ISSUER : undefined
   const savedIssuer = requestedApi === undefined ? saved?.issuer : undefined
   const issuer = checkUrl('--issuer', flags.issuer ?? envIssuer ?? savedIssuer ?? api)
   return { name, api, issuer, audience: flags.audience ?? api }
+}
+
+/** The context to use if only a server was named: the current one, unless it is for another server. */
+function nameOfServer(config: ConfigFile, api: string | undefined): string {
+  const current = config.current ?? defaultContext
+  if (api === undefined || savedContext(config, current)?.api === api) return current
+  const names = Object.keys(config.contexts ?? {}).filter((name) => savedContext(config, name)?.api === api)
+  // If several contexts are for this server, none is preferred: the caller must name one.
+  return names.length === 1 ? (names[0] ?? defaultContext) : defaultContext
+}
+
+const savedContext = ({ contexts = {} }: ConfigFile, name: string) =>
+  Object.hasOwn(contexts, name) ? contexts[name] : undefined
+
+/** A name is part of a path. */
+function checkName(name: string | undefined): string | undefined {
+  if (name === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
+  throw new UsageError(
+    `--context must be 1 to 64 letters, digits, dots, dashes or underscores, and start with a letter or digit, not ${JSON.stringify(name)}`,
+  )
 }
 
 /** Saves a context and makes it the current one. */
@@ -66,6 +89,9 @@ async function readConfig(env: NodeJS.ProcessEnv): Promise<ConfigFile> {
 
 const configFile = (env: NodeJS.ProcessEnv) =>
   join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'stemma', 'config.json')
+
+const checkOptionalUrl = (flag: string, text: string | undefined) =>
+  text === undefined ? undefined : checkUrl(flag, text)
 
 function checkUrl(flag: string, text: string): string {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text))

@@ -1,7 +1,11 @@
-// Tokens in files, one folder for each audience. Published clients use the same layout, below another folder.
+// Tokens in files, one folder for each audience and context. The tokens of the context `default` are directly in the
+// folder of the audience, the layout of published clients, which use it below another folder. Those of a named context
+// are in a folder below it, so that two people, or a person and a workload, can be signed in to one server at a time.
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { Context } from './context.ts'
+import { defaultContext } from './context.ts'
 import { UsageError } from './failure.ts'
 import { withLock } from './lock.ts'
 import { writePrivateFile } from './private-file.ts'
@@ -14,6 +18,9 @@ export type Tokens = {
   exchangedFrom?: string
 }
 
+/** Where tokens are stored: a context, and an audience of its server. */
+type Place = Pick<Context, 'name' | 'audience'>
+
 type StoreRuntime = Pick<Runtime, 'env' | 'now'>
 
 /** A token that expires within this time counts as expired. */
@@ -21,39 +28,42 @@ const marginMs = 60_000
 
 const files = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
 
-/** Reads the tokens of an audience, without an access token that has expired. */
-export async function readTokens(audience: string, { env, now }: StoreRuntime): Promise<Tokens> {
-  const folder = folderOf(audience, env)
+/** Reads tokens, without an access token that has expired. */
+export async function readTokens(place: Place, { env, now }: StoreRuntime): Promise<Tokens> {
+  const folder = folderOf(place, env)
   const [access, refresh] = await Promise.all([read(folder, 'oidc-token'), read(folder, 'refresh-token')])
   return { access: access && expiryOf(access) - now() > marginMs ? access : undefined, refresh }
 }
 
-export async function saveTokens(audience: string, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
-  const folder = folderOf(audience, env)
+export async function saveTokens(place: Place, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
+  const folder = folderOf(place, env)
   // The refresh token first: if the process ends in between, that token alone can fetch an access token.
   await writeOrRemove(folder, 'refresh-token', tokens.refresh)
   await writeOrRemove(folder, 'exchanged-from', tokens.exchangedFrom)
   if (tokens.access !== undefined) await writeOrRemove(folder, 'oidc-token', tokens.access)
 }
 
-export const removeTokens = (audience: string, env: NodeJS.ProcessEnv): Promise<void> =>
-  removeFiles(folderOf(audience, env))
+export const removeTokens = (place: Place, env: NodeJS.ProcessEnv): Promise<void> =>
+  removeFiles(folderOf(place, env))
 
-/** Removes the tokens of other audiences for which a token of this audience was exchanged. */
-export async function removeExchangedTokens(audience: string, env: NodeJS.ProcessEnv): Promise<void> {
+/** Removes the tokens of the context for other audiences, for which a token of this audience was exchanged. */
+export async function removeExchangedTokens(
+  { name, audience }: Place,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const parent = join(cacheFolder(env), 'stemma')
-  for (const name of await readdir(parent).catch(ifMissing([]))) {
-    const folder = join(parent, name)
+  for (const other of await readdir(parent).catch(ifMissing([]))) {
+    const folder = join(parent, other, contextFolder(name))
     if ((await read(folder, 'exchanged-from')) === audience) await removeFiles(folder)
   }
 }
 
 /** A refresh token can be used only once, so only one process at a time may use or replace it. */
 export const withTokenLock = <T>(
-  audience: string,
+  place: Place,
   { env, now }: StoreRuntime,
   work: () => Promise<T>,
-): Promise<T> => withLock(join(folderOf(audience, env), 'lock'), now, work)
+): Promise<T> => withLock(join(folderOf(place, env), 'lock'), now, work)
 
 /** When a token expires, in milliseconds since 1970; 0 if the token cannot be parsed. The signature is not verified. */
 export function expiryOf(token: string): number {
@@ -87,11 +97,18 @@ const ifMissing =
     throw error
   }
 
-function folderOf(audience: string, env: NodeJS.ProcessEnv): string {
-  const name = audience.replaceAll('/', '-')
-  if (['', '.', '..'].includes(name)) throw new UsageError('--audience must name the audience of the token')
-  return join(cacheFolder(env), 'stemma', process.platform === 'win32' ? name.replaceAll(':', '-') : name)
+function folderOf({ name, audience }: Place, env: NodeJS.ProcessEnv): string {
+  const folder = audience.replaceAll('/', '-')
+  if (['', '.', '..'].includes(folder)) throw new UsageError('--audience must name the audience of the token')
+  const safe = process.platform === 'win32' ? folder.replaceAll(':', '-') : folder
+  return join(cacheFolder(env), 'stemma', safe, contextFolder(name))
 }
+
+/** Other characters are escaped: some file systems take `Work` and `work` for the same name. */
+const contextFolder = (name: string) => (name === defaultContext ? '' : `context-${escapeName(name)}`)
+
+const escapeName = (name: string) =>
+  name.replace(/[^a-z0-9._-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}.`)
 
 function cacheFolder(env: NodeJS.ProcessEnv): string {
   if (env.XDG_CACHE_HOME) return env.XDG_CACHE_HOME

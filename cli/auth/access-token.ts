@@ -1,6 +1,7 @@
 // Access tokens of a context: stored ones, and those that a refresh or an exchange returns.
 import * as oidc from 'openid-client'
 import type { Context } from '../context.ts'
+import { defaultContext } from '../context.ts'
 import { NotSignedIn } from '../failure.ts'
 import type { Runtime } from '../runtime.ts'
 import type { Tokens } from '../token-store.ts'
@@ -20,34 +21,34 @@ export async function exchangeToken({ issuer, audience }: Context, token: string
 }
 
 /** Saves the tokens of a new sign-in. Removes tokens of other audiences, which may belong to another person. */
-export const saveSignIn = (audience: string, tokens: Tokens, runtime: Runtime): Promise<void> =>
-  withTokenLock(audience, runtime, async () => {
-    await removeExchangedTokens(audience, runtime.env)
-    await saveTokens(audience, tokens, runtime.env)
+export const saveSignIn = (context: Context, tokens: Tokens, runtime: Runtime): Promise<void> =>
+  withTokenLock(context, runtime, async () => {
+    await removeExchangedTokens(context, runtime.env)
+    await saveTokens(context, tokens, runtime.env)
   })
 
 /** Returns an access token that does not expire soon. */
 export async function currentAccessToken(context: Context, runtime: Runtime): Promise<string> {
   const { api, audience } = context
-  const { access, refresh } = await readTokens(audience, runtime)
+  const { access, refresh } = await readTokens(context, runtime)
   if (access !== undefined) return access
   if (refresh !== undefined) return refreshTokens(context, runtime)
-  if (audience === api) throw notSignedIn()
+  if (audience === api) throw notSignedIn(context)
   const apiToken = await currentAccessToken({ ...context, audience: api }, runtime)
   const tokens = { ...(await exchangeToken(context, apiToken)), exchangedFrom: api }
-  await saveTokens(audience, tokens, runtime.env)
+  await saveTokens(context, tokens, runtime.env)
   return tokens.access
 }
 
 /** Uses up the stored refresh token and saves the next one. Using one twice would end the sign-in. */
 const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
-  withTokenLock(context.audience, runtime, async () => {
+  withTokenLock(context, runtime, async () => {
     // Another process may have refreshed the tokens while this one waited for the lock.
-    const { access, refresh } = await readTokens(context.audience, runtime)
+    const { access, refresh } = await readTokens(context, runtime)
     if (access !== undefined) return access
-    if (refresh === undefined) throw notSignedIn()
+    if (refresh === undefined) throw notSignedIn(context)
     const tokens = await (isExchangeToken(refresh) ? refreshWithExchange : refreshWithOidc)(context, refresh)
-    await saveTokens(context.audience, tokens, runtime.env)
+    await saveTokens(context, tokens, runtime.env)
     return tokens.access
   })
 
@@ -79,4 +80,7 @@ function isExchangeToken(refresh: string): boolean {
   }
 }
 
-const notSignedIn = () => new NotSignedIn('not signed in; run: stemma auth login')
+function notSignedIn({ name }: Context): NotSignedIn {
+  const flag = name === defaultContext ? '' : ` --context ${name}`
+  return new NotSignedIn(`not signed in; run: stemma auth login${flag}`)
+}

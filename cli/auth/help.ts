@@ -38,4 +38,5 @@ Flags of all commands:
                                   http://localhost:8080.
   --issuer URL                    URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.
   --audience AUD                  Audience of the token. Default: the same as --api.
-  --context NAME                  Name of a saved server (STEMMA_CONTEXT). login saves the server with this name.`
+  --context NAME                  Name of a saved sign-in (STEMMA_CONTEXT). login saves the server and the tokens with
+                                  this name, apart from those of other contexts.`

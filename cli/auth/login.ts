@@ -37,7 +37,7 @@ export async function login(args: string[], runtime: Runtime): Promise<void> {
   const context = await readContext(flags, runtime.env)
   requireConsistent(flags, context)
   const { tokens, name } = await signIn(context, flags, runtime)
-  await saveSignIn(context.audience, tokens, runtime)
+  await saveSignIn(context, tokens, runtime)
   await saveContext(context, runtime.env)
   reportLine(runtime, `Signed in to ${context.api} as ${name}.`)
 }

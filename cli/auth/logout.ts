@@ -7,15 +7,17 @@ import { revokeToken } from './access-token.ts'
 
 /** `stemma auth logout`: removes the tokens from this machine and ends the sign-in on the server. */
 export async function logout(context: Context, runtime: Runtime): Promise<void> {
-  for (const audience of new Set([context.audience, context.api]))
-    await withTokenLock(audience, runtime, async () => {
-      const { refresh } = await readTokens(audience, runtime)
+  for (const audience of new Set([context.audience, context.api])) {
+    const place = { name: context.name, audience }
+    await withTokenLock(place, runtime, async () => {
+      const { refresh } = await readTokens(place, runtime)
       // Before the call to the server, which may fail or take long.
-      await removeTokens(audience, runtime.env)
-      await removeExchangedTokens(audience, runtime.env)
+      await removeTokens(place, runtime.env)
+      await removeExchangedTokens(place, runtime.env)
       if (refresh !== undefined)
         await revokeToken(context.issuer, refresh).catch((error: Error) => reportNotRevoked(runtime, error))
     })
+  }
   report(runtime, `Signed out of ${context.api}.`)
 }
 
