@@ -54,7 +54,7 @@ async function runPage(t: TestContext, { name, text, blocks }: Page): Promise<vo
 }
 
 async function serve(shell: Shell): Promise<void> {
-  const { isDone, output } = await shell.run('npx stemmad serve', 1)
+  const { isDone, output } = await shell.run('npx @stemma/server serve', 1)
   assert.ok(isDone, output)
 }
 

@@ -13,9 +13,15 @@ curl() {
   return "$code"
 }
 
-# npx runs a program of node_modules/.bin. The start of npx itself takes longer than most of these programs.
+# npx runs the program of a package. The start of npx itself takes longer than most of these programs.
 npx() {
-  local program=$1
+  local program
+  case $1 in
+    @stemma/cli) program=stemma ;;
+    @stemma/server) program=stemmad ;;
+    @bufbuild/buf) program=buf ;;
+    *) echo "npx would install $1" >&2 && return 1 ;;
+  esac
   shift
   "./node_modules/.bin/$program" "$@"
 }

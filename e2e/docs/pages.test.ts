@@ -61,10 +61,10 @@ describe('the blocks of a page', () => {
   })
 
   test('start servers in the background and keep their line numbers', () => {
-    const source = `# npm start, later\nnpm ci && npm start   # serves\nPORT=8081 A='b c' \\\n  npx stemmad serve\nls`
+    const source = `# npm start, later\nnpm ci && npm start   # serves\nPORT=8081 A='b c' \\\n  npx @stemma/server serve\nls`
     assert.equal(
       inBackground(source),
-      `# npm start, later\nin_background "$PORT" <<< 'npm start'\nin_background 8081 <<< 'PORT=8081 A='\\''b c'\\'' \\\n  npx stemmad serve'\nls`,
+      `# npm start, later\nin_background "$PORT" <<< 'npm start'\nin_background 8081 <<< 'PORT=8081 A='\\''b c'\\'' \\\n  npx @stemma/server serve'\nls`,
     )
   })
 })

@@ -68,7 +68,7 @@ export function isExpected(expected: string, output: string): boolean {
 
 // A command that starts a server, which the reader runs in a second terminal.
 const serverCommand =
-  /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*\b(?:npm start|stemmad serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
+  /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*(?:\bnpm start|@stemma\/server serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
 
 /** The same script with each server in the background and unchanged line numbers. */
 export const inBackground = (source: string) =>

@@ -147,7 +147,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
       await page.getByLabel('Choose a password').fill(password)
       await button('Set up').click()
       await expectPage('acme is ready')
-      await page.getByText(`npx stemma auth login --api ${url}`).waitFor()
+      await page.getByText(`npx @stemma/cli auth login --api ${url}`).waitFor()
     })
 
     test('cannot be used twice', async () => {

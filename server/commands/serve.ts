@@ -66,5 +66,5 @@ There are no users yet. Create the first organization and its owner in a browser
 
 or in another terminal:
 
-  npx stemmad bootstrap --org my-org
+  npx @stemma/server bootstrap --org my-org
 `

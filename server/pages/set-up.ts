@@ -54,6 +54,6 @@ export function readyPage(title: string, email: string, api: string): Page {
   return {
     title,
     body: html`<p>Sign in as <strong>${email}</strong> from a terminal:</p>
-<p><code><span>npx stemma auth login</span>${apiFlag}</code></p>`,
+<p><code><span>npx @stemma/cli auth login</span>${apiFlag}</code></p>`,
   }
 }
