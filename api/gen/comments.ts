@@ -875,7 +875,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.ping.v2beta1.PingResponse": "Response of `PingService.Ping`.",
   "platform.ping.v2beta1.PingResponse.response": "Always `pong`.",
   "platform.registry.Registry": "Repos and tags in version 1 of the API. The rules are those of `platform.registry.v2beta1`.",
-  "platform.registry.Registry.CreateRepo": "Creates a repo in a group. If the group has a repo with this name, the fields that are set are changed in it, which requires the capability `repo.update`; with `prevent_existing` the call fails.",
+  "platform.registry.Registry.CreateRepo": "Creates a repo in a group. If the group has a repo with this name, the call updates the fields that are set, which requires the capability `repo.update`; with `prevent_existing` the call fails.",
   "platform.registry.Registry.UpdateRepo": "Replaces a repo: omitted fields are reset to their defaults.",
   "platform.registry.Registry.ListRepos": "Lists all repos that the caller may see and that match. No match is an empty list.",
   "platform.registry.Registry.DeleteRepo": "Deletes a repo and all of its tags.",

@@ -1,4 +1,4 @@
-// The response of AWS, from a server of the test in its place.
+// Handling of responses of AWS, sent by a test server that takes its place.
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'

@@ -1,5 +1,5 @@
-// Limits failed exchanges. Many clients share an address, and anyone may name any identity, so a failure is never
-// held against others: a credential is verified first, and only a failure is refused for having too many before it.
+// Limits failed exchanges. Many clients share an address, and anyone may name any identity, so failures of one
+// client must not block another: a credential is verified first, and the limit applies only if the verification fails.
 import { digestOf } from '../../crypto/digest.ts'
 import { networkOf } from '../client-network.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
@@ -21,8 +21,8 @@ export async function throttledExchange<T>(
   isRefusal?: IsRefusal,
 ): Promise<T> {
   const accessKey = awsKeyOf(attempted)
-  // Only AWS can verify a signed request, so this one is refused before it is sent. The key contains the access key
-  // that signed it, so it belongs to a single client.
+  // Only AWS can verify a signed request, so its limit is checked before it is sent to AWS. The limit's key contains
+  // the access key that signed the request, so it belongs to a single client.
   if (accessKey !== undefined) throttle.require(keyOf(attempted, accessKey))
   return throttled(throttle, () => keyOf(attempted, accessKey ?? issuerOf(attempted)), action, isRefusal)
 }

@@ -11,7 +11,7 @@ export const paths = {
   logout: '/oauth/logout',
   device: '/device',
   signIn: '/sign-in',
-  /** Followed by the uid of a provider, its redirect URI at the identity provider of an organization. */
+  /** Followed by the uid of an organization's identity provider, this is the redirect URI registered at that provider. */
   callback: '/oauth/callback',
   setUp: '/set-up',
   password: '/password',

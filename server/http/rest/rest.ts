@@ -53,9 +53,9 @@ function handle<E extends Endpoint>(
     if (fault) throw fault
     return answerCall(context, exchange)
   }
-  // What follows a request with a faulty head may not be the next request.
+  // After a malformed head, the next bytes on the connection may not be the start of a request.
   if (fault) response.shouldKeepAlive = false
-  // Whether the body has arrived is known only after the parser has returned from the headers.
+  // Whether the body has arrived is known only after the parser's callback for the headers has returned.
   const mustWaitForParser = request.headers['transfer-encoding'] !== undefined || awaitsContinue(request)
   return recover(mustWaitForParser ? () => Promise.resolve().then(answer) : answer, (thrown) =>
     sendError(context, exchange, thrown),

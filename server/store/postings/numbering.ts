@@ -6,7 +6,7 @@
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
-/** The packs of a term in a segment are numbered from the number of the segment. There are at most this many. */
+/** The most packs that a term can have in a segment. They are numbered upwards from the number of the segment. */
 export const packsPerSegment = 32
 
 export const segmentsPerBlock = 8

@@ -77,7 +77,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.equal((await find([term]))?.length, 112)
   })
 
-  test('keeps a common term in packs of 120 and its total', async () => {
+  test('keeps a common term in packs of 120, and its total in a row of its own', async () => {
     const [term, segment] = [newTerm(), newSegment()]
     await add(segment, range(250), [term])
     await add(segment + 32, range(15, 1000), [term])
@@ -122,7 +122,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     assert.equal(await search([]), undefined)
   })
 
-  test('changes the terms of a document and leaves others with the same number', async () => {
+  test('changes the terms of one document, not those of another with the same number', async () => {
     const [kept, removed, added] = [newTerm(), newTerm(), newTerm()]
     const segment = newSegment()
     await add(segment, [5, 5, 6], [kept, removed])

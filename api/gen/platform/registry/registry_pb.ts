@@ -960,7 +960,7 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
  */
 export const Registry: GenService<{
   /**
-   * Creates a repo in a group. If the group has a repo with this name, the fields that are set are changed in it,
+   * Creates a repo in a group. If the group has a repo with this name, the call updates the fields that are set,
    * which requires the capability `repo.update`; with `prevent_existing` the call fails.
    *
    * @generated from rpc platform.registry.Registry.CreateRepo

@@ -9,7 +9,7 @@ const name = 'role_bindings'
 const storedField = { json: 'binding_json', bytes: 'binding_bytes' }
 
 export const roleBindings = kindOf(RoleBindingSchema, name, {
-  /** Uids. The fields `identity_uid` and `role_uid` are INPUT_ONLY. */
+  /** Uids in columns, because the INPUT_ONLY fields `identity_uid` and `role_uid` are not stored in the message. */
   extraColumns: { identity: 'text', role: 'text' },
   rendered: hydrated(name, [
     { from: identities, by: 'identity', ...storedField },
