@@ -2,11 +2,11 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { parseArgs } from 'node:util'
 import { ScalarType } from '@bufbuild/protobuf'
+import { nearestNames } from '@stemma/api/nearest-names.ts'
 import type { Command } from './contract/commands.ts'
 import type { Flag } from './contract/request-flags.ts'
 import { flagsOf } from './contract/request-flags.ts'
 import { UsageError } from './failure.ts'
-import { suggestionFor } from './nearest-names.ts'
 import { contextOptions } from './parse-flags.ts'
 
 const text = { type: 'string' } as const
@@ -86,7 +86,8 @@ function parse(command: Command, args: string[], options: ParseArgsOptionsConfig
     const { message, code } = error as NodeJS.ErrnoException
     if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') throw new UsageError(message)
     const [, unknown = ''] = /'(-[^']*)'/.exec(message) ?? []
-    const suggestion = suggestionFor(unknown.replace(/^-+/, ''), Object.keys(options))
+    const flags = nearestNames(unknown.replace(/^-+/, ''), Object.keys(options)).map((flag) => `--${flag}`)
+    const suggestion = flags.length === 0 ? '' : ` (did you mean ${flags.join(' or ')}?)`
     const name = `stemma ${command.resource} ${command.verb}`
     throw new UsageError(`${name} has no flag ${unknown}${suggestion}; see ${name} --help`)
   }

@@ -17,7 +17,7 @@ export function stringCheck(rules: FieldRules): StringCheck {
     } else if (rules.maxLength > 0 && isLongerThan(value, rules.maxLength)) {
       report(`must be at most ${rules.maxLength} characters long`)
     } else if (pattern && !pattern.test(value)) report(ruleText(rules))
-    else if (rules.uid && value !== '' && !isUid(value)) {
+    else if (rules.uid && !isUid(value)) {
       report('must be a uid: 40 hex digits, then segments of 16 hex digits, separated by /')
     }
   }

@@ -116,7 +116,7 @@ describe('any string', () => {
       const request = create(ListGroupsRequestSchema, {
         name: bad,
         orderBy: bad,
-        uidp: { ids: ['', bad], childrenOf: bad },
+        uidp: { ids: ['a'.repeat(40), bad], childrenOf: bad },
       })
       assert.deepEqual(violationsOf(ListGroupsRequestSchema, request), [
         { field: 'uidp.children_of', description },

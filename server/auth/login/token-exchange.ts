@@ -1,6 +1,6 @@
 // The exchange at the standard token endpoint (RFC 8693), with the errors of RFC 6749, 5.2.
 import { Code } from '../../aip/code.ts'
-import { malformed, StatusError } from '../../aip/errors.ts'
+import { invalidField, malformed, StatusError } from '../../aip/errors.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
@@ -52,12 +52,23 @@ export async function exchangeAtTokenEndpoint(
 
 function requestOf({ isCapability }: TokenExchangeDependencies, form: URLSearchParams): ExchangeRequest {
   // The parameter `scope` of OAuth lists capabilities. Groups are in the parameter `scopes`.
-  const cap = [...form.getAll('cap'), ...(form.get('scope') ?? '').split(' ').filter(Boolean)]
+  const cap = [...form.getAll('cap'), ...capabilitiesOf(form.get('scope'))]
   return {
     identity: form.get('identity') ?? '',
     audiences: [...form.getAll('audience'), ...form.getAll('resource')],
     limits: requestedLimits({ scopes: form.getAll('scopes'), cap }, isCapability),
   }
+}
+
+/**
+ * An empty `scope` is refused, although RFC 6749 section 3.2 treats an empty parameter as absent: absent means no limit,
+ * and a script whose variable is empty must not get an unlimited token.
+ */
+function capabilitiesOf(scope: string | null): string[] {
+  if (scope === null) return []
+  const names = scope.split(' ').filter(Boolean)
+  if (names.length === 0) throw invalidField('cap', 'scope must not be empty; omit it for no limit')
+  return names
 }
 
 function requireSupported(form: URLSearchParams): void {

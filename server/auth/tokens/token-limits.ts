@@ -23,13 +23,14 @@ export function requestedLimits(
   { scope = '', scopes, cap }: { scope?: string; scopes: readonly string[]; cap: readonly string[] },
   isCapability: (name: string) => boolean,
 ): TokenLimits {
-  const groups = [...new Set([scope, ...scopes].filter(Boolean))]
-  if (!groups.every(isUid)) throw invalidField('scopes', 'must be uids of groups')
+  // An empty element is an error: a script whose variable is empty must not get an unlimited token.
+  const groups = [...new Set([...(scope === '' ? [] : [scope]), ...scopes])]
+  if (!groups.every(isUid)) throw invalidField('scopes', 'must be uids of groups; omit it for no limit')
   const unknown = cap.find((name) => !isCapability(name))
   if (unknown !== undefined)
     throw invalidField(
       'cap',
-      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}`,
+      `must be names of capabilities such as groups.list, not ${JSON.stringify(unknown.slice(0, 40))}; omit it for no limit`,
     )
   return {
     ...(groups.length > 0 && { scopes: groups }),

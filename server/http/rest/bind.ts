@@ -15,12 +15,13 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
   const bodyField = route.binding.body
   if (query === '' && body === '' && bodyField === '') return fromPath(input, fields)
   const request = reflect(input, create(input))
-  readQuery(request, query, (path) => {
+  const isBound = (path: string) => {
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
-  })
+  }
+  readQuery(request, query, { isBound, isStrict: isVersion2(input) })
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
   const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   if (isWholeBody) readJson(request, parse(body))
@@ -28,6 +29,9 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
   for (const [path, value] of fields) setString(request, path, value)
   return request.message
 }
+
+/** A misspelt filter must not look like success. Version 1 has always ignored unknown parameters. */
+const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
 
 /** The fast path for requests without query and body, as most are: it sets strings without reflection. */
 function fromPath(input: DescMessage, fields: ReadonlyMap<string, string>): Message {

@@ -1,27 +1,38 @@
 // Sets request fields from query parameters. Names are dotted paths in proto or JSON spelling; a list takes several
-// values; names that are not fields are ignored.
+// values.
 import type { DescField, JsonValue } from '@bufbuild/protobuf'
 import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { isBranch, resolvePath } from '../../aip/field-path.ts'
+import { unknownParameter } from './query-names.ts'
 import { requireSoleMember } from './read-json.ts'
 import { readLeaf, typeError } from './read-leaf.ts'
 
 const maxParameters = 2000
 
-/** `isBound` tells which fields are set from the URL path or the body, and are ignored in the query. */
-export function readQuery(target: ReflectMessage, query: string, isBound: (path: string) => boolean): void {
+export type QueryRules = {
+  /** Tells which fields are set from the URL path or the body; these are not set from the query. */
+  isBound(path: string): boolean
+  /** Whether other names than those of unbound fields are an error. In v1 they are ignored. */
+  isStrict: boolean
+}
+
+export function readQuery(target: ReflectMessage, query: string, { isBound, isStrict }: QueryRules): void {
   if (query === '') return
   const seen = new Set<string>()
   for (const [name, value] of parameters(query)) {
     const [, path = '', key] = /^([^[]*)(?:\[(.*)\])?$/.exec(name) ?? []
     const fields = resolvePath(target.desc, path)
     const field = fields?.at(-1)
-    if (!fields || !field || isBranch(field)) continue
-    const canonical = pathOf(fields)
-    if (isBound(canonical)) continue
+    const canonical = fields ? pathOf(fields) : ''
+    if (!fields || !field || isBranch(field) || isBound(canonical)) {
+      if (isStrict) throw unknownParameter(target.desc, name, isBound)
+      continue
+    }
+    if (value === '' && isNarrowing(field))
+      throw invalidField(canonical, 'must not be empty; omit it to not restrict the call by it')
     const owner = openMessage(target, fields.slice(0, -1))
     if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
     else if (key !== undefined) throw invalidField(canonical, 'is not a map and takes no key in brackets')
@@ -34,6 +45,15 @@ export function readQuery(target: ReflectMessage, query: string, isBound: (path:
     }
   }
 }
+
+/** Parameters that do not restrict a call. Clients send them without a value, for the first page or the default. */
+const mayBeEmpty = new Set(['page_token', 'order_by', 'identity', 'identity_provider'])
+
+/**
+ * Whether a field restricts the call to a part of its result. Without a value it would restrict nothing, which is the
+ * opposite of what is meant by a script whose variable is empty. Other types than strings have no empty value.
+ */
+const isNarrowing = ({ scalar, name }: DescField) => scalar === ScalarType.STRING && !mayBeEmpty.has(name)
 
 export function* parameters(query: string): Generator<[string, string]> {
   if (query === '') return
