@@ -12,6 +12,7 @@ import type { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
+import { signOutEverywhere } from '../../server/auth/sign-outs.ts'
 import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { TestIdentity } from '../../server/testing/identities.ts'
@@ -170,16 +171,26 @@ onEachStore('an export of many advisories', (engine) => {
       assert.equal(await lastCode(before), 'OK')
     })
 
-    test(`is aborted over ${door} when the caller is deleted`, async () => {
-      const viewer = await platform.addIdentity(owner.organization, 'viewer')
+    async function assertAborted(group: string, end: (identity: string) => Promise<void>) {
+      const viewer = await platform.addIdentity(group, 'viewer', owner.organization)
       const before = codes(door).length
       const export_ = await open(viewer.token)
-      await platform.deleteIdentity(viewer.identity)
+      await end(viewer.identity)
       export_.body.resume()
       const { documents, isWhole, status } = await export_.ended()
       assert.ok(documents < count && !isWhole)
       if (door === 'grpc') assert.equal(status, '16')
       assert.equal(await lastCode(before), 'UNAUTHENTICATED')
+    }
+
+    test(`is aborted over ${door} when the person is signed out everywhere`, async () => {
+      const signOut = (identity: string) =>
+        platform.store.write(() => signOutEverywhere(identity, Date.now()))
+      await assertAborted('', signOut)
+    })
+
+    test(`is aborted over ${door} when the caller is deleted`, async () => {
+      await assertAborted(owner.organization, platform.deleteIdentity)
     })
 
     test(`is refused over ${door} to a caller with too many streams`, async () => {

@@ -8,5 +8,5 @@ export async function issueRefreshToken(platform: Platform, identity: string): P
   const { store, keys, config } = platform
   const { authUrl, baseUrl } = config
   const tokens = openRefreshTokens({ store, keys, authUrl, baseUrl, now: Date.now, random: randomBytes })
-  return (await tokens.issue(identity, baseUrl)).token
+  return (await tokens.issue(tokens.start(identity, Math.floor(Date.now() / 1000)), baseUrl)).token
 }

@@ -1,10 +1,13 @@
-// Signing out everywhere. The store keeps the second of the last sign-out; every session, code and refresh token of a
+// Signing out everywhere. The store keeps the second of the last sign-out; every session, code and token of a
 // sign-in in that second or before is invalid, including those that were being issued at that moment.
+import { parentOf } from '../aip/uid.ts'
+import type { Store } from '../store/db.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
+import type { SignIn } from '../wire/caller.ts'
 
-/** Ends every session, code and refresh token of an identity. Access tokens stay valid until they expire. */
+/** Ends every session, code and token of an identity, and the tokens that were exchanged for its own. */
 export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
     on conflict (identity) do update set second =
@@ -17,6 +20,12 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
 export function* signInSecond(identity: string, now: number): Work<number> {
   const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
   return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
+}
+
+/** A sign-in of a person now, which only signing out everywhere ends. Undefined for a workload, which has none. */
+export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
+  if (parentOf(identity) !== '') return undefined
+  return { person: identity, second: await store.read(() => signInSecond(identity, now)), id: '' }
 }
 
 const secondOf = (time: number) => Math.floor(time / 1000)

@@ -1,4 +1,5 @@
 import { isUid } from '../aip/uid.ts'
+import { signInNow } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { readConfig } from '../config/config.ts'
 import { sql } from '../store/sql.ts'
@@ -18,7 +19,9 @@ export const token: Command = {
       if (rows.length === 0) throw new UsageError(`there is no identity ${uid}`)
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }
-      return mintToken(signer, { identity: uid, audience: config.baseUrl })
+      // So that signing a person out everywhere also ends this token.
+      const signIn = await signInNow(store, uid, now())
+      return mintToken(signer, { identity: uid, audience: config.baseUrl, signIn })
     })
     context.stdout.write(`${minted}\n`)
     return 0

@@ -1,6 +1,7 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage } from '../aip/uid.ts'
+import { isSignInValid } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
@@ -26,7 +27,7 @@ export function* readGrants(
     return grantsOf(caller, groups, createTime, text, parse)
   }
   // Rows under an aggregate cannot be locked, so a write reads them one by one.
-  const [identity] = yield sql`select create_time from identities where uid = ${caller.identity}`
+  const [identity] = yield selectIdentity(caller)
   const [createTime] = (identity ?? []) as [createTime?: number]
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
     and b.identity = ${caller.identity} /*pg for share of b */`
@@ -36,8 +37,19 @@ export function* readGrants(
 /** The columns of allGrants and grantsIn. */
 type IdentityAndGrants = [createTime: number, grants: string | null]
 
-function selectGrants({ identity }: Caller, groups: readonly string[] | undefined): Sql {
-  return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
+function selectIdentity({ identity, signIn }: Caller): Sql {
+  const statement = sql`select create_time from identities where uid = ${identity}`
+  return signIn ? sql`${statement} and ${isSignInValid(signIn.person, signIn.second, signIn.id)}` : statement
+}
+
+/** For a caller who has signed in, the statement returns no row once that sign-in was ended. */
+function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
+  if (!signIn)
+    return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
+  const { person, second, id } = signIn
+  return groups
+    ? prepared(validGrantsIn, [], [...groups, identity, person, second, id])
+    : prepared(allValidGrants, [], [identity, person, second, id])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
@@ -48,6 +60,20 @@ function grantsIn(values: Placeholders<[...string[], string]>): Sql {
   const [groups, [identity]] = [values.slice(0, -1), values.slice(-1) as Placeholders<[string]>]
   return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
 }
+
+/** The values of isSignInValid. */
+type SignInValues = [person: string, second: number, id: string]
+
+const allValidGrants = ([identity, person, second, id]: Placeholders<[string, ...SignInValues]>) =>
+  sql`${allGrants([identity])} and ${isSignInValid(person, second, id)}`
+
+function validGrantsIn(values: Placeholders<[...string[], string, ...SignInValues]>): Sql {
+  const [rest, [person, second, id]] = splitSignIn(values)
+  return sql`${grantsIn(rest as Placeholders<[...string[], string]>)} and ${isSignInValid(person, second, id)}`
+}
+
+const splitSignIn = (values: readonly Placeholder[]) =>
+  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // the last three
 
 /** All grants of an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
@@ -78,13 +104,25 @@ const groupRows = (groups: readonly (string | Placeholder)[]) =>
 
 /** The grants in `groups` together with the row of a uid, in one statement. */
 export function grantsWithRow(
-  { identity }: Caller,
+  { identity, signIn }: Caller,
   groups: readonly string[],
   uid: string,
   table: Table,
   form: Form,
 ): Sql {
-  return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
+  if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
+  const { person, second, id } = signIn
+  return prepared(validGrantsAndRow, [table, form], [...groups, uid, identity, person, second, id])
+}
+
+function validGrantsAndRow(
+  values: Placeholders<[...string[], string, string, ...SignInValues]>,
+  table: Table,
+  form: Form,
+): Sql {
+  const [rest, [person, second, id]] = splitSignIn(values)
+  const statement = grantsAndRow(rest as Placeholders<[...string[], string, string]>, table, form)
+  return sql`${statement} and ${isSignInValid(person, second, id)}`
 }
 
 function grantsAndRow(values: Placeholders<[...string[], string, string]>, table: Table, form: Form): Sql {
@@ -112,7 +150,7 @@ export function splitGrantsAndRow(
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }
 
-/** `createTime` is that of the identity, undefined if it does not exist; `text` are its grants. */
+/** `createTime` is that of the identity, undefined if it does not exist or its sign-in was ended; `text` are its grants. */
 function grantsOf(
   caller: Caller,
   groups: readonly string[] | undefined,
@@ -122,7 +160,10 @@ function grantsOf(
 ): Grants {
   // A user who is deleted and signs in again has the same uid, but tokens from before the deletion must not work.
   if (createTime === undefined || Math.floor(createTime / 1000) > caller.issuedAt) {
-    throw unauthenticated('the identity of this token no longer exists', 'error="invalid_token"')
+    const reason = caller.signIn
+      ? 'the sign-in of this token was ended, or its identity no longer exists; sign in again'
+      : 'the identity of this token no longer exists'
+    throw unauthenticated(reason, 'error="invalid_token"')
   }
   const list = text ? listOf(text, groups, parse) : []
   return { caller, list: caller.limits ? withinLimits(list, caller.limits) : list }

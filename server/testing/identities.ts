@@ -10,6 +10,7 @@ import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_bin
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import { newChildUid, newRootUid } from '../aip/uid.ts'
 import type { KeyRing } from '../auth/keys/key-ring.ts'
+import { signInNow } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
 import { makeOrganization } from '../commands/make-organization.ts'
 import type { Config } from '../config/config.ts'
@@ -58,10 +59,10 @@ const lastChildUid = (parent: string) => newChildUid(parent, latestUidTime, rand
 
 export function openTestIdentities(test: TestStore): TestIdentities {
   const { store, config, keys, now } = test
-  const tokenOf = (identity: string, at = now()) =>
+  const tokenOf = async (identity: string, at = now()) =>
     mintToken(
       { keys, authUrl: config.authUrl, now: () => at, random: randomBytes },
-      { identity, audience: config.baseUrl },
+      { identity, audience: config.baseUrl, signIn: await signInNow(store, identity, at) },
     )
   const withToken = async (organization: string, identity: string): Promise<TestIdentity> => ({
     ...{ organization, identity, token: await tokenOf(identity) },

@@ -24,7 +24,7 @@ export async function assumeByAws(
   if (!isAwsIdentity(patterns, relationship.value, caller))
     throw refused(`${caller.arn} does not match ${uid}`)
   return {
-    ...{ identity: uid, email: undefined, limits: {} },
+    ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },
     expires: Math.floor(now() / 1000) + tokenLifetime,
   }

@@ -8,7 +8,9 @@ import { acceptsIssuer, mismatchedClaim } from '../../claims/match.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
+import { signInNow } from '../sign-outs.ts'
 import { tokenLifetime } from '../tokens/mint.ts'
+import { signInOf } from '../tokens/sign-in-claim.ts'
 import { limitsOf } from '../tokens/token-limits.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
@@ -37,6 +39,7 @@ export async function assumeByToken(
     email: identity.email,
     act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
     limits: isOwn ? limitsOf(claims) : {},
+    signIn: isOwn ? signInOf(claims) : await signInNow(store, identity.uid, now()),
     // Exchanging our own tokens again and again must not extend them.
     expires: isOwn ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }

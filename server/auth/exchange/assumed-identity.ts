@@ -10,7 +10,7 @@ import type { BoundedMap } from '../../bounded-map.ts'
 import type { Patterns } from '../../claims/pattern.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
-import type { TokenLimits } from '../../wire/caller.ts'
+import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuerKeys } from '../foreign-tokens/issuer-keys.ts'
 import type { VerifyOwn } from '../tokens/verify-own.ts'
 import type { CallAws } from './aws-request.ts'
@@ -37,6 +37,8 @@ export type AssumedIdentity = {
   act: { iss: string; sub: string; aud: string }
   /** The limits of the token that was presented. */
   limits: TokenLimits
+  /** The sign-in of the token that was presented, if it is one of ours; or of a person with a foreign token. */
+  signIn: SignIn | undefined
   /** When the new token expires, in seconds since 1970. */
   expires: number
 }

@@ -43,10 +43,10 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
     // Every JSON Web Token contains dots; base64url does not.
     const assume = bearer.includes('.') ? assumeByToken : assumeByAws
-    const { identity, email, act, limits, expires } = await assume(assumeDeps, bearer, requested)
+    const { identity, email, act, limits, signIn, expires } = await assume(assumeDeps, bearer, requested)
     const [audience = baseUrl, ...others] = audiences
     const token = await mintToken(deps, {
-      ...{ identity, act, expires, limits: intersect(limits, requestedLimits) },
+      ...{ identity, act, signIn, expires, limits: intersect(limits, requestedLimits) },
       audience: others.length > 0 ? [audience, ...others] : audience,
       ...(email && { email }),
     })

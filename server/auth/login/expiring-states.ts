@@ -2,6 +2,7 @@
 // secret that only its holder knows, of which the store has the digest, and its payload is encrypted.
 import { digestOf } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
+import { endSignIn } from '../../store/sign-ins.ts'
 import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -36,6 +37,7 @@ export type ExpiringStates = {
   /** Marks a state as used and returns it; undefined if it was used before. Of concurrent uses, one succeeds. */
   use(kind: string, id: string): Work<ExpiringState | undefined>
   remove(kind: string, id: string): Work<void>
+  /** Removes everything of a grant, and ends its sign-in. */
   removeByGrant(grant: string): Work<void>
 }
 
@@ -60,12 +62,17 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
       yield sql`delete from sign_in_states where id = ${digestFor(kind, id)}`
     },
     *removeByGrant(grant) {
-      yield sql`delete from sign_in_states where grant_id = ${digestFor('grant', grant)}`
+      const id = signInIdOf(grant)
+      yield* endSignIn(id, now())
+      yield sql`delete from sign_in_states where grant_id = ${id}`
     },
   }
 }
 
 const digestFor = (kind: string, id: string) => digestOf(`${kind}\0${id}`)
+
+/** The id of the sign-in that a grant of oidc-provider belongs to. Not secret, unlike the grant. */
+export const signInIdOf = (grant: string) => digestFor('grant', grant)
 
 const purposeOf = (digest: string) => `sign-in state ${digest}`
 
@@ -81,7 +88,7 @@ function* put(
   const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
   const digestIf = (keyKind: string, key: string | undefined) =>
     key === undefined ? null : digestFor(keyKind, key)
-  const grant = digestIf('grant', keys.grant)
+  const grant = keys.grant === undefined ? null : signInIdOf(keys.grant)
   const userCode = digestIf(`${kind} user code`, keys.userCode)
   const sessionUid = digestIf(`${kind} uid`, keys.sessionUid)
   yield sql`insert into sign_in_states
@@ -118,10 +125,10 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
 
 const deletionBatch = 1000
 
-/** Deletes a batch of expired states and refresh tokens. Returns whether there may be more. */
+/** Deletes a batch of expired states, refresh tokens and ended sign-ins. Returns whether there may be more. */
 export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = false
-  for (const table of ['sign_in_states', 'refresh_tokens']) {
+  for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins']) {
     const rows = yield sql`delete from ${raw(table)} where id in
       (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatch}) returning id`
     mayBeMore ||= rows.length === deletionBatch

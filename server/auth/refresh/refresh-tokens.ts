@@ -3,24 +3,25 @@
 import { invalidField, unauthenticated } from '../../aip/errors.ts'
 import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
-import type { TokenLimits } from '../../wire/caller.ts'
+import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { IssuedToken } from '../exchange/exchange.ts'
-import { signInSecond } from '../sign-outs.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken, tokenLifetime } from '../tokens/mint.ts'
-import { deleteFamily, findRow, insertRow, markUsed } from './rows.ts'
+import { endFamily, findRow, insertRow, markUsed } from './rows.ts'
 import type { TokenContent } from './token-format.ts'
 import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-format.ts'
 
 export type RefreshTokens = {
-  /** The first token of a family, at sign-in. */
-  issue(identity: string, audience: string): Promise<IssuedToken>
+  /** A new family. Access tokens that are issued with it name it as their sign-in. `second` is that of the sign-in. */
+  start(identity: string, second: number): SignIn
+  /** The first token of a family. */
+  issue(signIn: SignIn, audience: string): Promise<IssuedToken>
   use(
     token: string,
     audiences: readonly string[],
     limits: TokenLimits,
   ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
-  /** Ends the family of a token; no error if it does not exist. */
+  /** Ends the family of a token with its access tokens; no error if it does not exist. */
   revoke(token: string): Promise<void>
 }
 
@@ -34,33 +35,33 @@ const refused = (cause: string) =>
 
 export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
-    issue: (identity, audience) => deps.store.write(() => startFamily(deps, identity, audience)),
+    start: (identity, second) => ({ person: identity, second, id: newTokenId(deps.random) }),
+    issue: ({ person, second, id }, audience) => {
+      const grant = { identity: person, audience, expires: second * 1000 + lifetime }
+      return deps.store.write(() => insertToken(deps, grant, id, id))
+    },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
     async revoke(token) {
       const content = requireContent(token)
       await deps.store.write(function* () {
         const stored = yield* findRow(content)
-        if (typeof stored !== 'string') yield* deleteFamily(stored.family)
+        if (typeof stored !== 'string') yield* endFamily(stored.family, deps.now())
       })
     },
   }
 }
 
-function* startFamily(deps: RefreshDependencies, identity: string, audience: string): Work<IssuedToken> {
-  const expires = (yield* signInSecond(identity, deps.now())) * 1000 + lifetime
-  return yield* insertToken(deps, { identity, audience, expires })
-}
-
 type Grant = { identity: string; audience: string; expires: number }
 
-/** Without `family`, the token is the first of a new one. */
+/** The first token of a family has the id of the family. */
 function* insertToken(
   { authUrl, now, random }: RefreshDependencies,
   { identity, audience, expires }: Grant,
-  family?: string,
+  family: string,
+  id = newTokenId(random),
 ): Work<IssuedToken> {
-  const [id, secret] = [newTokenId(random), newTokenSecret(random)]
-  yield* insertRow({ id, family: family ?? id, identity, audience, secret, expires })
+  const secret = newTokenSecret(random)
+  yield* insertRow({ id, family, identity, audience, secret, expires })
   const [iat, exp] = [secondsOf(now()), secondsOf(expires)]
   const token = encodeToken({ iss: authUrl, sub: identity, aud: audience, iat, exp, id, secret })
   return { token, expiry: expires }
@@ -75,13 +76,13 @@ async function use(
   const content = requireContent(token)
   const successor = await deps.store.write(() => replace(deps, content, audiences))
   if (typeof successor === 'string') throw refused(successor)
-  const { identity, audience, refresh } = successor
+  const { signIn, audience, refresh } = successor
   const expires = secondsOf(deps.now()) + tokenLifetime
-  const access = await mintToken(deps, { identity, audience, limits, expires })
+  const access = await mintToken(deps, { identity: signIn.person, audience, limits, signIn, expires })
   return { access: { token: access, expiry: expires * 1000 }, refresh }
 }
 
-type Successor = { identity: string; audience: string; refresh: IssuedToken }
+type Successor = { signIn: SignIn; audience: string; refresh: IssuedToken }
 
 /** Returns the reason of a refusal instead of throwing it: the deletion of the family must be committed. */
 function* replace(
@@ -92,15 +93,15 @@ function* replace(
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
   const { family, identity, expires, isUsed, signOutSecond } = stored
-  const isSignedOut = (expires - lifetime) / 1000 <= signOutSecond
-  if (isUsed || expires <= deps.now() || isSignedOut) {
-    yield* deleteFamily(family)
+  const second = (expires - lifetime) / 1000
+  if (isUsed || expires <= deps.now() || second <= signOutSecond) {
+    yield* endFamily(family, deps.now())
     return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }
   const audience = chooseAudience(deps, audiences, stored.audience)
   yield* markUsed(content.id)
   return {
-    identity,
+    signIn: { person: identity, second, id: family },
     audience,
     refresh: yield* insertToken(deps, { identity, audience, expires }, family),
   }

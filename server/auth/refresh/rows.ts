@@ -1,5 +1,6 @@
 // Refresh tokens in the store. All tokens that descend from one sign-in form a family, named after its first token.
 import { digestOf, equalInConstantTime } from '../../crypto/digest.ts'
+import { endSignIn } from '../../store/sign-ins.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
@@ -60,6 +61,8 @@ export function* markUsed(id: string): Work<void> {
   yield sql`update refresh_tokens set is_used = 1 where id = ${id}`
 }
 
-export function* deleteFamily(family: string): Work<void> {
+/** Ends a sign-in: its refresh tokens are deleted, and its access tokens stop working. */
+export function* endFamily(family: string, now: number): Work<void> {
+  yield* endSignIn(family, now)
   yield sql`delete from refresh_tokens where family = ${family}`
 }

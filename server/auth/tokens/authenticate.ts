@@ -11,6 +11,7 @@ import { openKeyFinder } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
 import { invalidToken } from './invalid-token.ts'
 import { tokenType } from './mint.ts'
+import { signInOf } from './sign-in-claim.ts'
 import { limitsOf } from './token-limits.ts'
 
 const maxTokenLength = 16 * 1024
@@ -87,7 +88,12 @@ function callerOf(payload: JWTPayload): Caller {
   if (typeof sub !== 'string' || !isUid(sub))
     throw invalidToken('the subject of the token is not the uid of an identity')
   const limits = limitsOf(payload)
-  return { identity: sub, issuedAt: iat, ...(Object.keys(limits).length > 0 && { limits }) }
+  const signIn = signInOf(payload)
+  return {
+    ...{ identity: sub, issuedAt: iat },
+    ...(signIn && { signIn }),
+    ...(Object.keys(limits).length > 0 && { limits }),
+  }
 }
 
 function explain(error: unknown, { audience }: TokenParties) {

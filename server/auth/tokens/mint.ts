@@ -1,9 +1,10 @@
 // Makes access tokens (RFC 9068). They say who calls, never what the caller may do.
 import { SignJWT } from 'jose'
 import type { RandomBytes } from '../../crypto/random.ts'
-import type { TokenLimits } from '../../wire/caller.ts'
+import type { SignIn, TokenLimits } from '../../wire/caller.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
+import { signInClaim } from './sign-in-claim.ts'
 
 /** In seconds. */
 export const tokenLifetime = 3600
@@ -24,13 +25,15 @@ export type NewToken = {
   act?: { iss: string; sub: string; aud: string }
   email?: string
   limits?: TokenLimits
+  /** The sign-in that the token comes from. If it is ended, so is the token. */
+  signIn?: SignIn | undefined
   /** When it expires, in seconds since 1970; by default an hour from now. */
   expires?: number
 }
 
 export async function mintToken(
   { keys, authUrl, now, random }: MintDependencies,
-  { identity, audience, act, email, limits = {}, expires }: NewToken,
+  { identity, audience, act, email, limits = {}, signIn, expires }: NewToken,
 ): Promise<string> {
   const { kid, privateKey } = keys.signing()
   const issued = Math.floor(now() / 1000)
@@ -39,6 +42,7 @@ export async function mintToken(
     client_id: 'stemmad',
     ...(act && { act }),
     ...(email && { email, email_verified: true }),
+    ...(signIn && signInClaim(signIn)),
     ...(scopes && { scopes }),
     ...(capabilities && { cap: capabilities }),
   }

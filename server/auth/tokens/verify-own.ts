@@ -3,12 +3,14 @@ import type { JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
-import { sql } from '../../store/sql.ts'
+import { isSignInValid } from '../../store/sign-ins.ts'
+import { raw, sql } from '../../store/sql.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { openKeyFinder } from '../keys/key-ring.ts'
 import { signingAlgorithm } from '../keys/signing-key.ts'
 import { tokenType } from './mint.ts'
+import { signInOf } from './sign-in-claim.ts'
 
 export type VerifyOwnDependencies = {
   store: Store
@@ -18,7 +20,7 @@ export type VerifyOwnDependencies = {
   now(): number
 }
 
-/** Returns the claims of a token that we issued to an identity that still exists. */
+/** Returns the claims of a token that we issued to an identity that still exists, in a sign-in that was not ended. */
 export type VerifyOwn = (token: string) => Promise<Claims>
 
 export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnDependencies): VerifyOwn {
@@ -37,10 +39,14 @@ export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnD
       requiredClaims: ['exp', 'iat', 'sub', 'aud'],
       currentDate: new Date(now()),
     }).catch(throwUnverifiable)
-    const [row] = await store.query(sql`select create_time from identities where uid = ${payload.sub ?? ''}`)
+    const signIn = signInOf(payload)
+    const isValid = signIn ? isSignInValid(signIn.person, signIn.second, signIn.id) : raw('1 = 1')
+    const [row] = await store.query(
+      sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${isValid}`,
+    )
     // An identity that was deleted and created again under the same uid does not accept its old tokens.
     if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0))
-      return throwUnverifiable('its identity was deleted')
+      return throwUnverifiable('its identity was deleted, or its sign-in was ended')
     return payload as Claims // iss, sub and aud were required above
   }
 }

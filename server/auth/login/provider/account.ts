@@ -1,4 +1,6 @@
 import type { Configuration } from 'oidc-provider'
+import { signInClaim } from '../../tokens/sign-in-claim.ts'
+import { signInIdOf } from '../expiring-states.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 
 /** The claims of a person in id tokens and access tokens. Only a verified address is included. */
@@ -14,8 +16,16 @@ export const accountConfiguration = ({
       claims: () => ({ sub: identity, name, ...(email && { email, email_verified: true }) }),
     }
   },
-  async extraTokenClaims(_, token) {
-    const email = 'accountId' in token ? (await findPerson(token.accountId))?.email : undefined
-    return email ? { email, email_verified: true } : undefined
+  async extraTokenClaims({ oidc: { entities } }, token) {
+    if (!('accountId' in token)) return undefined
+    const { accountId: person, grantId = '' } = token
+    const { AuthorizationCode, DeviceCode, RefreshToken } = entities
+    // Time 0 is before every sign-out, so a token without a known sign-in never works.
+    const second = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
+    const email = (await findPerson(person))?.email
+    return {
+      ...signInClaim({ person, second, id: signInIdOf(grantId) }),
+      ...(email && { email, email_verified: true }),
+    }
   },
 })

@@ -2,8 +2,10 @@ import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { headlessSignedInPage } from '../../../pages/sign-in/headless.ts'
+import type { SignIn } from '../../../wire/caller.ts'
 import { mintToken } from '../../tokens/mint.ts'
 import { expiredSignIn, plainMessage } from '../error-response.ts'
+import { signInIdOf } from '../expiring-states.ts'
 import { encryptForCode, storeHeadlessSession } from '../headless-sessions.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { publishedClient } from '../provider/clients.ts'
@@ -22,9 +24,9 @@ export async function finishPublished(
   const clientRequest = openRequest(deps, query.get('state') ?? '', request.headers.cookie)
   const { headlessCode, redirect } = clientRequest
   try {
-    const identity = await redeemCode(deps, query, clientRequest)
-    if (headlessCode !== '') return await storeForProgram(deps, headlessCode, identity)
-    const { token, refreshToken } = await issueTokens(deps, clientRequest, identity)
+    const signIn = await redeemCode(deps, query, clientRequest)
+    if (headlessCode !== '') return await storeForProgram(deps, headlessCode, signIn)
+    const { token, refreshToken } = await issueTokens(deps, clientRequest, signIn)
     const result = { token, ...(refreshToken && { refresh_token: refreshToken }) }
     return { location: redirectWith(redirect, result) }
   } catch (error) {
@@ -34,12 +36,12 @@ export async function finishPublished(
   }
 }
 
-/** Redeems the code here, without a request to the token endpoint, and returns the identity that signed in. */
+/** Redeems the code here, without a request to the token endpoint, and returns the sign-in. */
 async function redeemCode(
   { provider }: PublishedDependencies,
   query: URLSearchParams,
   { verifier }: ClientRequest,
-): Promise<string> {
+): Promise<SignIn> {
   const error = query.get('error')
   if (error !== null) {
     const status = error === notRegistered ? Code.NOT_FOUND : Code.PERMISSION_DENIED
@@ -51,7 +53,8 @@ async function redeemCode(
   await code.consume().catch(() => {
     throw expiredSignIn()
   })
-  return code.accountId
+  // Time 0 is before every sign-out, so a token without a known sign-in never works.
+  return { person: code.accountId, second: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') }
 }
 
 /** In seconds; short, because the program only exchanges the token for another. */
@@ -61,11 +64,12 @@ const headlessTokenLifetime = 15 * 60
 async function storeForProgram(
   deps: PublishedDependencies,
   headlessCode: string,
-  identity: string,
+  signIn: SignIn,
 ): Promise<PageResponse> {
   const { store, states, authUrl, now, random } = deps
   const expires = Math.floor(now() / 1000) + headlessTokenLifetime
-  const token = await mintToken(deps, { identity, audience: authUrl, expires })
+  const { person: identity } = signIn
+  const token = await mintToken(deps, { identity, audience: authUrl, signIn, expires })
   const session = encryptForCode(headlessCode, token, random)
   await store.write(() => storeHeadlessSession(states, headlessCode, session, identity))
   return { page: headlessSignedInPage }

@@ -2,26 +2,31 @@ import { invalidField } from '../../../aip/errors.ts'
 import { isUid } from '../../../aip/uid.ts'
 import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
+import type { SignIn } from '../../../wire/caller.ts'
 import { mintToken } from '../../tokens/mint.ts'
 import { requestedLimits } from '../../tokens/token-limits.ts'
 import type { ClientRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 
-/** The tokens for a published client, after `identity` has signed in. */
+/** The tokens for a published client, after a person has signed in. */
 export async function issueTokens(
   deps: PublishedDependencies,
   { identity: requested, audiences, scopes, isRefreshed }: ClientRequest,
-  identity: string,
+  codeSignIn: SignIn,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
+  const { person: identity, second } = codeSignIn
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
-  const ownToken = await mintToken(deps, { identity, audience: authUrl })
-  const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
   // A refresh token has no limits, and is issued only for the person's own identity.
   const isOwn = requested === '' || requested === identity
-  if (!isRefreshed || !isOwn || groups.length > 0) return { token, refreshToken: undefined }
-  const refresh = await refreshTokens.issue(identity, audiences[0] ?? baseUrl)
+  const hasRefreshToken = isRefreshed && isOwn && groups.length === 0
+  // With a refresh token, the access token outlives the session of the browser, and ends with the refresh token.
+  const signIn = hasRefreshToken ? refreshTokens.start(identity, second) : codeSignIn
+  const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
+  const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
+  if (!hasRefreshToken) return { token, refreshToken: undefined }
+  const refresh = await refreshTokens.issue(signIn, audiences[0] ?? baseUrl)
   return { token, refreshToken: refresh.token }
 }
 

@@ -1,0 +1,251 @@
+// Access tokens of a sign-in that was ended. They stop working with the next call, on every copy of the server, and so
+// do the tokens that they were exchanged for.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import * as oidc from 'openid-client'
+import { Code } from '../../server/aip/code.ts'
+import type { App } from '../../server/app.ts'
+import { startApp } from '../../server/app.ts'
+import { setPassword } from '../../server/auth/login/accounts.ts'
+import { openPasswords } from '../../server/auth/login/passwords.ts'
+import { openLog } from '../../server/log.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { passwordCost } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import {
+  addAccount,
+  begin,
+  freePort,
+  password,
+  redeem,
+  relyingParty,
+  signIn,
+  startSignIn,
+} from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+
+const { exchange, exchangeRefreshToken } = SecurityTokenService.method
+
+onEachStore('after a sign-in was ended', (engine) => {
+  let platform: Platform
+  let copy: App
+  let doors: Door[]
+  let assumable: string
+  before(async () => {
+    platform = await startSignIn(engine)
+    copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
+    const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
+    doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])
+    assumable = await addAssumable()
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await copy.stop(true)
+    await platform.stop()
+  })
+
+  /** An identity that everybody who has signed in can assume. */
+  async function addAssumable(): Promise<string> {
+    const { organization, token } = platform.owner
+    const claimMatch = { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}(/[0-9a-f]{16})*' }
+    const request = { parent: organization, identity: { name: 'everybody', claimMatch } }
+    const { body, error } = await first().call(IdentitiesService.method.createIdentity, request, token)
+    assert.ok(body, error?.message)
+    await platform.bind(String(body.uid), 'owner', organization)
+    return String(body.uid)
+  }
+
+  const first = () => doors[0] as Door
+
+  /** The codes of calls that read a row, a list and all grants, that write, and of v1, through all doors. */
+  async function codesOf(token: string): Promise<number[]> {
+    const uid = platform.owner.organization
+    const calls = doors.flatMap((door) => [
+      door.call(GroupsService.method.getGroup, { uid }, token),
+      door.call(GroupsService.method.listGroups, {}, token),
+      door.call(GroupsService.method.listGroups, { uidp: { childrenOf: uid } }, token),
+      door.call(GroupsService.method.createGroup, { parent: uid, group: { name: 'made' } }, token),
+      door.call(Auth.method.validate, {}, token),
+    ])
+    const codes = (await Promise.all(calls)).map(({ error }) => error?.code ?? 0)
+    const v1 = await fetch(`${platform.url}/iam/v1/groups`, { headers: { authorization: `Bearer ${token}` } })
+    await v1.arrayBuffer()
+    return [...new Set([...codes, v1.status === 401 ? Code.UNAUTHENTICATED : 0])]
+  }
+
+  async function exchanged(token: string, identity: string): Promise<string> {
+    const { body, error } = await first().call(exchange, { identity }, token)
+    assert.ok(body, error?.message)
+    return String(body.token)
+  }
+
+  /** The token itself, one with narrower limits, one of another identity, and one that was exchanged twice. */
+  async function descendantsOf(token: string): Promise<string[]> {
+    const other = await exchanged(token, assumable)
+    return [token, await exchanged(token, ''), other, await exchanged(other, '')]
+  }
+
+  async function assertWorking(tokens: string[]): Promise<void> {
+    for (const token of tokens) assert.deepEqual(await codesOf(token), [0])
+  }
+
+  async function assertEnded(tokens: string[]): Promise<void> {
+    for (const [at, token] of tokens.entries()) {
+      assert.deepEqual(await codesOf(token), [Code.UNAUTHENTICATED], `token ${at}`)
+      for (const door of doors) {
+        const { error } = await door.call(exchange, { identity: assumable }, token)
+        assert.equal(error?.code, Code.UNAUTHENTICATED)
+        assert.equal((await door.call(Auth.method.register, {}, token)).error?.code, Code.UNAUTHENTICATED)
+      }
+    }
+  }
+
+  const addPerson = async (email: string) => {
+    const identity = await addAccount(platform, email)
+    await platform.bind(identity, 'owner', platform.owner.organization)
+    return identity
+  }
+
+  async function signOutEverywhere(identity: string): Promise<void> {
+    const hash = await openPasswords(randomBytes, passwordCost).hash(password)
+    await platform.store.write(() => setPassword(identity, hash, Date.now()))
+  }
+
+  /** The sign-in of a published client. */
+  async function signInPublished(
+    email: string,
+    more: Record<string, string> = {},
+    visitor = new Visitor(platform.url),
+  ) {
+    const redirect = 'http://localhost:8085/callback'
+    const page = await visitor.open(`/oauth?${new URLSearchParams({ exit: 'redirect', redirect, ...more })}`)
+    const end = await visitor.submit(page, { email, password })
+    const { token = '', refresh_token: refreshToken = '' } = Object.fromEntries(new URL(end.url).searchParams)
+    return { token, refreshToken, visitor }
+  }
+
+  const refreshed = async (refreshToken: string) => {
+    const { body, error } = await first().call(exchangeRefreshToken, {}, refreshToken)
+    return error ?? (body as { token: { token: string }; refreshToken: { token: string } })
+  }
+
+  const revoke = (token: string) =>
+    fetch(`${platform.url}/oauth/revoke`, {
+      method: 'POST',
+      body: new URLSearchParams({ token, client_id: 'stemma' }),
+    })
+
+  describe('by signing the person out everywhere', () => {
+    test('tokens of every kind of sign-in stop working, and those of a later sign-in work', async () => {
+      const identity = await addPerson('ada@example.com')
+      const { tokens, party } = await signIn(platform, 'ada@example.com')
+      const renewed = await oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')
+      const published = await signInPublished('ada@example.com', { create_refresh_token: 'true' })
+      const pair = await refreshed(published.refreshToken)
+      assert.ok('token' in pair)
+      const issued = [
+        ...(await descendantsOf(tokens.access_token)),
+        ...(await descendantsOf(renewed.access_token)),
+        ...[published.token, pair.token.token, await platform.tokenOf(identity)],
+      ]
+      await assertWorking(issued)
+      await signOutEverywhere(identity)
+      await assertEnded(issued)
+      const { tokens: later } = await signIn(platform, 'ada@example.com')
+      await assertWorking([...(await descendantsOf(later.access_token)), platform.owner.token])
+    })
+
+    test('a token of a device stops working', async () => {
+      const identity = await addPerson('bob@example.com')
+      const party = await relyingParty(platform.url)
+      const device = await oidc.initiateDeviceAuthorization(party, { scope: 'openid' })
+      const { visitor } = await signIn(platform, 'bob@example.com')
+      const page = await visitor.open(device.verification_uri)
+      const confirm = await visitor.submit(page, { user_code: device.user_code })
+      await visitor.submitTo(await visitor.submit(confirm, { confirm: 'yes' }), '/continue')
+      const tokens = await oidc.pollDeviceAuthorizationGrant(party, device)
+      const issued = await descendantsOf(tokens.access_token)
+      await assertWorking(issued)
+      await signOutEverywhere(identity)
+      await assertEnded(issued)
+    })
+  })
+
+  describe('by revoking or reusing its refresh token', () => {
+    test('its access tokens stop working, and those of other sign-ins work', async () => {
+      await addPerson('cyd@example.com')
+      const [one, other] = [
+        await signIn(platform, 'cyd@example.com'),
+        await signIn(platform, 'cyd@example.com'),
+      ]
+      const renewed = await oidc.refreshTokenGrant(one.party, one.tokens.refresh_token ?? '')
+      const issued = [...(await descendantsOf(one.tokens.access_token)), renewed.access_token]
+      await assertWorking(issued)
+      await revoke(renewed.refresh_token ?? '')
+      await assertEnded(issued)
+      await assertWorking([other.tokens.access_token])
+      const next = await oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? '')
+      await assert.rejects(oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? ''))
+      await assertEnded([other.tokens.access_token, next.access_token])
+    })
+
+    test('the same holds for the refresh tokens of published clients', async () => {
+      await addPerson('dan@example.com')
+      const sign = () => signInPublished('dan@example.com', { create_refresh_token: 'true' })
+      const [revoked, reused, other] = [await sign(), await sign(), await sign()]
+      const issued = await descendantsOf(revoked.token)
+      await assertWorking(issued)
+      await revoke(revoked.refreshToken)
+      await assertEnded(issued)
+      const pair = await refreshed(reused.refreshToken)
+      assert.ok('token' in pair)
+      await assertWorking([reused.token, pair.token.token])
+      assert.ok('code' in (await refreshed(reused.refreshToken)))
+      await assertEnded([reused.token, pair.token.token])
+      await assertWorking([other.token])
+    })
+
+    test('a code that is redeemed twice ends its sign-in', async () => {
+      await addPerson('eve@example.com')
+      const party = await relyingParty(platform.url)
+      const begun = await begin(party)
+      const visitor = new Visitor(platform.url)
+      const end = await visitor.submit(await visitor.open(begun.url), { email: 'eve@example.com', password })
+      const tokens = await redeem(party, begun, end)
+      await assertWorking([tokens.access_token])
+      await assert.rejects(redeem(party, begun, end))
+      await assertEnded([tokens.access_token])
+    })
+  })
+
+  test('by signing out in the browser, tokens that were not issued for offline use stop working', async () => {
+    await addPerson('fay@example.com')
+    const scope = { scope: 'openid' }
+    const { tokens, visitor } = await signIn(platform, 'fay@example.com', scope)
+    const offline = await signIn(platform, 'fay@example.com')
+    await assertWorking([tokens.access_token])
+    await visitor.submit(await visitor.open('/oauth/logout'), { logout: 'yes' })
+    await assertEnded([tokens.access_token])
+    await assertWorking([offline.tokens.access_token])
+    const published = await signInPublished('fay@example.com')
+    await assertWorking([published.token])
+    await published.visitor.submit(await published.visitor.open('/oauth/logout'), { logout: 'yes' })
+    await assertEnded([published.token])
+  })
+
+  test('by deleting the person, tokens of identities that they assumed stop working', async () => {
+    const identity = await addPerson('gil@example.com')
+    const { tokens } = await signIn(platform, 'gil@example.com')
+    const issued = await descendantsOf(tokens.access_token)
+    await assertWorking(issued)
+    await platform.deleteIdentity(identity)
+    await assertEnded(issued)
+  })
+})

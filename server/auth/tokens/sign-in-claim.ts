@@ -1,0 +1,18 @@
+// The claim `sign_in` of an access token: the sign-in that the token comes from, directly or by exchanges.
+import type { JWTPayload } from 'jose'
+import { parentOf } from '../../aip/uid.ts'
+import type { SignIn } from '../../wire/caller.ts'
+import { invalidToken } from './invalid-token.ts'
+
+export const signInClaim = ({ person, second, id }: SignIn) => ({
+  sign_in: { sub: person, time: second, ...(id !== '' && { id }) },
+})
+
+/** The sign-in of a verified token. A token of a person always has one; without the claim it began with the token. */
+export function signInOf({ sub = '', iat = 0, sign_in: claim }: JWTPayload): SignIn | undefined {
+  if (claim === undefined) return parentOf(sub) === '' ? { person: sub, second: iat, id: '' } : undefined
+  const { sub: person, time, id = '' } = (claim ?? {}) as Record<string, unknown>
+  if (typeof person !== 'string' || typeof time !== 'number' || typeof id !== 'string')
+    throw invalidToken('the claim sign_in of the token is not valid')
+  return { person, second: time, id }
+}

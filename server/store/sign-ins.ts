@@ -1,0 +1,27 @@
+// Sign-ins that access tokens come from. Every call checks that its sign-in was not ended, so that its tokens stop
+// working at once, on every copy of the server.
+import type { Placeholder, Sql } from './sql.ts'
+import { sql } from './sql.ts'
+import type { Work } from './work.ts'
+
+/** How long an ended sign-in is remembered, in milliseconds: longer than an access token is valid, which is an hour. */
+const memory = 2 * 60 * 60 * 1000
+
+/** Ends one sign-in. */
+export function* endSignIn(id: string, now: number): Work<void> {
+  yield sql`insert into ended_sign_ins (id, expire_time) values (${id}, ${now + memory})
+    on conflict (id) do nothing`
+}
+
+/**
+ * A condition: the person exists since before the sign-in, was not signed out everywhere since (table `sign_outs`, whose
+ * rows are younger than the person), and the sign-in itself was not ended. Three look-ups by primary key.
+ */
+export const isSignInValid = (
+  person: string | Placeholder,
+  second: number | Placeholder,
+  id: string | Placeholder,
+): Sql =>
+  sql`exists (select 1 from identities p left join sign_outs o on o.identity = p.uid
+    where p.uid = ${person} and coalesce(o.second, p.create_time / 1000 - 1) < ${second}
+    and not exists (select 1 from ended_sign_ins e where e.id = ${id}))`
