@@ -10,7 +10,7 @@ import { openAuthentication, sweepExpiredStates } from './authentication.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
-import { clientAddress } from './http/client-address.ts'
+import { clientAddress, proxyTest } from './http/client-address.ts'
 import type { OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
@@ -140,6 +140,7 @@ function doorOptionsOf(config: Config, log: Log) {
         'X-Forwarded-For is ignored: its sender is not in STEMMA_TRUSTED_PROXIES; if it is your proxy, all of its clients count as one address',
       ),
     ),
+    isProxy: proxyTest(config.trustedProxies),
     requestIds: openRequestIds(randomUUID),
     now: systemNow,
   }

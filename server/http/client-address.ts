@@ -3,6 +3,15 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string
 
+/** Whether an address is a trusted proxy. */
+export function proxyTest(trustedProxies: readonly string[]): (address: string) => boolean {
+  const proxies = blockListOf(trustedProxies)
+  return (address) => {
+    const bare = bareAddress(address)
+    return proxies.check(bare, isIPv6(bare) ? 'ipv6' : 'ipv4')
+  }
+}
+
 /**
  * `trustedProxies` are addresses and networks such as 10.0.0.0/8. `onUntrusted` is called once, with the first peer that
  * sends X-Forwarded-For and is not one of them: if it is a proxy of the operator, all of its clients count as one.
@@ -21,8 +30,7 @@ export function clientAddress(
       if (forwardedFor !== '' && !isReported) report(peer)
       return peer
     }
-  const proxies = blockListOf(trustedProxies)
-  const isProxy = (address: string) => proxies.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  const isProxy = proxyTest(trustedProxies)
   return (peer = '', forwardedFor = '') => {
     const sender = bareAddress(peer)
     if (forwardedFor !== '' && !isReported && isIP(sender) && !isProxy(sender)) report(peer)

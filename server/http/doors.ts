@@ -4,16 +4,21 @@ import { dispatch } from './dispatch.ts'
 import type { DoorOptions, Endpoint } from './door.ts'
 import type { GrpcOptions } from './grpc/server.ts'
 import { openGrpc } from './grpc/server.ts'
+import { defaultLimits } from './listen/limits.ts'
 import type { ListenOptions } from './listen/listen.ts'
 import { listen } from './listen/listen.ts'
+import { openPenalties } from './listen/penalties.ts'
 import type { RestOptions } from './rest/rest.ts'
 import { openRest } from './rest/rest.ts'
 
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   Omit<RestOptions<E>, 'isTls'> &
-  GrpcOptions<E> &
+  Omit<GrpcOptions<E>, 'onAbuse'> &
   Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'limits'> &
-  Pick<DispatchOptions, 'plainPaths' | 'mount'>
+  Pick<DispatchOptions, 'plainPaths' | 'mount'> & {
+    /** Proxies are never slowed down: their address stands for all of their clients. */
+    isProxy(address: string): boolean
+  }
 
 export type Doors = {
   port: number
@@ -25,10 +30,15 @@ export type Doors = {
 }
 
 export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): Promise<Doors> {
-  const grpc = openGrpc(options)
+  const { penalty, penaltyPause } = { ...defaultLimits, ...options.limits }
+  const penalties = openPenalties({
+    mayPenalize: (address) => !options.isProxy(address),
+    ...{ durationMs: penalty, pauseMs: penaltyPause, now: options.now },
+  })
+  const grpc = openGrpc({ ...options, onAbuse: penalties.add })
   const rest = openRest({ ...options, isTls: options.tls !== undefined })
   const onRequest = dispatch({ ...options, rest })
-  const listener = await listen({ ...options, onRequest, onHttp2: grpc.acceptSocket })
+  const listener = await listen({ ...options, penalties, onRequest, onHttp2: grpc.acceptSocket })
   return {
     port: listener.port,
     setServing: grpc.setServing,

@@ -13,8 +13,10 @@ import type { Endpoint } from '../http/door.ts'
 import type { GrpcDoor } from '../http/grpc/server.ts'
 import { openGrpc } from '../http/grpc/server.ts'
 import type { Limits } from '../http/listen/limits.ts'
+import { defaultLimits } from '../http/listen/limits.ts'
 import type { Listener } from '../http/listen/listen.ts'
 import { listen } from '../http/listen/listen.ts'
+import { openPenalties } from '../http/listen/penalties.ts'
 import { openRequestIds } from '../http/request-id.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
@@ -78,7 +80,12 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const addressOf = clientAddress([])
   const requestIds = openRequestIds(randomUUID)
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected }
+  const { penalty, penaltyPause } = { ...defaultLimits, ...limits }
+  const penalties = openPenalties({
+    ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
+  })
   const grpc = openGrpc({
+    onAbuse: penalties.add,
     ...shared,
     vendorPrefixes: ['vendor.'],
     now: Date.now,
@@ -91,7 +98,16 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     isDraining: () => isDraining,
   })
   const listener = await listen({
-    ...{ port, hosts, tls: isTls ? testTls : undefined, errorDomain, requestIds, onRejected, limits },
+    ...{
+      port,
+      hosts,
+      tls: isTls ? testTls : undefined,
+      errorDomain,
+      requestIds,
+      onRejected,
+      limits,
+      penalties,
+    },
     onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds }),
     onHttp2: grpc.acceptSocket,
   })

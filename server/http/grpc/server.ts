@@ -15,6 +15,8 @@ export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Partial<Pick<HandlerOptions<E>, 'maxDuration'>> & {
     /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number
+    /** Called with the address of a connection that is closed because its client abuses it. */
+    onAbuse(address: string | undefined): void
   }
 
 export type GrpcDoor = {

@@ -4,7 +4,10 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import type { ConnectionState } from './connection-state.ts'
+import { mayBePipelined, paceRequests } from './pacing.ts'
 import { peek } from './peek.ts'
+import type { Penalties } from './penalties.ts'
 
 export type Tls = { cert: string; key: string }
 
@@ -12,6 +15,8 @@ export type Connections = {
   http1: HttpServer
   onHttp2(socket: Duplex): void
   firstBytesMs: number
+  penalties: Penalties
+  stateOf(socket: Socket): ConnectionState
   /** Every open connection. */
   open: Set<Socket>
   /** Connections whose protocol is not known yet. */
@@ -21,52 +26,61 @@ export type Connections = {
 /** A client may close its side and still wait for the response, so half-open connections are allowed. */
 export function createPlainServer(connections: Connections): Server {
   return createServer({ allowHalfOpen: true }, (socket) => {
-    track(connections, socket)
-    detectProtocol(connections, socket, passToHttp2)
+    accept(connections, socket, () => detectProtocol(connections, socket, passToHttp2))
   })
 }
 
 export function createSecureServer(connections: Connections, tls: Tls): Server {
-  const server = createTlsServer({
+  const tlsServer = createTlsServer({
     ...tls,
     // A client that offers both gets HTTP/1.1: HTTP/2 serves only gRPC.
     ALPNProtocols: ['http/1.1', 'h2'],
     minVersion: 'TLSv1.2',
     handshakeTimeout: connections.firstBytesMs,
   })
-  server.on('connection', (socket) => track(connections, socket))
-  server.on('tlsClientError', (_, socket) => socket.destroy())
-  server.on('secureConnection', (socket) => {
+  tlsServer.on('tlsClientError', (_, socket) => socket.destroy())
+  tlsServer.on('secureConnection', (socket) => {
     socket.on('error', () => socket.destroy())
     if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
   })
-  return server
+  // A server of its own accepts the connections, so that a slowed down client does not cost a handshake.
+  return createServer((socket) => {
+    accept(connections, socket, () => {
+      connections.undetected.delete(socket)
+      tlsServer.emit('connection', socket)
+    })
+  })
 }
 
-function track({ open }: Connections, socket: Socket): void {
+/** Calls `start` when the connection may be served. */
+function accept({ open, undetected, penalties }: Connections, socket: Socket, start: () => void): void {
   open.add(socket)
+  undetected.add(socket)
+  socket.on('close', () => undetected.delete(socket))
   socket.on('close', () => open.delete(socket))
   socket.on('error', () => socket.destroy())
   socket.setNoDelay(true)
+  penalties.admit(socket, start)
 }
 
-type Pass = (connections: Connections, socket: Socket) => void
+type Pass = (connections: Connections, socket: Socket, firstBytes: Buffer) => void
 
 function detectProtocol(connections: Connections, socket: Socket, onHttp2: Pass): void {
   const { undetected, firstBytesMs } = connections
   undetected.add(socket)
   socket.on('close', () => undetected.delete(socket))
-  peek(socket, firstBytesMs, (isHttp2) => {
+  peek(socket, firstBytesMs, (isHttp2, firstBytes) => {
     undetected.delete(socket)
-    if (isHttp2) onHttp2(connections, socket)
-    else passToHttp1(connections, socket)
+    if (isHttp2) onHttp2(connections, socket, firstBytes)
+    else passToHttp1(connections, socket, firstBytes)
   })
 }
 
-function passToHttp1({ http1 }: Connections, socket: Socket): void {
+function passToHttp1({ http1, stateOf }: Connections, socket: Socket, firstBytes: Buffer): void {
   http1.emit('connection', socket)
+  if (mayBePipelined(firstBytes)) paceRequests(socket, stateOf(socket))
   socket.resume()
 }
 

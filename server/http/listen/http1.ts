@@ -1,14 +1,21 @@
 // The HTTP/1.1 server. It gets its connections from listen.ts and never listens itself.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
+import { tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
+import type { ConnectionState } from './connection-state.ts'
 import type { Limits } from './limits.ts'
-import { maxHeaderBytes, maxUrlBytes } from './limits.ts'
+import { maxHeaderBytes, maxRefusals, maxUnsentResponses, maxUrlBytes } from './limits.ts'
+import { paceRequests } from './pacing.ts'
 import { openParseErrors } from './parse-errors.ts'
 
 export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
   onRequest(request: IncomingMessage, response: ServerResponse): void
   limits: Limits
+  stateOf(socket: Socket): ConnectionState
+  /** Called for a connection that is closed because its client abuses it. */
+  onAbuse(socket: Socket): void
 }
 
 export function openHttp1(options: Http1Options): Server {
@@ -25,8 +32,7 @@ export function openHttp1(options: Http1Options): Server {
   })
   const parseErrors = openParseErrors({ ...options, lingerMs: limits.linger })
   const handle = (request: IncomingMessage, response: ServerResponse) => {
-    parseErrors.onRequest(request, response)
-    onRequest(request, response)
+    if (isAdmitted(options, request, response)) onRequest(request, response)
   }
   server.timeout = limits.idle
   // By default, headers after the 2000th are silently dropped. Their size is limited.
@@ -42,4 +48,44 @@ export function openHttp1(options: Http1Options): Server {
   // Starts the interval that enforces the timeouts, which otherwise starts with listen().
   server.emit('listening')
   return server
+}
+
+/** Closes the connection and returns false if the client has sent too many requests without reading the responses. */
+function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
+  const state = options.stateOf(socket)
+  const { latest } = state
+  if (state.isStopped) return false
+  state.latest = response
+  if (!latest) return true
+  state.refusals = isRefusal(latest) ? state.refusals + 1 : 0
+  if (state.refusals === maxRefusals) {
+    response.shouldKeepAlive = false
+    options.onAbuse(socket)
+  }
+  return latest.closed || isPipeliningAdmitted(options, socket, state, response)
+}
+
+const isRefusal = ({ statusCode }: ServerResponse) => statusCode >= 400 && statusCode < 500
+
+function isPipeliningAdmitted(
+  { onAbuse, onRejected, requestIds }: Http1Options,
+  socket: Socket,
+  state: ConnectionState,
+  response: ServerResponse,
+): boolean {
+  if (state.unsent >= maxUnsentResponses) {
+    state.isStopped = true
+    onRejected(
+      requestIds.next(),
+      tooManyRequests(`at most ${maxUnsentResponses} requests of a connection may wait`),
+    )
+    onAbuse(socket)
+    socket.destroy()
+    return false
+  }
+  state.unsent++
+  response.once('close', () => state.unsent--)
+  // Not before the parser has returned: it is parsing what was read with this request.
+  if (!state.isPaced) process.nextTick(() => state.isPaced || paceRequests(socket, state))
+  return true
 }

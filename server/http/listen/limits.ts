@@ -3,6 +3,11 @@ export const maxUrlBytes = 8 * 1024
 /** The largest headers of a request: their lines over HTTP/1.1, and what RFC 9113 section 6.5.2 counts over HTTP/2. */
 export const maxHeaderBytes = 16 * 1024
 
+/** Responses of one connection that wait for the client. The connection of a client that sends more requests is closed. */
+export const maxUnsentResponses = 100
+/** Requests in a row that are answered with an error of the client. The connection is then closed. */
+export const maxRefusals = 1000
+
 /** How long a client may take, in milliseconds. */
 export type Limits = {
   /** To send the bytes that show its protocol, and to complete the TLS handshake. */
@@ -20,6 +25,10 @@ export type Limits = {
   checkInterval: number
   /** To send its first bytes when the server is stopping. */
   firstBytesAtStop: number
+  /** How long the address of an abusive connection is slowed down. */
+  penalty: number
+  /** The pause between two new connections of such an address. */
+  penaltyPause: number
 }
 
 export const defaultLimits: Limits = {
@@ -31,4 +40,6 @@ export const defaultLimits: Limits = {
   linger: 5_000,
   checkInterval: 2_000,
   firstBytesAtStop: 1_000,
+  penalty: 60_000,
+  penaltyPause: 100,
 }

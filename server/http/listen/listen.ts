@@ -1,14 +1,16 @@
 // One port for everything: HTTP/2 carries gRPC, HTTP/1.1 carries REST and all other paths.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Server } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DoorOptions } from '../door.ts'
 import { bindAll, portOf } from './bind.ts'
+import { openConnectionStates } from './connection-state.ts'
 import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
 import type { Limits } from './limits.ts'
 import { defaultLimits } from './limits.ts'
+import type { Penalties } from './penalties.ts'
 
 export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   port: number
@@ -18,6 +20,7 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   /** Takes over an HTTP/2 connection. */
   onHttp2(socket: Duplex): void
   limits?: Partial<Limits>
+  penalties: Penalties
 }
 
 export type Listener = {
@@ -32,11 +35,13 @@ export type Listener = {
 const drainInterval = 100
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { port, hosts, tls, onHttp2 } = options
+  const { port, hosts, tls, onHttp2, penalties } = options
   const limits = { ...defaultLimits, ...options.limits }
+  const stateOf = openConnectionStates()
+  const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
   const connections: Connections = {
-    http1: openHttp1({ ...options, limits }),
-    onHttp2,
+    http1: openHttp1({ ...options, limits, stateOf, onAbuse }),
+    ...{ onHttp2, penalties, stateOf },
     firstBytesMs: limits.firstBytes,
     open: new Set(),
     undetected: new Set(),

@@ -1,5 +1,5 @@
 // Answers input that node:http cannot parse as a request, with an error in the same form as every other.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Code } from '../../aip/code.ts'
@@ -7,16 +7,16 @@ import { malformed, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { isTls, securityHeaders } from '../headers.ts'
 import { errorBody } from '../rest/error-body.ts'
+import type { ConnectionState } from './connection-state.ts'
 import { maxUrlBytes } from './limits.ts'
 
 export type ParseErrorOptions = Omit<DoorOptions, 'addressOf'> & {
+  stateOf(socket: Duplex): ConnectionState
   /** How long a client may go on sending before it is disconnected, so that it can read the error. */
   lingerMs: number
 }
 
 export type ParseErrors = {
-  /** Must be called for every request, so that no error is taken for the response to an earlier one. */
-  onRequest(request: IncomingMessage, response: ServerResponse): void
   onClientError(error: ParseError, socket: Duplex): void
   onConnect(request: IncomingMessage, socket: Duplex): void
 }
@@ -24,33 +24,29 @@ export type ParseErrors = {
 type ParseError = NodeJS.ErrnoException & { rawPacket?: Buffer }
 
 export function openParseErrors(options: ParseErrorOptions): ParseErrors {
-  const latestResponse = new WeakMap<Duplex, ServerResponse>()
-  const failed = new WeakSet<Duplex>()
   return {
-    onRequest(request, response) {
-      latestResponse.set(request.socket, response)
-    },
     onClientError(error, socket) {
+      const state = options.stateOf(socket)
       // A failed parser reports every byte that follows.
-      if (failed.has(socket)) return
-      failed.add(socket)
+      if (state.isStopped) return
+      state.isStopped = true
       if (error.code === 'ECONNRESET') {
         socket.destroy()
         return
       }
-      const pending = latestResponse.get(socket)
+      // The error must not be taken for the response to an earlier request.
+      const pending = state.latest
       const answer = () => sendError(socket, statusErrorOf(error), options)
       if (!pending || pending.writableFinished) answer()
       else if (pending.req.complete) pending.once('close', answer)
       else if (pending.headersSent) socket.destroy()
       else answer()
     },
-    onConnect: (_, socket) =>
-      sendError(
-        socket,
-        new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 }),
-        options,
-      ),
+    onConnect(_, socket) {
+      options.stateOf(socket).isStopped = true
+      const error = new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 })
+      sendError(socket, error, options)
+    },
   }
 }
 

@@ -4,7 +4,11 @@ import type { Socket } from 'node:net'
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 /** Passes a paused socket to `onDetected`. A connection that does not show its protocol in time is closed. */
-export function peek(socket: Socket, timeoutMs: number, onDetected: (isHttp2: boolean) => void): void {
+export function peek(
+  socket: Socket,
+  timeoutMs: number,
+  onDetected: (isHttp2: boolean, firstBytes: Buffer) => void,
+): void {
   const timer = setTimeout(() => socket.destroy(), timeoutMs)
   let received: Buffer = Buffer.alloc(0)
   const onData = (chunk: Buffer) => {
@@ -15,7 +19,7 @@ export function peek(socket: Socket, timeoutMs: number, onDetected: (isHttp2: bo
     stopListening()
     socket.pause()
     socket.unshift(received)
-    onDetected(isHttp2)
+    onDetected(isHttp2, received)
   }
   // Half-open connections are allowed, so the socket does not close by itself.
   const onEnd = () => socket.destroy()

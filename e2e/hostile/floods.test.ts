@@ -1,0 +1,118 @@
+// Clients that send more than they may, or do not read, take neither the memory of the server nor its time for others.
+// Bounds are counts of calls and bytes, never durations.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { CapturedLog } from '../server/captured-log.ts'
+import { captureLog } from '../server/captured-log.ts'
+
+const get = (path: string, ...headers: string[]) =>
+  [`GET ${path} HTTP/1.1`, 'Host: a', ...headers, '', ''].join('\r\n')
+const groups = '/iam/v2beta1/groups'
+
+onEachStore('floods of requests', (engine) => {
+  let platform: Platform
+  let captured: CapturedLog
+  const sockets: Socket[] = []
+  before(async () => {
+    captured = captureLog('info')
+    platform = await startPlatform(engine, [], {}, captured.log)
+  })
+  beforeEach(() => void captured.written.splice(0))
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+  })
+  after(() => platform.stop())
+
+  /** From an address of its own, so that no client is slowed down for the abuse of another. */
+  let lastAddress = 1
+  async function flooder(): Promise<Socket> {
+    const localAddress = `127.0.1.${++lastAddress}`
+    const socket = connect({ port: platform.app.port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => {})
+    sockets.push(socket)
+    await once(socket, 'connect')
+    return socket
+  }
+
+  async function assertOthersAreAnswered(rounds: number, onRound = () => {}): Promise<void> {
+    const client = await rawClient(platform.app.port)
+    try {
+      for (let round = 0; round < rounds; round++) {
+        client.send(get(groups, `Authorization: Bearer ${platform.owner.token}`))
+        assert.equal((await client.response()).status, 200)
+        onRound()
+      }
+    } finally {
+      client.close()
+    }
+  }
+
+  /** Lets others be answered until the condition holds. */
+  async function until(isReached: () => boolean): Promise<void> {
+    while (!isReached()) await assertOthersAreAnswered(20)
+  }
+
+  for (const path of ['/nope', groups, '/healthz']) {
+    test(`each connection that pipelines ${path} gets a fair share, and others are answered in between`, async () => {
+      const flooders = await Promise.all(Array.from({ length: 10 }, flooder))
+      for (const socket of flooders) {
+        socket.resume()
+        socket.write(get(path).repeat(1000))
+      }
+      // In the time of one call of another client, each flooder gets a few responses, not all of its thousand.
+      const received = () => flooders.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0)
+      let before = received()
+      await assertOthersAreAnswered(20, () => {
+        const since = received() - before
+        before = received()
+        assert.ok(since <= 500_000, `${since} bytes were answered before the call of another client`)
+      })
+      await until(() => received() > 2_000_000)
+    })
+  }
+
+  test('a connection whose client does not read is answered no further than its buffers reach', async () => {
+    const token = `Authorization: Bearer ${platform.owner.token}`
+    const flood = await flooder()
+    const sent = 1500
+    flood.write(get('/iam/v2beta1/roles', token).repeat(sent))
+    const flooded = () => captured.written.filter((line) => line.includes('ListRoles')).length
+    let count = -1
+    await until(() => {
+      const isStable = count === flooded()
+      count = flooded()
+      return isStable
+    })
+    assert.ok(count < sent, `all ${sent} requests were answered into memory`)
+    flood.resume()
+    await until(() => flooded() === sent)
+  })
+
+  test('a client that sends hundreds of requests at once on a used connection is disconnected', async () => {
+    const flood = await flooder()
+    flood.write(get('/nope'))
+    await once(flood, 'data')
+    flood.write(get('/nope').repeat(2000))
+    const closed = once(flood.resume(), 'close')
+    await assertOthersAreAnswered(5)
+    await closed
+    const rejected = captured.written.filter((line) => line.includes('no such path')).length
+    assert.ok(rejected <= 102, `${rejected} requests were answered`)
+  })
+
+  test('a connection with a thousand refusals in a row is closed', async () => {
+    const flood = await flooder()
+    flood.write(get(groups).repeat(3000))
+    await once(flood.resume(), 'close')
+    const refused = captured.written.filter((line) => line.includes('UNAUTHENTICATED')).length
+    assert.equal(refused, 1001)
+    await assertOthersAreAnswered(1)
+  })
+})

@@ -1,0 +1,29 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+/** What is known of an HTTP/1.1 connection. */
+export type ConnectionState = {
+  /** The response to the latest request that was parsed. */
+  latest: ServerResponse | undefined
+  /** Responses to pipelined requests that are not sent yet. */
+  unsent: number
+  /** Requests in a row that were answered with an error of the client. */
+  refusals: number
+  /** Requests are parsed one at a time (pacing.ts). */
+  isPaced: boolean
+  /** Nothing more is parsed, because of malformed input or abuse. */
+  isStopped: boolean
+}
+
+/** The state of each connection. Entries disappear with their connections. */
+export function openConnectionStates(): (socket: Duplex) => ConnectionState {
+  const states = new WeakMap<Duplex, ConnectionState>()
+  return (socket) => {
+    let state = states.get(socket)
+    if (!state) {
+      state = { latest: undefined, unsent: 0, refusals: 0, isPaced: false, isStopped: false }
+      states.set(socket, state)
+    }
+    return state
+  }
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
+import { afterEach, describe, test } from 'node:test'
+import type { RawClient } from '../../testing/raw-http.ts'
+import { rawClient } from '../../testing/raw-http.ts'
+import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
+import { openTestDoor } from '../../testing/test-door.ts'
+
+const groups = '/iam/v2beta1/groups'
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`
+const post = (body: string) =>
+  `POST ${groups} HTTP/1.1\r\nHost: a\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const chunked = (...chunks: string[]) =>
+  `POST ${groups} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${[...chunks, '']
+    .map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+    .join('')}`
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0).reverse()) close()
+})
+
+async function openDoor(options: TestDoorOptions = {}): Promise<TestDoor> {
+  const door = await openTestDoor(options)
+  closers.push(() => door.close())
+  return door
+}
+
+async function connect({ port }: TestDoor, isTls = false): Promise<RawClient> {
+  const client = await rawClient(port, isTls)
+  closers.push(() => client.close())
+  return client
+}
+
+/** A door that holds each call until it is released. */
+async function holdingDoor(isTls = false) {
+  const held: (() => void)[] = []
+  const act = () =>
+    new Promise<void>((resolve) => {
+      held.push(resolve)
+    })
+  const door = await openDoor({ act, isTls })
+  return { door, held }
+}
+
+/** Lets another client be answered, so that everything that was sent before has arrived. */
+async function settle(door: TestDoor, isTls = false): Promise<void> {
+  const client = await connect(door, isTls)
+  for (let times = 0; times < 5; times++) {
+    client.send(get('/healthz'))
+    assert.equal((await client.response()).status, 200)
+  }
+  client.close()
+}
+
+for (const isTls of [false, true]) {
+  describe(`pipelined requests ${isTls ? 'under TLS' : 'without TLS'}`, () => {
+    test('start one after the other, each after the response to the one before', async () => {
+      const { door, held } = await holdingDoor(isTls)
+      const client = await connect(door, isTls)
+      client.send(get(groups).repeat(50))
+      for (let started = 1; started <= 50; started++) {
+        await settle(door, isTls)
+        assert.equal(held.length, started)
+        held.at(-1)?.()
+        assert.equal((await client.response()).status, 200)
+      }
+    })
+
+    test('start one after the other after a connection was used without pipelining', async () => {
+      const { door, held } = await holdingDoor(isTls)
+      const client = await connect(door, isTls)
+      for (let times = 0; times < 2; times++) {
+        client.send(get(groups))
+        await settle(door, isTls)
+        held.at(-1)?.()
+        assert.equal((await client.response()).status, 200)
+      }
+      // What is read at once with the first pipelined requests is parsed with them.
+      client.send(get(groups).repeat(3))
+      await settle(door, isTls)
+      const startedAtOnce = held.length
+      assert.ok(startedAtOnce <= 5)
+      client.send(get(groups).repeat(50))
+      await settle(door, isTls)
+      assert.equal(held.length, startedAtOnce)
+      for (let answered = 2; answered < 55; answered++) {
+        while (held.length <= answered) await settle(door, isTls)
+        held[answered]?.()
+        assert.equal((await client.response()).status, 200)
+      }
+    })
+
+    test('keep their bodies, wherever the connection is cut', async () => {
+      const bodies = ['{"name":"a"}', '{\r\n\r\n"name"\r\n\r\n:\r\n\r\n"b"}', `{"name":"${'c'.repeat(500)}"}`]
+      const bytes = [
+        ...bodies.flatMap((body) => [post(body), chunked(body), chunked(body.slice(0, 7), body.slice(7))]),
+        get(groups),
+      ].join('')
+      const names = async (sizes: (length: number) => number) => {
+        const seen: unknown[] = []
+        const act = ({ request }: { request: unknown }) =>
+          void seen.push((request as { group?: { name: string } }).group?.name ?? 'none')
+        const client = await connect(await openDoor({ act, isTls }), isTls)
+        const answered = (async () => {
+          for (let times = 0; times < bodies.length * 3 + 1; times++)
+            assert.equal((await client.response()).status, 200)
+        })()
+        for (let at = 0; at < bytes.length; ) {
+          const size = sizes(bytes.length)
+          client.send(bytes.slice(at, at + size))
+          at += size
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        await answered
+        // Requests that follow a chunked body closely may overtake it.
+        return seen.sort()
+      }
+      const expected = [...['a', 'b', 'c'.repeat(500)].flatMap((name) => [name, name, name]), 'none'].sort()
+      let seed = 1
+      const random = () => {
+        seed = (seed * 48271) % 0x7fffffff
+        return seed
+      }
+      assert.deepEqual(await names((length) => length), expected)
+      for (let round = 0; round < 20; round++)
+        assert.deepEqual(await names(() => 1 + (random() % 300)), expected)
+    })
+  })
+}
+
+test('a client that pipelines more requests than may wait is disconnected, and its address is slowed down', async () => {
+  const limits = { penaltyPause: 3_600_000 }
+  const calls: string[] = []
+  const door = await openDoor({ limits, act: ({ method }) => calls.push(method) })
+  const client = await connect(door)
+  client.send(get(groups))
+  await client.response()
+  client.send(get(groups).repeat(1500))
+  await new Promise((resolve) => client.socket.once('close', resolve))
+  assert.ok(calls.length <= 102, `${calls.length} calls`)
+  assert.equal(door.rejected.length, 1)
+  // Connections of other addresses are served, and those of this one are not.
+  const slowed = await connect(door)
+  slowed.send(get('/healthz'))
+  const other = connectSocket({ port: door.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+  closers.push(() => other.destroy())
+  other.write(get('/healthz'))
+  const [answer] = (await once(other, 'data')) as [Buffer]
+  assert.match(answer.toString(), /^HTTP\/1\.1 200/)
+  assert.equal(slowed.socket.bytesRead, 0)
+})
+
+test('a connection with a thousand refusals in a row is closed after the next response', async () => {
+  const door = await openDoor()
+  const client = await connect(door)
+  client.send(get('/nowhere').repeat(1500))
+  for (let times = 0; times < 1000; times++)
+    assert.notEqual((await client.response()).headers.get('connection'), 'close')
+  assert.equal((await client.response()).headers.get('connection'), 'close')
+  assert.equal((await client.rest()).length, 0)
+})
+
+test('a connection is kept if successes are between its refusals', async () => {
+  const client = await connect(await openDoor())
+  client.send((get('/nowhere').repeat(600) + get('/healthz')).repeat(3))
+  for (let times = 0; times < 3 * 601; times++)
+    assert.notEqual((await client.response()).headers.get('connection'), 'close')
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { afterEach, describe, mock, test } from 'node:test'
+import { openPenalties } from './penalties.ts'
+
+const pauseMs = 100
+const durationMs = 1000
+
+/** A connection that records whether it was started and whether it was closed. */
+function connection(remoteAddress: string) {
+  const seen = { isStarted: false, isClosed: false }
+  const socket = {
+    remoteAddress,
+    destroyed: false,
+    destroy() {
+      socket.destroyed = true
+      seen.isClosed = true
+    },
+  }
+  const start = () => {
+    seen.isStarted = true
+  }
+  return { seen, socket: socket as unknown as Socket, start }
+}
+
+describe('penalties', () => {
+  let time = 0
+  afterEach(() => mock.timers.reset())
+
+  function open(mayPenalize = (_: string): boolean => true) {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    time = 0
+    const penalties = openPenalties({ mayPenalize, durationMs, pauseMs, now: () => time })
+    const admit = (address: string) => {
+      const { socket, start, seen } = connection(address)
+      penalties.admit(socket, start)
+      return seen
+    }
+    return { penalties, admit }
+  }
+
+  const pass = (milliseconds: number) => {
+    time += milliseconds
+    mock.timers.tick(milliseconds)
+  }
+
+  test('start connections of other addresses at once', () => {
+    const { penalties, admit } = open()
+    penalties.add('192.0.2.1')
+    assert.ok(admit('192.0.2.2').isStarted)
+  })
+
+  test('start the connections of a penalized address one after the other', () => {
+    const { penalties, admit } = open()
+    penalties.add('192.0.2.1')
+    const [first, second] = [admit('192.0.2.1'), admit('192.0.2.1')]
+    const isStarted = () => [first.isStarted, second.isStarted]
+    assert.deepEqual(isStarted(), [false, false])
+    pass(pauseMs)
+    assert.deepEqual(isStarted(), [true, false])
+    pass(pauseMs)
+    assert.deepEqual(isStarted(), [true, true])
+  })
+
+  test('close connections when a hundred of the address wait', () => {
+    const { penalties, admit } = open()
+    penalties.add('192.0.2.1')
+    const waiting = Array.from({ length: 100 }, () => admit('192.0.2.1'))
+    assert.ok(admit('192.0.2.1').isClosed)
+    assert.ok(waiting.every(({ isClosed }) => !isClosed))
+  })
+
+  test('end some time after the last abuse', () => {
+    const { penalties, admit } = open()
+    penalties.add('192.0.2.1')
+    pass(durationMs - 1)
+    penalties.add('192.0.2.1')
+    pass(durationMs - 1)
+    assert.ok(!admit('192.0.2.1').isStarted)
+    pass(pauseMs)
+    assert.ok(admit('192.0.2.1').isStarted)
+  })
+
+  test('are never given to a proxy', () => {
+    const { penalties, admit } = open((address) => address !== '192.0.2.1')
+    penalties.add('192.0.2.1')
+    assert.ok(admit('192.0.2.1').isStarted)
+  })
+})

@@ -1,0 +1,63 @@
+// Slows down the addresses of abusive connections: for a while, their new connections are served one after the other,
+// with a pause between two. A client that keeps its connections notices nothing.
+import type { Socket } from 'node:net'
+import { BoundedMap } from '../../bounded-map.ts'
+
+export type Penalties = {
+  /** Remembers the address of an abusive connection. */
+  add(address: string | undefined): void
+  /** Calls `start` when a new connection may be served: at once, unless its address has a penalty. */
+  admit(socket: Socket, start: () => void): void
+}
+
+export type PenaltyOptions = {
+  /** False for a proxy, whose address stands for all of its clients. */
+  mayPenalize(address: string): boolean
+  /** How long a penalty lasts after the latest abuse, in milliseconds. */
+  durationMs: number
+  /** The pause between two new connections of one address, in milliseconds. */
+  pauseMs: number
+  now(): number
+}
+
+/** Further connections of the address are closed at once. */
+const maxWaiting = 100
+/** Of this many addresses penalties are remembered. */
+const maxAddresses = 10_000
+
+type Penalty = { until: number; waiting: (() => void)[]; timer: NodeJS.Timeout | undefined }
+
+export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: PenaltyOptions): Penalties {
+  const penalties = new BoundedMap<string, Penalty>(maxAddresses)
+
+  function startNext(penalty: Penalty): void {
+    penalty.timer = undefined
+    penalty.waiting.shift()?.()
+    scheduleNext(penalty)
+  }
+
+  function scheduleNext(penalty: Penalty): void {
+    if (penalty.waiting.length > 0) penalty.timer ??= setTimeout(() => startNext(penalty), pauseMs).unref()
+  }
+
+  return {
+    add(address) {
+      if (address === undefined || !mayPenalize(address)) return
+      const penalty = penalties.getOrMake(address, () => ({ until: 0, waiting: [], timer: undefined }))
+      penalty.until = now() + durationMs
+    },
+    admit(socket, start) {
+      const penalty = penalties.size === 0 ? undefined : penalties.get(socket.remoteAddress ?? '')
+      if (!penalty || (penalty.until <= now() && penalty.waiting.length === 0)) {
+        start()
+        return
+      }
+      if (penalty.waiting.length >= maxWaiting) {
+        socket.destroy()
+        return
+      }
+      penalty.waiting.push(() => void (socket.destroyed || start()))
+      scheduleNext(penalty)
+    },
+  }
+}
