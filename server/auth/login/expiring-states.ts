@@ -26,6 +26,8 @@ export type StateKeys = {
   sessionUid?: string | undefined
   /** The identity that it belongs to; deleting the identity deletes it. */
   identity?: string | undefined
+  /** The network of the client, for a state that belongs to no identity. The number of those is limited. */
+  network?: string | undefined
 }
 
 export type ExpiringStates = {
@@ -41,13 +43,23 @@ export type ExpiringStates = {
   removeByGrant(grant: string): Work<void>
 }
 
-type StateDependencies = { secret: Secret; now(): number }
+/** How many states without an identity are kept. If there are more, the oldest are deleted. */
+export type AnonymousLimits = { perNetwork: number; total: number }
+
+/** With the limit of their size (provider/adapter.ts), at most 1.6 MB for one network and 80 MB for all. */
+const defaultLimits: AnonymousLimits = { perNetwork: 200, total: 10_000 }
+
+type StateDependencies = { secret: Secret; now(): number; anonymousLimits?: AnonymousLimits }
 
 export function openExpiringStates(deps: StateDependencies): ExpiringStates {
   const { now } = deps
+  const prune = openPruning(deps.anonymousLimits ?? defaultLimits)
   const findById = (kind: string, id: string) => findWhere(deps, sql`s.id = ${digestFor(kind, id)}`)
   return {
-    put: (kind, id, payload, seconds, keys = {}) => put(deps, kind, id, payload, seconds, keys),
+    *put(kind, id, payload, seconds, keys = {}) {
+      yield* put(deps, kind, id, payload, seconds, keys)
+      if (keys.network !== undefined) yield* prune(digestFor('network', keys.network))
+    },
     find: findById,
     findByUserCode: (kind, code) =>
       findWhere(deps, sql`s.user_code = ${digestFor(`${kind} user code`, code)}`),
@@ -68,6 +80,8 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
     },
   }
 }
+
+const deletionBatch = 1000
 
 const digestFor = (kind: string, id: string) => digestOf(`${kind}\0${id}`)
 
@@ -91,14 +105,34 @@ function* put(
   const grant = keys.grant === undefined ? null : signInIdOf(keys.grant)
   const userCode = digestIf(`${kind} user code`, keys.userCode)
   const sessionUid = digestIf(`${kind} uid`, keys.sessionUid)
+  const network = digestIf('network', keys.network)
   yield sql`insert into sign_in_states
-    (id, sealed, grant_id, user_code, session_uid, identity, expire_time)
-    values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null},
-      ${now() + seconds * 1000})
+    (id, sealed, grant_id, user_code, session_uid, identity, network, anonymous_time, expire_time)
+    values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null}, ${network},
+      ${network === null ? null : now()}, ${now() + seconds * 1000})
     on conflict (id) do update set sealed = excluded.sealed, grant_id = excluded.grant_id,
       user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
-      expire_time = excluded.expire_time`
+      network = excluded.network, anonymous_time = excluded.anonymous_time, expire_time = excluded.expire_time`
 }
+
+/** Counting all states takes a millisecond, so it is done once for this many new ones. */
+const putsPerCount = 100
+
+/**
+ * Deletes the oldest states without an identity beyond the limits. They are deleted rather than new ones refused: a
+ * person signs in within a minute, so an attacker must make all of the states that are kept in that time.
+ */
+function openPruning({ perNetwork, total }: AnonymousLimits): (network: string) => Work<void> {
+  let puts = 0
+  return function* (network) {
+    yield deleteBeyond(sql`network = ${network}`, perNetwork)
+    if (puts++ % putsPerCount === 0) yield deleteBeyond(raw('anonymous_time is not null'), total)
+  }
+}
+
+const deleteBeyond = (condition: Sql, limit: number) =>
+  sql`delete from sign_in_states where id in (select id from sign_in_states where ${condition}
+    order by anonymous_time desc limit ${deletionBatch} offset ${limit})`
 
 /** As selected below. */
 type Columns = [
@@ -122,8 +156,6 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
     signOutSecond: signOutSecond ?? undefined,
   }
 }
-
-const deletionBatch = 1000
 
 /** Deletes a batch of expired states, refresh tokens and ended sign-ins. Returns whether there may be more. */
 export function* deleteExpired(now: number): Work<boolean> {

@@ -1,4 +1,5 @@
 // Sign-in for people: all of its pages and endpoints, behind one handler. Loaded at the first request for one of them.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { internal, noSuchPath, StatusError } from '../../aip/errors.ts'
 import { openThrottle } from '../throttle.ts'
@@ -37,11 +38,13 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
 export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
 
 export function openLogin(deps: LoginDependencies): Login {
-  const pageDeps = openPageDependencies(deps)
+  // oidc-provider stores states without passing on the request that it answers.
+  const addresses = new AsyncLocalStorage<string>()
+  const pageDeps = openPageDependencies(deps, () => addresses.getStore() ?? '')
   return async (request, response, target) => {
     const page = pageRequestOf(request, response, target)
     try {
-      await answer(pageDeps, page)
+      await addresses.run(target.address, () => answer(pageDeps, page))
     } catch (error) {
       // A client that closed the connection while sending receives nothing.
       if (request.destroyed && !request.complete) return
@@ -51,14 +54,14 @@ export function openLogin(deps: LoginDependencies): Login {
   }
 }
 
-function openPageDependencies(deps: LoginDependencies): PageDependencies {
+function openPageDependencies(deps: LoginDependencies, addressOf: () => string): PageDependencies {
   const { secret, log } = deps
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   return {
     ...deps,
-    provider: openProvider({ ...deps, cookieKeys, devicePages }),
+    provider: openProvider({ ...deps, cookieKeys, devicePages, addressOf }),
     upstream: openUpstream(deps),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openThrottles(deps.now),

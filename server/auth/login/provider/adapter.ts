@@ -4,17 +4,26 @@ import { errors } from 'oidc-provider'
 import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
+import { networkOf } from '../../client-network.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 
 /** For states that oidc-provider stores without a lifetime: that of the longest-lived token. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
-export function adapterOf(store: Store, states: ExpiringStates): AdapterFactory {
+/** In characters of JSON. A state without an identity is stored for anyone, so its size is limited. */
+const maxAnonymousSize = 8192
+
+/** `addressOf` returns the address of the client whose request is being answered. */
+export function adapterOf(store: Store, states: ExpiringStates, addressOf: () => string): AdapterFactory {
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
     return {
       async upsert(id, payload, seconds = defaultLifetimeSeconds) {
         const keys = keysOf(kind, id, payload)
+        if (keys.identity === undefined) {
+          requireSmall(payload)
+          keys.network = networkOf(addressOf())
+        }
         try {
           await store.write(() => states.put(kind, id, payload as Payload, seconds, keys))
         } catch (error) {
@@ -33,6 +42,11 @@ export function adapterOf(store: Store, states: ExpiringStates): AdapterFactory 
       revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),
     }
   }
+}
+
+function requireSmall(payload: AdapterPayload): void {
+  if (JSON.stringify(payload).length > maxAnonymousSize)
+    throw new errors.InvalidRequest(`the parameters are too large: at most ${maxAnonymousSize} characters`)
 }
 
 function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {

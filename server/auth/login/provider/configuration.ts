@@ -18,9 +18,9 @@ const refreshLifetime = 30 * day
 const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
 
 export function configurationOf(deps: ProviderDependencies): Configuration {
-  const { store, states, keys, authUrl, cookieKeys } = deps
+  const { store, states, keys, authUrl, cookieKeys, addressOf } = deps
   return {
-    adapter: adapterOf(store, states),
+    adapter: adapterOf(store, states, addressOf),
     // The types of jose and oidc-provider for a JWK differ, their content does not.
     jwks: { keys: [keys.signing().privateJwk, keys.idTokenSigning().privateJwk] as never[] },
     clients: clientsOf(authUrl),

@@ -13,6 +13,8 @@ export type ProviderDependencies = {
   /** Sign the cookies; the same on every copy of the server. */
   cookieKeys: string[]
   devicePages: DevicePages
+  /** The address of the client whose request is being answered. */
+  addressOf(): string
   findPerson(identity: string): Promise<Profile | undefined>
   onError(error: Error): void
 }
