@@ -7,6 +7,7 @@ import { makeSetUpLink } from './auth/login/set-up/set-up-link.ts'
 import { openAuthenticator } from './auth/tokens/authenticate.ts'
 import type { AuthenticationOverrides } from './authentication.ts'
 import { openAuthentication, sweepExpiredStates } from './authentication.ts'
+import { openChecks } from './checks.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
@@ -16,7 +17,6 @@ import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
 import { probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
-import type { Streams } from './http/streams.ts'
 import { openStreams } from './http/streams.ts'
 import type { Log } from './log.ts'
 import { openGrantParser } from './policy/grants.ts'
@@ -33,6 +33,7 @@ import { settingsOf } from './settings.ts'
 import { openStore, prepareStore } from './storage.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
+import type { PoolOptions } from './threads/pool.ts'
 
 /** How long clients of aborted streams have to receive the error, in milliseconds. */
 const abortGraceMs = 1000
@@ -41,6 +42,7 @@ const abortGraceMs = 1000
 export type Overrides = AuthenticationOverrides & {
   now?: () => number
   random?: RandomBytes
+  checkLimits?: Partial<PoolOptions>
   /** How long a stopping server waits for running calls, in milliseconds. */
   drainTimeout?: number
 }
@@ -72,9 +74,11 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const { now = Date.now, random = pooled(randomBytes), drainTimeout = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const pages = openPageSeals(keys.page, now, random)
-  const deps = { store: withStatusErrors(store), pages, now, random, settings: settingsOf(config, secret) }
+  const checks = openChecks(overrides.checkLimits)
+  const settings = settingsOf(config, secret)
+  const deps = { store: withStatusErrors(store), pages, now, random, settings, checks }
   const { sts, registration, login, states } = openAuthentication(
-    { config, store: deps.store, keys, secret, log, now, random },
+    { config, store: deps.store, keys, secret, log, now, random, runMatch: checks.match },
     overrides,
   )
   const deadlines = openDeadlines(systemNow)
@@ -112,7 +116,10 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
       draining = true
       doors.setServing(false)
       if (!isUrgent) await pause(config.drainDelay)
-      await closeDoors(doors, streams, drainTimeout)
+      await closeDoors(doors, drainTimeout, () => {
+        streams.abortAll()
+        return checks.close()
+      })
       for (const stopTask of stopTasks) stopTask()
       await store.close()
     },
@@ -146,11 +153,11 @@ function doorOptionsOf(config: Config, log: Log) {
   }
 }
 
-/** Waits for running calls, then aborts streams, then closes all connections. */
-async function closeDoors(doors: Doors, streams: Streams<Endpoint>, drainTimeout: number): Promise<void> {
+/** Waits for running calls, then aborts what is left, then closes all connections. */
+async function closeDoors(doors: Doors, drainTimeout: number, abort: () => Promise<void>): Promise<void> {
   const drained = doors.drain()
   await Promise.race([drained, pause(drainTimeout)])
-  streams.abortAll()
+  await abort()
   await Promise.race([drained, pause(abortGraceMs)])
   doors.destroy()
 }

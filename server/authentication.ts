@@ -17,6 +17,7 @@ import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
 import { openThrottle } from './auth/throttle.ts'
 import { openVerifyOwn } from './auth/tokens/verify-own.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
+import type { RunMatch } from './claims/matcher.ts'
 import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import type { Secret } from './crypto/secret.ts'
@@ -46,6 +47,7 @@ export type AuthenticationDependencies = {
   log: Log
   now(): number
   random: RandomBytes
+  runMatch: RunMatch
 }
 
 /** Replaced in tests. */
@@ -58,7 +60,7 @@ export type AuthenticationOverrides = {
 export type Authentication = ReturnType<typeof openAuthentication>
 
 export function openAuthentication(
-  { config, store, keys, secret, log, now, random }: AuthenticationDependencies,
+  { config, store, keys, secret, log, now, random, runMatch }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
@@ -73,7 +75,7 @@ export function openAuthentication(
   const states = openExpiringStates(shared)
   const people = peopleOf({ access: signInAccess, now, random })
   const tokens = {
-    exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws }),
+    exchange: openExchange({ ...shared, verifyOwn, issuerKeys, onSeen, callAws, runMatch }),
     refreshTokens: openRefreshTokens(shared),
     isCapability: (name: string) => capabilityNamed(name) !== undefined,
     throttle: openThrottle(maxFailedExchanges, failurePeriodMs, now),

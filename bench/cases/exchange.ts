@@ -80,6 +80,7 @@ export async function benchExchange(): Promise<Line[]> {
       random,
       onSeen() {},
       callAws,
+      runMatch: () => Promise.reject(new Error('the identity has no patterns')),
     })
 
     const ours = () => rateOf(() => exchange(token, { identity, audiences: [], limits: {} }))

@@ -5,6 +5,7 @@ import { create } from '@bufbuild/protobuf'
 import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { describeMethod } from '@stemma/api/method.ts'
 import { openPageSeals } from '../../server/aip/page-token.ts'
+import { openChecks } from '../../server/checks.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openGrantParser } from '../../server/policy/grants.ts'
 import { groupsResource } from '../../server/resources/iam/groups/resource.ts'
@@ -33,6 +34,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     now: Date.now,
     random: randomBytes,
     settings: settingsOf(config, secret),
+    checks: openChecks(),
   }
   const { listGroups } = groupsResource.methods(deps)
   const endpoint = { method: describeMethod(GroupsService.method.listGroups), handler: listGroups }

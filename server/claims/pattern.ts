@@ -4,8 +4,10 @@ import { BoundedMap } from '../bounded-map.ts'
 import type { UrlParts } from './url-pattern.ts'
 import { partsOf, splitUrlPattern } from './url-pattern.ts'
 
-/** Compiling time grows with the expanded length, and compiling blocks the event loop. */
-const maxExpandedLength = 1000
+/** Compiling and matching time grow with the expanded length. */
+const maxExpandedLength = 700
+/** A class of characters takes as long to compile as this many characters: classes of Unicode have many ranges. */
+const classLength = 40
 /** Matching time grows with the pattern and the text, so both are bounded. */
 const maxTextLength = 1024
 const compiledLimit = 1000
@@ -13,7 +15,7 @@ const compiledLimit = 1000
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
-    return `must have at most ${maxExpandedLength} characters with its repeats written out`
+    return `must have at most ${maxExpandedLength} characters with its repeats written out, and each class such as [a-z] or \\pL counted as ${classLength}`
   const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
   if (compiled.matches('')) return 'must not match the empty string; use .+ to match any other'
@@ -38,20 +40,22 @@ export function audiencePatternFault(pattern: string): string | undefined {
     : undefined
 }
 
-const repeat = /\\.|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
+const repeatOrClass = /\\[pP]|\\.|\[|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
-/** An upper bound of the length of a pattern with its repeats written out. */
+/** An upper bound of the length of a pattern with its repeats written out, and of the cost of its classes. */
 export function expandedLength(pattern: string): number {
   let length = pattern.length
-  let factor = 1
-  for (const [, group, least, most] of pattern.matchAll(repeat)) {
+  let [factor, classes] = [1, 0]
+  for (const [atom, group, least, most] of pattern.matchAll(repeatOrClass)) {
+    if (atom === '[' || atom === '\\p' || atom === '\\P') classes++
     if (least === undefined) continue
     const times = Math.max(Number(least), Number(most ?? 0))
     // A repeated group may contain any part of the pattern, so it multiplies the whole.
     if (group) factor *= Math.max(1, times)
     else length += times
   }
-  return length * factor
+  // A class is parsed once, however often it is repeated.
+  return length * factor + classes * classLength
 }
 
 /** The compiled pattern, or a description of its syntax error. */

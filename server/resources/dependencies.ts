@@ -2,6 +2,7 @@ import type { JsonObject } from '@bufbuild/protobuf'
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PageSeals } from '../aip/page-token.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
+import type { PatternRule } from '../claims/pattern-rule.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Store } from '../store/db.ts'
 import type { WriteAccess } from '../store/write-access.ts'
@@ -13,6 +14,17 @@ export type Dependencies = {
   now(): number
   random: RandomBytes
   settings: Settings
+  checks: Checks
+}
+
+/**
+ * Checks whose cost grows faster than the text. They run in threads, with a time limit. `caller` is an identity: one
+ * caller has only few of them at a time.
+ */
+export type Checks = {
+  readmeFault(content: string, caller: string): Promise<string | undefined>
+  /** The fault of each pattern, in the same order. */
+  patternFaults(rules: readonly PatternRule[], caller: string): Promise<(string | undefined)[]>
 }
 
 /** For functions that write on behalf of a caller, the operator or sign-in alike. */

@@ -4,7 +4,6 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { createLocalJWKSet } from 'jose'
 import { userUid } from '../../aip/uid.ts'
 import type { Claims } from '../../claims/match.ts'
-import { acceptsIssuer, mismatchedClaim } from '../../claims/match.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import { verifyByDiscovery, verifyForeign } from '../foreign-tokens/verify.ts'
@@ -21,7 +20,7 @@ export async function assumeByToken(
   token: string,
   requested: string,
 ): Promise<AssumedIdentity> {
-  const { authUrl, store, patterns, now } = deps
+  const { authUrl, store, matcher, now } = deps
   const unverified = readUnverified(token)
   const isOwn = unverified.iss === authUrl
   const ownUid = isOwn ? unverified.sub : userUid(unverified.iss, unverified.sub)
@@ -29,10 +28,10 @@ export async function assumeByToken(
   // Every identity may exchange its own token for one with narrower limits.
   const isSelf = isOwn && unverified.sub === identity.uid
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
-  if (!isSelf && !acceptsIssuer(patterns, identity, unverified.iss))
+  if (!isSelf && !(await matcher.acceptsIssuer(identity, unverified.iss)))
     throw refused(`${identity.uid} does not accept tokens of ${unverified.iss.slice(0, 200)}`)
   const claims = await verify(deps, token, identity, unverified)
-  if (!isSelf) requireMatch(deps, identity, claims)
+  if (!isSelf) await requireMatch(deps, identity, claims)
   const inAnHour = Math.floor(now() / 1000) + tokenLifetime
   return {
     identity: identity.uid,
@@ -61,12 +60,12 @@ async function verify(
 }
 
 /** Names the mismatched claim only if issuer and subject match: others must not learn the rules of an identity. */
-function requireMatch(
-  { patterns, ownAudiences }: AssumeDependencies,
+async function requireMatch(
+  { matcher }: AssumeDependencies,
   identity: Identity,
   claims: Claims,
-): void {
-  const claim = mismatchedClaim(patterns, identity, claims, ownAudiences)
+): Promise<void> {
+  const claim = await matcher.mismatchedClaim(identity, claims)
   if (claim === undefined) return
   const cause = `${identity.uid} does not accept this ${claim}`
   const isSecret = claim === 'iss' || claim === 'sub'

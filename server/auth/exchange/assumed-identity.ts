@@ -7,6 +7,7 @@ import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import type { BoundedMap } from '../../bounded-map.ts'
+import type { Matcher } from '../../claims/matcher.ts'
 import type { Patterns } from '../../claims/pattern.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
@@ -24,6 +25,8 @@ export type AssumeDependencies = {
   now(): number
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
+  matcher: Matcher
+  /** For AWS identities, whose two patterns are short. */
   patterns: Patterns
   /** Parsed static keys, by their JSON text. */
   staticKeys: BoundedMap<string, JWTVerifyGetKey>

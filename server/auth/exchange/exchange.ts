@@ -1,6 +1,8 @@
 // The token exchange: a token of another issuer goes in, an access token for an identity that accepts it comes out.
 import { invalidField } from '../../aip/errors.ts'
 import { BoundedMap } from '../../bounded-map.ts'
+import type { RunMatch } from '../../claims/matcher.ts'
+import { openMatcher } from '../../claims/matcher.ts'
 import { openPatterns } from '../../claims/pattern.ts'
 import type { TokenLimits } from '../../wire/caller.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
@@ -11,8 +13,10 @@ import { assumeByToken } from './assume-by-token.ts'
 import type { AssumeDependencies } from './assumed-identity.ts'
 
 export type ExchangeDependencies = MintDependencies &
-  Omit<AssumeDependencies, 'ownAudiences' | 'patterns' | 'staticKeys'> & {
+  Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'patterns' | 'staticKeys'> & {
     baseUrl: string
+    /** Matches costly patterns in a thread. */
+    runMatch: RunMatch
     /** Called with every identity that was assumed. */
     onSeen(identity: string): void
   }
@@ -32,9 +36,11 @@ const staticKeysLimit = 200
 export function openExchange(deps: ExchangeDependencies): Exchange {
   const { authUrl, baseUrl, onSeen } = deps
   const issuable = issuableAudiences(baseUrl, authUrl)
+  const ownAudiences = [...new Set([authUrl, baseUrl, new URL(authUrl).host])]
   const assumeDeps: AssumeDependencies = {
     ...deps,
-    ownAudiences: [...new Set([authUrl, baseUrl, new URL(authUrl).host])],
+    ownAudiences,
+    matcher: openMatcher(deps.runMatch, ownAudiences),
     patterns: openPatterns(),
     staticKeys: new BoundedMap(staticKeysLimit),
   }

@@ -13,13 +13,14 @@ import { invalidArgument } from '../../../aip/errors.ts'
 import { entryPath } from '../../../aip/validate.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import { issuerFault } from '../../../claims/issuer.ts'
-import { issuerPatternFault } from '../../../claims/issuer-pattern.ts'
-import { audiencePatternFault, expandedLength, patternFault } from '../../../claims/pattern.ts'
+import { expandedLength } from '../../../claims/pattern.ts'
+import type { PatternFaultOf } from '../../../claims/pattern-rule.ts'
+import { patternRuleFault } from '../../../claims/pattern-rule.ts'
 import { keySetFault } from './key-set.ts'
 
 const maxFaults = 20
 /** The total size of an identity's patterns in characters, which bounds the time to match a token. */
-const maxPatternSize = 4000
+const maxPatternSize = 2000
 
 const dayMs = 24 * 60 * 60 * 1000
 const maxKeyLifetimeMs = 365 * dayMs
@@ -30,8 +31,11 @@ export function setExpiry({ relationship }: MessageShape<typeof IdentitySchema>,
     relationship.value.expirationTime ??= timestampFromMs(now + maxKeyLifetimeMs)
 }
 
-export function requireValidRelationship(identity: Identity, rule: IssuerRule, now: number): void {
-  const [fault, ...others] = relationshipFaults(identity, rule, now)
+/** The rules of a server, and the time. */
+export type RelationshipRules = { issuerRule: IssuerRule; patternFaultOf: PatternFaultOf; now: number }
+
+export function requireValidRelationship(identity: Identity, rules: RelationshipRules): void {
+  const [fault, ...others] = relationshipFaults(identity, rules)
   if (fault) throw invalidArgument(fault, ...others)
 }
 
@@ -40,22 +44,25 @@ export function requireValidRelationship(identity: Identity, rule: IssuerRule, n
  * as strictly as any other, but may match more issuers than its author meant, or none.
  */
 export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
-  relationshipFaults(identity, { isLoopbackAllowed: false, trusted: [] }, 0).filter(({ field }) =>
-    /_patterns?\b/.test(field),
-  )
+  relationshipFaults(identity, {
+    issuerRule: { isLoopbackAllowed: false, trusted: [] },
+    patternFaultOf: patternRuleFault,
+    now: 0,
+  }).filter(({ field }) => /_patterns?\b/.test(field))
 
-function relationshipFaults({ relationship }: Identity, rule: IssuerRule, now: number): FieldViolation[] {
+function relationshipFaults({ relationship }: Identity, rules: RelationshipRules): FieldViolation[] {
+  const { issuerRule, patternFaultOf, now } = rules
   const faults: FieldViolation[] = []
   const check = (field: string, fault: string | undefined) => {
     if (fault !== undefined) faults.push({ field, description: fault })
   }
   switch (relationship.case) {
     case 'claimMatch':
-      checkClaims(relationship.value, rule, (field, fault) => check(`claim_match.${field}`, fault))
+      checkClaims(relationship.value, rules, (field, fault) => check(`claim_match.${field}`, fault))
       break
     case 'staticKeys': {
       const { issuer, issuerKeys, expirationTime, audiences } = relationship.value
-      check('static_keys.issuer', issuerFault(issuer, rule))
+      check('static_keys.issuer', issuerFault(issuer, issuerRule))
       check('static_keys.issuer_keys', keySetFault(issuerKeys))
       const expires = expirationTime ? timestampMs(expirationTime) : now
       if (expires <= now || expires > now + maxKeyLifetimeMs)
@@ -65,7 +72,7 @@ function relationshipFaults({ relationship }: Identity, rule: IssuerRule, now: n
       break
     }
     case 'awsIdentity':
-      checkAws(relationship.value, (field, fault) => check(`aws_identity.${field}`, fault))
+      checkAws(relationship.value, patternFaultOf, (field, fault) => check(`aws_identity.${field}`, fault))
       break
     case 'servicePrincipal':
       if (
@@ -84,17 +91,17 @@ type Check = (field: string, fault: string | undefined) => void
 
 function checkClaims(
   { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
-  rule: IssuerRule,
+  { issuerRule, patternFaultOf }: RelationshipRules,
   check: Check,
 ): void {
-  if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, rule))
-  else if (iss.case === 'issuerPattern') check('issuer_pattern', issuerPatternFault(iss.value))
+  if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, issuerRule))
+  else if (iss.case === 'issuerPattern') check('issuer_pattern', patternFaultOf('issuer', iss.value))
   else check('issuer', 'is required, or issuer_pattern in its place')
   if (sub.case === 'subject') check('subject', emptyFault(sub.value))
-  else if (sub.case === 'subjectPattern') check('subject_pattern', patternFault(sub.value))
+  else if (sub.case === 'subjectPattern') check('subject_pattern', patternFaultOf('other', sub.value))
   else check('subject', 'is required, or subject_pattern in its place')
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
-  else if (aud.case === 'audiencePattern') check('audience_pattern', audiencePatternFault(aud.value))
+  else if (aud.case === 'audiencePattern') check('audience_pattern', patternFaultOf('audience', aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
   const patterns = [iss.value, sub.value, aud.value, ...Object.values(claimPatterns)]
   if (patterns.reduce((sum, pattern = '') => sum + expandedLength(pattern), 0) > maxPatternSize)
@@ -105,7 +112,7 @@ function checkClaims(
   for (const [name, pattern] of Object.entries(claimPatterns)) {
     const isInClaims = Object.hasOwn(claims, name)
     const fault = isInClaims ? 'must not be in claims as well' : claimFault(name)
-    check(entryPath('claim_patterns', name), fault ?? patternFault(pattern))
+    check(entryPath('claim_patterns', name), fault ?? patternFaultOf('other', pattern))
   }
 }
 
@@ -119,12 +126,17 @@ function claimFault(name: string): string | undefined {
   return claimsWithField.has(name) ? 'has a field of its own: issuer, subject or audience' : undefined
 }
 
-function checkAws({ awsArn, awsUserId }: Identity_AWSIdentity, check: Check): void {
+function checkAws(
+  { awsArn, awsUserId }: Identity_AWSIdentity,
+  patternFaultOf: PatternFaultOf,
+  check: Check,
+): void {
   if (awsArn.case === 'arn') check('arn', arnFault(awsArn.value))
-  else if (awsArn.case === 'arnPattern') check('arn_pattern', patternFault(awsArn.value))
+  else if (awsArn.case === 'arnPattern') check('arn_pattern', patternFaultOf('other', awsArn.value))
   else check('arn', 'is required, or arn_pattern in its place')
   if (awsUserId.case === 'userId') check('user_id', emptyFault(awsUserId.value))
-  else if (awsUserId.case === 'userIdPattern') check('user_id_pattern', patternFault(awsUserId.value))
+  else if (awsUserId.case === 'userIdPattern')
+    check('user_id_pattern', patternFaultOf('other', awsUserId.value))
   else check('user_id', 'is required, or user_id_pattern in its place')
 }
 

@@ -35,12 +35,14 @@ import { equalTo, listResources, pointRegions } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
 import { updateResource } from '../../update.ts'
 import { roleBindings } from '../role-bindings/table.ts'
+import { checkPatterns } from './check-patterns.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 import { requireNewIdentity, requireTakeover } from './takeover.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
+  const { issuerRule } = settings
   const takeover = { authUrl: settings.authUrl, patterns: openPatterns() }
   return {
     /** People may read themselves. They are in no group, so no grant applies to them. */
@@ -63,25 +65,33 @@ function identitiesMethods(deps: Dependencies) {
       })
     },
 
-    createIdentity: (call: Call<CreateIdentityRequest>) =>
-      createResource(deps, identities, call, {
+    async createIdentity(call: Call<CreateIdentityRequest>) {
+      const checked = await checkPatterns(deps, call.demand, call.request.identity)
+      return createResource(deps, identities, call, {
         *beforeCreate(draft, { grants, uid, time }) {
           draft.lastSeenTime = timestampFromMs(time)
           setExpiry(draft, time)
-          requireValidRelationship(draft, settings.issuerRule, time)
+          requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf(), now: time })
           yield* requireNewIdentity(takeover, grants, uid)
         },
-      }),
+      })
+    },
 
-    updateIdentity: (call: Call<UpdateIdentityRequest>) =>
-      updateResource(deps, identities, call, {
+    async updateIdentity(call: Call<UpdateIdentityRequest>) {
+      const checked = await checkPatterns(deps, call.demand, call.request.identity)
+      return updateResource(deps, identities, call, {
         *beforeUpdate({ current, merged, grants, time }) {
           setExpiry(merged, time)
           if (isSameRelationship(current, merged)) return
-          requireValidRelationship(merged, settings.issuerRule, time)
+          requireValidRelationship(merged, {
+            issuerRule,
+            patternFaultOf: checked.faultOf(current),
+            now: time,
+          })
           yield* requireTakeover(takeover, grants, call.demand.scope)
         },
-      }),
+      })
+    },
 
     deleteIdentity: (call: Call) =>
       deleteResource(deps, identities, call, {

@@ -9,7 +9,6 @@ import { violationsOf } from '../../../aip/validate.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead, admitToWrite } from '../../../policy/admit.ts'
 import type { Call } from '../../../rpc/call.ts'
-import type { Store } from '../../../store/db.ts'
 import { sql } from '../../../store/sql.ts'
 import type { Work } from '../../../store/work.ts'
 import { first } from '../../../store/work.ts'
@@ -17,7 +16,6 @@ import type { Reply } from '../../../wire/reply.ts'
 import { messageReply } from '../../../wire/reply.ts'
 import type { Dependencies } from '../../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
-import { readmeFault } from './readme.ts'
 import { repos } from './table.ts'
 
 export const readmeMethods = (deps: Dependencies) => ({
@@ -33,7 +31,7 @@ export const readmeMethods = (deps: Dependencies) => ({
 
   async updateRepoReadme(call: Call<UpdateRepoReadmeRequest>) {
     const content = call.request.repoReadme?.content ?? ''
-    await requireSafeReadme(deps.store, call.demand, content)
+    await requireSafeReadme(deps, call.demand, content)
     return deps.store.write(() => writeReadme(deps, call, content), call.deadline)
   },
 })
@@ -51,11 +49,15 @@ function* writeReadme({ now }: Dependencies, { demand, ifMatch }: Call, readme: 
 }
 
 /** Rendering a readme is expensive, so the caller is authorized before. */
-export async function requireSafeReadme(store: Store, demand: Demand, content = ''): Promise<void> {
+export async function requireSafeReadme(
+  { store, checks }: Dependencies,
+  demand: Demand,
+  content = '',
+): Promise<void> {
   if (content === '') return
   await store.read(() => admitToRead(demand))
   const [violation] = violationsOf(RepoReadmeSchema, create(RepoReadmeSchema, { content }))
-  const fault = violation?.description ?? (await readmeFault(content))
+  const fault = violation?.description ?? (await checks.readmeFault(content, demand.caller.identity))
   if (fault !== undefined) throw invalidField('content', fault)
 }
 

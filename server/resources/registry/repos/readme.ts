@@ -50,6 +50,8 @@ const unrestricted: IOptions = {
 }
 
 const maxDepth = 100
+/** The sanitizer is slow: 1 s for this many characters. A table of 64 KB without cells becomes 0.7 million. */
+const maxHtmlLength = 512 * 1024
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
 
@@ -65,7 +67,7 @@ function nestingOf(html: string): number {
   return maximum
 }
 
-/** Describes what is wrong with a readme. The libraries are loaded on first use. */
+/** Describes what is wrong with a readme. The libraries are loaded on first use, in a thread (checks-thread.ts). */
 export async function readmeFault(content: string): Promise<string | undefined> {
   const [{ default: markdownIt }, { default: sanitize }] = await Promise.all([
     import('markdown-it'),
@@ -75,6 +77,8 @@ export async function readmeFault(content: string): Promise<string | undefined> 
   // Other Markdown renderers may turn a text into a link that this one would refuse, so all links are checked.
   markdown.validateLink = () => true
   const html = markdown.render(content)
+  if (html.length > maxHtmlLength)
+    return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
   if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
   const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
   return isSafe ? undefined : 'contains unsafe HTML: no scripts, styles, forms, frames or handlers'

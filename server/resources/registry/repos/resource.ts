@@ -39,7 +39,7 @@ export function reposMethods(deps: Dependencies, readme?: string) {
       listResources(deps, repos, call, { filters: equalTo(raw('name'), call.request.name ?? '') }),
 
     async createRepo(call: Call<CreateRepoRequest>) {
-      await requireSafeReadme(store, call.demand, readme)
+      await requireSafeReadme(deps, call.demand, readme)
       return createResource(deps, repos, call, {
         beforeCreate(draft) {
           removeUnset(draft)
@@ -50,7 +50,7 @@ export function reposMethods(deps: Dependencies, readme?: string) {
     },
 
     async updateRepo(call: Call<UpdateRepoRequest>) {
-      await requireSafeReadme(store, call.demand, readme)
+      await requireSafeReadme(deps, call.demand, readme)
       return updateResource(deps, repos, call, {
         beforeUpdate({ merged }) {
           removeUnset(merged)

@@ -1,0 +1,172 @@
+// Text of callers that takes long to check: readmes and patterns. It is checked in threads, with limits.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import { Registry } from '@stemma/api/gen/platform/registry/registry_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { openChecks } from '../../server/checks.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
+import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
+
+const { createIdentity, updateIdentity } = IdentitiesService.method
+const { createRepo, updateRepoReadme, getRepoReadme } = ReposService.method
+
+/** A thread that never answers, as one does that has too much to compute. */
+const stuck = new URL(
+  `data:text/javascript,import{parentPort}from'node:worker_threads';parentPort.on('message',()=>{for(;;);})`,
+)
+
+/** A table whose short rows are filled up with empty cells: 64 KB of Markdown become 0.7 million characters of HTML. */
+const wideTable = `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${'|\n'.repeat(25_000)}`
+
+/** Larger than patterns that are matched at once, and smaller than the limit. */
+const costly = `${'a?'.repeat(240)}a`
+
+const violationOf = (error: { details?: JsonObject[] } | undefined) =>
+  error?.details?.flatMap(
+    ({ fieldViolations = [] }) => fieldViolations as { field: string; description: string }[],
+  )[0]
+
+onEachStore('text that is expensive to check', (engine) => {
+  describe('is refused', () => {
+    let setUp: ExchangePlatform
+    let repo: string
+    before(async () => {
+      setUp = await startExchangePlatform(engine)
+      const parent = setUp.platform.owner.organization
+      repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+    })
+    after(() => setUp.stop())
+
+    test('if a readme becomes too much HTML', async () => {
+      const { token, organization } = setUp.platform.owner
+      for (const door of setUp.doors) {
+        const request = { repoReadme: { uid: repo, content: wideTable } }
+        const { error } = await door.call(updateRepoReadme, request, token)
+        assert.equal(error?.code, 3, error?.message)
+        assert.match(error?.message ?? '', /content: must not become more than 524288 characters of HTML/)
+        const old = { parentId: organization, repo: { name: 'old', readme: wideTable } }
+        const v1 = await door.call(Registry.method.createRepo, old, token)
+        assert.match(v1.error?.message ?? '', /readme: must not become more than/)
+      }
+      assert.equal((await setUp.callAsOwner(getRepoReadme, { uid: repo })).content, '')
+    })
+
+    test('if a pattern has too many classes of characters', async () => {
+      const { token, organization: parent } = setUp.platform.owner
+      for (const subjectPattern of ['\\p{L}'.repeat(60), '[^a]'.repeat(60), `(?i)[${'\\PL'.repeat(60)}]`])
+        for (const door of setUp.doors) {
+          const identity = { name: 'x', claimMatch: { issuer: setUp.issuer.issuer, subjectPattern } }
+          const { error } = await door.call(createIdentity, { parent, identity }, token)
+          assert.equal(error?.code, 3, error?.message)
+          assert.match(error?.message ?? '', /must have at most 700 characters/)
+        }
+    })
+
+    test('and costly patterns that are allowed still match', async () => {
+      const issuer = setUp.issuer.issuer
+      const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })
+      for (const door of setUp.doors) {
+        const call = async (sub: string) =>
+          door.call(SecurityTokenService.method.exchange, { identity: uid }, await setUp.issuer.sign({ sub }))
+        assert.ok((await call('a'.repeat(100))).body?.token)
+        assert.equal((await call('a'.repeat(300))).error?.code, 7)
+        assert.equal((await call('b')).error?.code, 7)
+      }
+    })
+
+    test('and an update checks new patterns and keeps stored ones', async () => {
+      const issuer = setUp.issuer.issuer
+      const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
+      const change = (claimMatch: JsonObject) => ({ identity: { uid, claimMatch } })
+      await setUp.callAsOwner(updateIdentity, change({ audience: 'https://other.test' }))
+      const [door] = setUp.doors
+      const { error } = await door.call(
+        updateIdentity,
+        change({ subjectPattern: '(' }),
+        setUp.platform.owner.token,
+      )
+      assert.match(error?.message ?? '', /subjectPattern: must be an RE2 regular expression/)
+    })
+  })
+
+  describe('does not delay others while a thread is busy', () => {
+    let setUp: ExchangePlatform
+    before(async () => {
+      setUp = await startExchangePlatform(engine, {
+        checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
+        drainTimeout: 0,
+      })
+    })
+
+    test('and ends with the server', async () => {
+      const { platform, doors, issuer } = setUp
+      const { token, organization: parent } = platform.owner
+      const [rest, grpc] = doors
+      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+      let answered = 0
+      const isAnswered = <T>(outcome: T) => {
+        answered++
+        return outcome
+      }
+      const readme = { repoReadme: { uid: repo, content: 'text' } }
+      const busy = [rest.call(updateRepoReadme, readme, token).then(isAnswered)]
+      const stranger = await platform.addOrganization('stranger')
+      const claimMatch = { issuer: issuer.issuer, subjectPattern: 'a+' }
+      const theirs = { parent: stranger.organization, identity: { name: 'x', claimMatch } }
+      busy.push(grpc.call(createIdentity, theirs, stranger.token).then(isAnswered))
+      for (const door of doors) {
+        for (let count = 0; count < 10; count++)
+          assert.ok((await door.call(GroupsService.method.listGroups, {}, token)).body)
+        // One caller has one check at a time here, and a refused caller none.
+        const again = await door.call(updateRepoReadme, readme, token)
+        assert.equal(again.error?.code, 8, again.error?.message)
+        const forbidden = await door.call(updateRepoReadme, readme, stranger.token)
+        assert.equal(forbidden.error?.code, 7)
+        const own = { parent, identity: { name: 'x', claimMatch } }
+        assert.equal((await door.call(createIdentity, own, stranger.token)).error?.code, 7)
+      }
+      assert.equal(answered, 0)
+      const outcomes = Promise.all(busy)
+      await setUp.stop()
+      for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
+    })
+  })
+
+  test('is refused with a clear error after the time limit', async () => {
+    const setUp = await startExchangePlatform(engine, { checkLimits: { program: stuck, timeLimitMs: 1 } })
+    try {
+      const { token, organization: parent } = setUp.platform.owner
+      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+      for (const door of setUp.doors) {
+        const { error } = await door.call(
+          updateRepoReadme,
+          { repoReadme: { uid: repo, content: 'x' } },
+          token,
+        )
+        assert.equal(violationOf(error as never)?.field ?? error?.message, 'content')
+        assert.match(error?.message ?? '', /is too complex to be checked; make it simpler/)
+        const claimMatch = { issuer: setUp.issuer.issuer, subjectPattern: 'a+' }
+        const created = await door.call(
+          createIdentity,
+          { parent, identity: { name: 'x', claimMatch } },
+          token,
+        )
+        assert.match(created.error?.message ?? '', /[pP]attern: is too complex; make it simpler/)
+      }
+    } finally {
+      await setUp.stop()
+    }
+  })
+})
+
+test('a match that takes too long is refused, and says why', async () => {
+  const checks = openChecks({ program: stuck, timeLimitMs: 1 })
+  const task = { kind: 'issuer', identity: new Uint8Array(), issuer: 'x' } as const
+  await assert.rejects(checks.match(task, 'robot'), /the patterns of this identity take too long to match/)
+  await checks.close()
+})

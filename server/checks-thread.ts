@@ -1,0 +1,31 @@
+// A thread of checks.ts.
+import { parentPort } from 'node:worker_threads'
+import type { CheckAnswer, CheckTask } from './checks.ts'
+import { performMatch } from './claims/matcher.ts'
+import { openPatterns } from './claims/pattern.ts'
+import { patternRuleFault } from './claims/pattern-rule.ts'
+import { readmeFault } from './resources/registry/repos/readme.ts'
+
+const port = parentPort
+if (!port) throw new Error('checks-thread.ts runs only as a thread')
+
+const patterns = openPatterns()
+
+port.on('message', async (task: CheckTask) => {
+  const answer = await perform(task).then(
+    (result): CheckAnswer => ({ result }),
+    (error: Error): CheckAnswer => ({ error: error.stack ?? error.message }),
+  )
+  port.postMessage(answer)
+})
+
+async function perform(task: CheckTask): Promise<unknown> {
+  switch (task.kind) {
+    case 'readme':
+      return readmeFault(task.content)
+    case 'patterns':
+      return task.rules.map(({ kind, pattern }) => patternRuleFault(kind, pattern))
+    default:
+      return performMatch(patterns, task)
+  }
+}

@@ -1,0 +1,75 @@
+// Computations on input of callers whose cost grows faster than the input, performed by threads (checks-thread.ts).
+import { extname } from 'node:path'
+import { tooManyRequests, unavailable } from './aip/errors.ts'
+import type { MatchTask, RunMatch } from './claims/matcher.ts'
+import type { PatternRule } from './claims/pattern-rule.ts'
+import type { Checks } from './resources/dependencies.ts'
+import type { PoolOptions } from './threads/pool.ts'
+import { LimitError, openPool } from './threads/pool.ts'
+
+export type CheckTask =
+  | { kind: 'readme'; content: string }
+  | { kind: 'patterns'; rules: readonly PatternRule[] }
+  | MatchTask
+
+/** From the thread: the result, or the stack of an unexpected error. */
+export type CheckAnswer = { result: unknown } | { error: string }
+
+/** The extension is `.ts` in the sources and `.js` in the published package. */
+const program = new URL(`./checks-thread${extname(import.meta.filename)}`, import.meta.url)
+
+/**
+ * Two threads, so that one costly input delays the others by half at most. The time limit is far above what any valid
+ * input needs (a readme of 64 KB: 0.3 s), since a thread may get little time on a busy machine.
+ */
+const limits: PoolOptions = {
+  program,
+  maxThreads: 2,
+  maxWaiting: 64,
+  maxPerOwner: 4,
+  timeLimitMs: 10_000,
+  maxHeapMb: 128,
+}
+
+export type OpenChecks = Checks & { match: RunMatch; close(): Promise<void> }
+
+export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
+  const pool = openPool({ ...limits, ...overrides })
+
+  /** Undefined if the task exceeded its limits. */
+  async function run(task: CheckTask, owner: string): Promise<{ result: unknown } | undefined> {
+    try {
+      const answer = (await pool.run(task, owner)) as CheckAnswer // checks-thread.ts sends nothing else
+      if ('error' in answer) throw new Error(`a check failed: ${answer.error}`)
+      return answer
+    } catch (error) {
+      if (error instanceof LimitError) return refuse(error)
+      throw error
+    }
+  }
+
+  return {
+    async readmeFault(content, caller) {
+      const answer = await run({ kind: 'readme', content }, caller)
+      return answer ? (answer.result as string | undefined) : 'is too complex to be checked; make it simpler'
+    },
+    async patternFaults(rules, caller) {
+      const answer = await run({ kind: 'patterns', rules }, caller)
+      return answer
+        ? (answer.result as (string | undefined)[])
+        : rules.map(() => 'is too complex; make it simpler')
+    },
+    async match(task, owner) {
+      const answer = await run(task, owner)
+      if (!answer)
+        throw tooManyRequests('the patterns of this identity take too long to match; simplify them')
+      return answer.result
+    },
+    close: () => pool.close(),
+  }
+}
+
+function refuse({ reason }: LimitError): undefined {
+  if (reason === 'queue') throw tooManyRequests('too many texts are being checked; try again in a second', 1)
+  if (reason === 'closed') throw unavailable('the server is stopping')
+}

@@ -1,0 +1,65 @@
+// Matches identities whose patterns are cheap at once, and all others in a thread.
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { Claims } from './match.ts'
+import { acceptsIssuer, mismatchedClaim } from './match.ts'
+import type { Patterns } from './pattern.ts'
+import { expandedLength, openPatterns } from './pattern.ts'
+
+/** What to match: the issuer alone, or all claims of a verified token. */
+export type MatchTask =
+  | { kind: 'issuer'; identity: Uint8Array; issuer: string }
+  | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }
+
+/** Runs a task in a thread. `owner` is the identity, so that one with costly patterns delays only itself. */
+export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
+
+/**
+ * The size of the patterns of one identity that are matched on the event loop: about a millisecond at worst. Patterns
+ * such as `repo:acme/.+:ref:refs/heads/main` have less than 50.
+ */
+const cheapSize = 300
+
+export type Matcher = {
+  acceptsIssuer(identity: Identity, issuer: string): boolean | Promise<boolean>
+  /** The name of the first claim that does not match. */
+  mismatchedClaim(identity: Identity, claims: Claims): string | undefined | Promise<string | undefined>
+}
+
+export function openMatcher(run: RunMatch, audiences: readonly string[]): Matcher {
+  const patterns = openPatterns()
+  const inThread = (identity: Identity, task: MatchTask) => run(task, identity.uid)
+  return {
+    acceptsIssuer(identity, issuer) {
+      if (isCheap(identity)) return acceptsIssuer(patterns, identity, issuer)
+      const bytes = toBinary(IdentitySchema, identity)
+      // The thread answers with the result of the same function.
+      return inThread(identity, { kind: 'issuer', identity: bytes, issuer }) as Promise<boolean>
+    },
+    mismatchedClaim(identity, claims) {
+      if (isCheap(identity)) return mismatchedClaim(patterns, identity, claims, audiences)
+      const bytes = toBinary(IdentitySchema, identity)
+      const task = { kind: 'claims', identity: bytes, claims, audiences } as const
+      return inThread(identity, task) as Promise<string | undefined> // as above
+    },
+  }
+}
+
+function isCheap({ relationship }: Identity): boolean {
+  if (relationship.case !== 'claimMatch') return true
+  const { iss, sub, aud, claimPatterns } = relationship.value
+  let size = 0
+  for (const { case: field, value = '' } of [iss, sub, aud])
+    if (field?.endsWith('Pattern')) size += expandedLength(value)
+  for (const name in claimPatterns) size += expandedLength(claimPatterns[name] ?? '')
+  return size <= cheapSize
+}
+
+/** Performs a task; called in the thread. */
+export function performMatch(patterns: Patterns, task: MatchTask): boolean | string | undefined {
+  const identity = fromBinary(IdentitySchema, task.identity)
+  return task.kind === 'issuer'
+    ? acceptsIssuer(patterns, identity, task.issuer)
+    : mismatchedClaim(patterns, identity, task.claims, task.audiences)
+}

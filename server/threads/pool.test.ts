@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import type { Pool, PoolOptions } from './pool.ts'
+import { LimitError, openPool } from './pool.ts'
+
+/** Answers with the id of its thread, or does what the task says. */
+const program = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, threadId } from 'node:worker_threads'
+    parentPort.on('message', (task) => {
+      if (task === 'spin') for (;;);
+      if (task === 'hoard') for (const all = []; ; ) all.push(new Array(10_000).fill(all.length))
+      if (task === 'throw') throw new Error('a bug')
+      if (task === 'exit') process.exit(3)
+      if (task !== 'never') parentPort.postMessage(threadId)
+    })`)}`,
+)
+
+const pools: Pool[] = []
+const open = (options: Partial<PoolOptions> = {}) => {
+  const pool = openPool({
+    ...{ program, maxThreads: 2, maxWaiting: 4, maxPerOwner: 4, timeLimitMs: 60_000, maxHeapMb: 32 },
+    ...options,
+  })
+  pools.push(pool)
+  return pool
+}
+
+const isLimit = (reason: LimitError['reason']) => (error: unknown) =>
+  error instanceof LimitError && error.reason === reason
+
+describe('a pool of threads', () => {
+  after(() => Promise.all(pools.map((pool) => pool.close())))
+
+  test('uses a thread again, and at most so many', async () => {
+    const pool = open()
+    const first = await pool.run('id', 'ada')
+    assert.equal(await pool.run('id', 'ada'), first)
+    const ids = await Promise.all(Array.from({ length: 4 }, (_, at) => pool.run('id', `owner ${at}`)))
+    assert.ok(new Set(ids).size <= 2)
+  })
+
+  test('leaves the event loop free, and serves others, while a task runs forever', async () => {
+    const pool = open()
+    let isOver = false
+    const endless = pool.run('spin', 'mallory').finally(() => {
+      isOver = true
+    })
+    for (let count = 0; count < 20; count++) await pool.run('id', 'ada')
+    assert.equal(isOver, false)
+    const ended = assert.rejects(endless, isLimit('closed'))
+    await pool.close()
+    await ended
+  })
+
+  test('ends a task that exceeds its time or its memory, and replaces the thread', async () => {
+    const pool = open({ maxThreads: 1, timeLimitMs: 1 })
+    await assert.rejects(pool.run('spin', 'mallory'), isLimit('cost'))
+    const roomy = open({ maxThreads: 1 })
+    const first = await roomy.run('id', 'ada')
+    await assert.rejects(roomy.run('hoard', 'mallory'), isLimit('cost'))
+    assert.notEqual(await roomy.run('id', 'ada'), first)
+  })
+
+  test('reports a thread that fails or exits, and replaces it', async () => {
+    const pool = open({ maxThreads: 1 })
+    await assert.rejects(pool.run('throw', 'ada'), /a bug/)
+    await assert.rejects(pool.run('exit', 'ada'), /ended unexpectedly/)
+    assert.ok(await pool.run('id', 'ada'))
+  })
+
+  test('refuses tasks when too many wait, in total or of one owner', async () => {
+    const pool = open({ maxThreads: 1, maxWaiting: 3, maxPerOwner: 2 })
+    const tasks = [pool.run('never', 'mallory'), pool.run('never', 'mallory')]
+    await assert.rejects(pool.run('id', 'mallory'), isLimit('queue'))
+    tasks.push(pool.run('id', 'ada'), pool.run('id', 'bob'))
+    await assert.rejects(pool.run('id', 'carol'), isLimit('queue'))
+    const results = Promise.allSettled(tasks)
+    await pool.close()
+    assert.deepEqual(
+      (await results).map(({ status }) => status),
+      tasks.map(() => 'rejected'),
+    )
+    await assert.rejects(pool.run('id', 'ada'), isLimit('closed'))
+  })
+
+  test('counts an owner’s tasks only until they end', async () => {
+    const pool = open({ maxPerOwner: 1 })
+    for (let count = 0; count < 3; count++) await pool.run('id', 'ada')
+    await assert.rejects(pool.run('throw', 'ada'))
+    assert.ok(await pool.run('id', 'ada'))
+  })
+})
