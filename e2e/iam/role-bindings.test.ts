@@ -124,27 +124,29 @@ examples('role bindings', {
     }
   },
 
-  async 'people can be bound by anyone, foreign identities only by callers who may see them'(stage) {
+  async 'people and foreign identities can be bound only by callers who may see them'(stage) {
     const { owner, platform, succeed, fail } = stage
     const parent = owner.organization
     const user = await platform.addIdentity('')
-    const bind = (identityUid: string) => ({ parent, roleBinding: { identityUid, roleUid: viewer.uid } })
-    await succeed(createRoleBinding, bind(user.identity))
+    const bind = (identityUid: string, roleUid = viewer.uid) => ({
+      parent,
+      roleBinding: { identityUid, roleUid },
+    })
+    const unknown = await fail(createRoleBinding, bind(user.identity))
+    assert.deepEqual(violations(unknown), ['identityUid'])
     const stranger = await platform.addOrganization('stranger')
     const unseen = await fail(createRoleBinding, bind(stranger.identity))
     const missing = await fail(createRoleBinding, bind(`${stranger.organization}/${'0'.repeat(16)}`))
     assert.deepEqual(unseen, missing)
-    await succeed(
-      createRoleBinding,
-      {
-        parent: stranger.organization,
-        roleBinding: { identityUid: user.identity, roleUid: builtInRole('viewer').uid },
-      },
-      stranger.token,
-    )
-    // As a viewer of the other organization, the owner sees the identity.
+    await platform.bind(user.identity, 'viewer', stranger.organization)
+    assert.deepEqual(await fail(createRoleBinding, bind(user.identity)), unknown)
+    // As a viewer of the other organization, the owner sees the identity and the person.
     await platform.bind(owner.identity, 'viewer', stranger.organization)
     await succeed(createRoleBinding, bind(stranger.identity))
+    await succeed(createRoleBinding, bind(user.identity))
+    // The person belongs to this organization from now on.
+    await platform.unbind(owner.identity, stranger.organization)
+    await succeed(createRoleBinding, bind(user.identity, builtInRole('editor').uid))
   },
 
   async 'a binding cannot grant more than the caller holds'(stage) {

@@ -3,16 +3,13 @@ import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
-import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { talliedKinds } from '../../server/storage.ts'
 import { checkTally } from '../../server/store/check.ts'
 import { examples, make } from '../contract/examples.ts'
 
 const { validate, delete: remove } = Auth.method
 const { createGroup, listGroups } = GroupsService.method
-const { createRoleBinding } = RoleBindingsService.method
 const { exchange } = SecurityTokenService.method
 
 type Held = { group: JsonObject; role?: JsonObject & { capabilities: string[] }; capabilities: string[] }
@@ -22,12 +19,8 @@ examples('the caller', {
     const { succeed, owner, platform } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const person = await platform.addUser('person@example.com')
-    const bind = (parent: string, role: string) => ({
-      parent,
-      roleBinding: { identityUid: person.identity, roleUid: builtInRole(role).uid },
-    })
-    await succeed(createRoleBinding, bind(team, 'viewer'))
-    await succeed(createRoleBinding, bind(owner.organization, 'apk.pull'))
+    await platform.bind(person.identity, 'viewer', team)
+    await platform.bind(person.identity, 'apk.pull', owner.organization)
     const me = await succeed(validate, {}, person.token)
     assert.deepEqual(
       [me.subject, me.issuer, me.audience],

@@ -64,6 +64,7 @@ examples('role bindings of v1', {
   async 'the list shows a verified e-mail address'(stage) {
     const { platform, owner, succeed } = stage
     const person = await platform.addUser('ada@example.test')
+    await platform.bind(person.identity, 'apk.pull', owner.organization)
     const roleBinding = { identity: person.identity, role: viewer.uid }
     const { id } = await succeed(v1.create, { parent: owner.organization, roleBinding })
     const [item] = itemsOf(await succeed(v1.list, { id: id as string }))

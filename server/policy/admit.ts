@@ -10,7 +10,7 @@ import type { Caller } from '../wire/caller.ts'
 import { nameOf } from './capabilities.ts'
 import type { Grants, ParseGrants } from './grants.ts'
 import { holds } from './grants.ts'
-import type { RenderedRow } from './read-grants.ts'
+import type { GrantsAndRow } from './read-grants.ts'
 import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 
 /** The access that the contract demands of the caller of a method, for one request. */
@@ -46,7 +46,7 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   return grants as WriteGrants // requireGranted has checked them
 }
 
-export type RowAdmission = { statement: Sql; open(rows: Row[]): RenderedRow | undefined }
+export type RowAdmission = { statement: Sql; open(rows: Row[]): GrantsAndRow }
 
 /** For a call that reads one row: one statement reads grants and row, and `open` authorizes and returns the row. */
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
@@ -56,9 +56,9 @@ export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmissi
   return {
     statement: grantsWithRow(demand.caller, groups, scope, table, form),
     open(rows) {
-      const { grants, row } = splitGrantsAndRow(demand.caller, groups, rows, demand.parseGrants)
-      requireGranted(demand, grants)
-      return row
+      const admitted = splitGrantsAndRow(demand.caller, groups, rows, demand.parseGrants)
+      requireGranted(demand, admitted.grants)
+      return admitted
     },
   }
 }

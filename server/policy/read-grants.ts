@@ -135,17 +135,20 @@ function grantsAndRow(values: Placeholders<[...string[], string, string]>, table
 /** `rendered` is null if the stored JSON has another shape. */
 export type RenderedRow = { rendered: Rendered | null; updateTime: number }
 
+/** The row is undefined if it does not exist. */
+export type GrantsAndRow = { grants: Grants; row: RenderedRow | undefined }
+
 /** The columns of grantsAndRow; the last two are null if there is no such row. */
-type GrantsAndRow = [...IdentityAndGrants, rendered: Rendered | null, updateTime: number | null]
+type GrantsAndRowColumns = [...IdentityAndGrants, rendered: Rendered | null, updateTime: number | null]
 
 export function splitGrantsAndRow(
   caller: Caller,
   groups: readonly string[],
   rows: Row[],
   parse: ParseGrants = parseGrants,
-): { grants: Grants; row: RenderedRow | undefined } {
+): GrantsAndRow {
   const [first = []] = rows
-  const [createTime, text, rendered = null, updateTime = null] = first as Partial<GrantsAndRow>
+  const [createTime, text, rendered = null, updateTime = null] = first as Partial<GrantsAndRowColumns>
   const grants = grantsOf(caller, groups, createTime, text, parse)
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }

@@ -70,7 +70,7 @@ export function createResource<D extends DescMessage, X extends ExtraColumns>(
     const columns = yield* resultOf(beforeCreate?.(draft, { grants, uid, time }))
     const entry = { uid, now: time, columns }
     yield* createIn(grants, parent, kind, draft, entry as NewEntry<X>, conflict?.(draft)) // `BeforeCreate` returns the columns
-    return yield* readReply(kind, uid, call.form)
+    return yield* readReply(kind, uid, call.form, grants)
   }, call.deadline)
 }
 

@@ -8,23 +8,25 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
+import { redactionFor } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** Reads grants and row with one statement, and the bytes with a second one if the stored JSON is stale. */
+/** Reads grants and row with one statement, and the bytes with a second one if the stored JSON is stale or redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
   const { statement, open } = admitToRow(call.demand, kind.table, kind.forms[call.form])
   return andThen(store.query(statement), (rows) => {
-    const row = open(rows)
+    const { grants, row } = open(rows)
     if (!row) throw notFound(kind.desc.typeName, scope)
-    if (row.rendered !== null) return rowReply(kind, row.rendered, row.updateTime)
+    const redaction = redactionFor(kind, grants)
+    if (row.rendered !== null && !redaction) return rowReply(kind, row.rendered, row.updateTime)
     return andThen(
       store.read(() => readBytes(kind.table, [scope])),
       (bytesByUid) => {
         const bytes = bytesByUid.get(scope)
         // Deleted between the two statements.
         if (!bytes) throw notFound(kind.desc.typeName, scope)
-        return rowReply(kind, bytes, row.updateTime)
+        return rowReply(kind, redaction?.apply(grants, bytes) ?? bytes, row.updateTime)
       },
     )
   })

@@ -11,6 +11,7 @@ import { resourceOptions } from '@stemma/api/resource.ts'
 import { isBranch } from '../aip/field-path.ts'
 import type { OrderTerm } from '../aip/order-by.ts'
 import { parentOf, rootOf } from '../aip/uid.ts'
+import type { Grants } from '../policy/grants.ts'
 import type { Value } from '../store/sql.ts'
 import type { Columns, Entry, Form, Rendered, Table } from '../store/table.ts'
 import { storedForm } from '../store/table.ts'
@@ -32,6 +33,14 @@ export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> =
   /** Every spelling of a field that lists can be ordered by, with its column. */
   sortable: ReadonlyMap<string, string>
   defaultOrder: OrderTerm[]
+  redaction: Redaction | undefined
+}
+
+/** Hides a part of rows from callers who may see the row. */
+export type Redaction = {
+  /** Whether a row that these grants allow the caller to see may contain something to hide. */
+  isNeeded(grants: Grants): boolean
+  apply(grants: Grants, row: Uint8Array): Uint8Array
 }
 
 /**
@@ -57,6 +66,7 @@ export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial
   /** Further spellings of fields to order by. */
   sortable?: { [spelling: string]: string }
   defaultOrder?: OrderTerm[]
+  redaction?: Redaction
 }
 
 export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoExtraColumns>(
@@ -88,8 +98,13 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
     },
     hasInput: containsInput(desc),
     sortable: new Map([...sortableOf(desc), ...Object.entries(sortable)]),
+    redaction: options.redaction,
   }
 }
+
+/** The redaction of rows for a caller; undefined if nothing is hidden from them, so that rows are sent as stored. */
+export const redactionFor = ({ redaction }: Kind<DescMessage>, grants: Grants): Redaction | undefined =>
+  redaction?.isNeeded(grants) ? redaction : undefined
 
 const sortableFields = [
   { field: 'name', spellings: ['name'] },

@@ -19,6 +19,7 @@ import type { MaybePromise } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dependencies } from './dependencies.ts'
 import type { Kind } from './kind.ts'
+import { redactionFor } from './kind.ts'
 import { listReply } from './reply.ts'
 
 const defaultPageSize = 50
@@ -67,15 +68,19 @@ function* readList(
   const after = pages.open(query, request.pageToken)
   const size = Math.min(request.pageSize || defaultPageSize, maxPageSize)
   const { regions, filters } = yield* selectionOf(call, grants, options)
+  const redaction = redactionFor(kind, grants)
   const page = yield* readPage(kind.table, {
     ...{ regions, filters, order, after, size },
-    form: kind.forms[call.form],
+    form: kind.forms[redaction ? 'bytes' : call.form],
     skip: request.skip,
     scansInOrder: options.search !== undefined,
   })
   const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // sort columns are never null
   const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
-  return listReply(kind, method.desc.output, page.rows, rest as MessageInitShape<DescMessage>) // fields of every list response
+  const rows = redaction
+    ? (page.rows as Uint8Array[]).map((row) => redaction.apply(grants, row)) // the form is bytes
+    : page.rows
+  return listReply(kind, method.desc.output, rows, rest as MessageInitShape<DescMessage>) // fields of every list response
 }
 
 /** The regions and conditions of the resources that a list contains. */

@@ -4,6 +4,7 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { notFound } from '../aip/errors.ts'
 import { etagOf } from '../aip/etag.ts'
+import type { Grants } from '../policy/grants.ts'
 import type { JoinedRows } from '../store/list/listing.ts'
 import type { Rendered } from '../store/table.ts'
 import { readBytes, selectRendered } from '../store/table.ts'
@@ -13,7 +14,7 @@ import { writeJson } from '../wire/json-writer.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
 import type { Kind } from './kind.ts'
-import { jsonOf } from './kind.ts'
+import { jsonOf, redactionFor } from './kind.ts'
 
 export const rowReply = (kind: Kind<DescMessage>, rendered: Rendered, updateTime: number): Reply => ({
   json: () => asJson(jsonOf(kind, rendered)),
@@ -21,13 +22,20 @@ export const rowReply = (kind: Kind<DescMessage>, rendered: Rendered, updateTime
   etag: etagOf(updateTime),
 })
 
-/** Reads a resource in the current transaction, after it was written. */
-export function* readReply(kind: Kind<DescMessage>, uid: string, form: 'json' | 'bytes'): Work<Reply> {
-  const row = yield* first(selectRendered(kind.table, uid, kind.forms[form]))
+/** Reads a resource in the current transaction, after it was written, as a caller with these grants may see it. */
+export function* readReply(
+  kind: Kind<DescMessage>,
+  uid: string,
+  form: 'json' | 'bytes',
+  grants: Grants,
+): Work<Reply> {
+  const redaction = redactionFor(kind, grants)
+  const row = yield* first(selectRendered(kind.table, uid, kind.forms[redaction ? 'bytes' : form]))
   if (!row) throw notFound(kind.desc.typeName, uid)
   const [rendered, updateTime] = row
   const content = rendered ?? (yield* readBytes(kind.table, [uid])).get(uid)
-  return rowReply(kind, content as Rendered, updateTime as number)
+  const shown = redaction ? redaction.apply(grants, content as Uint8Array) : (content as Rendered) // the form is bytes
+  return rowReply(kind, shown, updateTime as number)
 }
 
 /** An empty body, and over gRPC an empty message (docs/specification.md, Resources). */

@@ -76,7 +76,7 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
       const change = { uid, updateTime: time, columns: changed ?? {} }
       yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
     }
-    return yield* readReply(kind, uid, call.form)
+    return yield* readReply(kind, uid, call.form, grants)
   }, call.deadline)
 }
 

@@ -2,17 +2,19 @@
 // bindings, invites, the default role of an identity provider, approved access requests and custom roles.
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { cannotDelegate, invalidField, permissionDenied } from '../../aip/errors.ts'
+import type { Region } from '../../aip/region.ts'
+import { intersectAll } from '../../aip/region.ts'
 import { isAtOrBelow, parentOf, rootOf } from '../../aip/uid.ts'
 import type { Bits } from '../../policy/bits.ts'
 import { decodeBits } from '../../policy/bits.ts'
 import { builtInRole } from '../../policy/built-in-roles.ts'
 import { capabilityNamed, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
-import { holds, indexGrants, missingAt } from '../../policy/grants.ts'
+import { grantedRegions, holds, indexGrants, missingAt } from '../../policy/grants.ts'
 import { readGrants } from '../../policy/read-grants.ts'
 import { among, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
-import { first } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
 
 /** Requires that the caller holds all of these capabilities in the group. */
 export function requireHeld(grants: Grants, bits: Bits, group: string): void {
@@ -30,13 +32,41 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
   requireHeld(grants, decodeBits(row[0] as string), group)
 }
 
-/** Requires a person, an identity of the same organization, or another identity that the caller may list. */
+/**
+ * Requires an identity of the same organization, or another that the caller may see. The error is the same whether an
+ * identity does not exist or may not be bound: the uid of a person can be computed from their address.
+ */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
   const row = yield* first(sql`select uid from identities where uid = ${identity} /*pg for key share */`)
-  const isBindableByAll = parentOf(identity) === '' || rootOf(identity) === rootOf(group)
-  if (!row || !(isBindableByAll || (yield* isVisible(grants, identity)))) {
-    throw invalidField(field, 'must be the uid of a person or of an identity that you may see')
-  }
+  const isBindable =
+    parentOf(identity) === ''
+      ? yield* isKnownPerson(grants, group, identity)
+      : rootOf(identity) === rootOf(group) || (yield* isVisible(grants, identity))
+  if (!row || !isBindable)
+    throw invalidField(
+      field,
+      'must be the uid of an identity of this organization or of one that you may see; other people join by an invite, an access request or an identity provider',
+    )
+}
+
+/**
+ * Whether a person belongs to the organization of the group, or to another one in a group where the caller may list
+ * identities. Others must join themselves: a binding would show who they are, and take effect without their consent.
+ */
+function* isKnownPerson({ caller }: Grants, group: string, person: string): Work<boolean> {
+  if (person === caller.identity) return true
+  const rows = yield* all(sql`select distinct parent from role_bindings where identity = ${person}`)
+  const groups = rows.map(([parent]) => parent as string)
+  if (groups.some((uid) => rootOf(uid) === rootOf(group))) return true
+  if (groups.length === 0) return false
+  const grants = yield* readGrants(caller, undefined, true)
+  const visible = grantedRegions(grants, [Capability.CAP_IAM_IDENTITY_LIST])
+  return (
+    intersectAll(
+      visible,
+      groups.map((uid): Region => ({ kind: 'point', uid })),
+    ).length > 0
+  )
 }
 
 function* isVisible({ caller }: Grants, identity: string): Work<boolean> {

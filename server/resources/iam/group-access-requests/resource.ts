@@ -51,7 +51,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         const conflict = 'the person has this role in this group already'
         yield* createIn(grants, group, roleBindings, create(RoleBindingSchema), entry, conflict)
         yield* removeEntry(grants, groupAccessRequests, uid)
-        return yield* readReply(roleBindings, entry.uid, call.form)
+        return yield* readReply(roleBindings, entry.uid, call.form, grants)
       }, call.deadline),
 
     deleteGroupAccessRequest: (call: Call) =>

@@ -25,7 +25,7 @@ export function* createGroup(deps: Dependencies, call: Call<CreateGroupRequest>)
     call.request.parent === ''
       ? yield* createRoot(deps, access, call)
       : yield* createChild(deps, access, call)
-  return yield* readReply(groups, uid, call.form)
+  return yield* readReply(groups, uid, call.form, access)
 }
 
 /** The caller becomes the owner. */

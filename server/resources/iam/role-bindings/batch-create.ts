@@ -10,6 +10,7 @@ import {
 import { invalidField } from '../../../aip/errors.ts'
 import { newChildUid } from '../../../aip/uid.ts'
 import { admitToWrite } from '../../../policy/admit.ts'
+import type { Grants } from '../../../policy/grants.ts'
 import type { Call } from '../../../rpc/call.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
 import type { Rendered } from '../../../store/table.ts'
@@ -18,6 +19,7 @@ import type { Work } from '../../../store/work.ts'
 import type { Reply } from '../../../wire/reply.ts'
 import { createIn, draftOf } from '../../create.ts'
 import type { Dependencies } from '../../dependencies.ts'
+import { redactionFor } from '../../kind.ts'
 import { listReply } from '../../reply.ts'
 import { bindingConflict, requireAllowed } from './require-allowed.ts'
 import { roleBindings } from './table.ts'
@@ -39,7 +41,7 @@ export function* batchCreate(
     yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, conflict)
     uids.push(uid)
   }
-  const rows = yield* readAll(uids, call.form)
+  const rows = yield* readAll(uids, call.form, grants)
   return listReply(roleBindings, BatchCreateRoleBindingsResponseSchema, rows, {})
 }
 
@@ -60,8 +62,13 @@ function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest)
   })
 }
 
-function* readAll(uids: string[], form: 'json' | 'bytes'): Work<Rendered[]> {
+function* readAll(uids: string[], form: 'json' | 'bytes', grants: Grants): Work<Rendered[]> {
   const { table } = roleBindings
+  const redaction = redactionFor(roleBindings, grants)
+  if (redaction) {
+    const stored = yield* readBytes(table, uids)
+    return uids.map((uid) => redaction.apply(grants, stored.get(uid) as Uint8Array)) // created in this transaction
+  }
   const rows = yield sql`select uid, ${table.rendered(roleBindings.forms[form])} from ${raw(table.name)}
     where uid in ${among(uids)}`
   const rendered = new Map(rows as [string, Rendered | null][])

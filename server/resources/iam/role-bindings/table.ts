@@ -4,6 +4,7 @@ import { kindOf } from '../../kind.ts'
 import { groups } from '../groups/table.ts'
 import { identities } from '../identities/table.ts'
 import { roles } from '../roles/table.ts'
+import { identityRedaction } from './redaction.ts'
 
 const name = 'role_bindings'
 const storedField = { json: 'binding_json', bytes: 'binding_bytes' }
@@ -16,4 +17,5 @@ export const roleBindings = kindOf(RoleBindingSchema, name, {
     { from: groups, by: 'parent', ...storedField },
     { from: roles, by: 'role', ...storedField },
   ]),
+  redaction: identityRedaction,
 })

@@ -43,7 +43,7 @@ function rolesMethods(deps: Dependencies) {
       const [capability = 0] = demand.capabilities
       if (grantedRegions(grants, demand.capabilities).length === 0)
         throw permissionDenied(nameOf(capability), demand.scope)
-      return yield* readReply(roles, demand.scope, form)
+      return yield* readReply(roles, demand.scope, form, grants)
     })
   }
 

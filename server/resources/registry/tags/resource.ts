@@ -36,7 +36,7 @@ function tagsMethods(deps: Dependencies) {
         const access = yield* admitToWrite(call.demand)
         const draft = draftOf(TagSchema, resourceIn(tags, call))
         const uid = yield* createOrMove({ ...deps, access }, call.demand.scope, draft)
-        return yield* readReply(tags, uid, call.form)
+        return yield* readReply(tags, uid, call.form, access)
       }, call.deadline),
 
     updateTag: (call: Call<UpdateTagRequest>) =>

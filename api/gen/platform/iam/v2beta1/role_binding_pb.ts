@@ -35,7 +35,7 @@ export type RoleBinding = Message<"platform.iam.v2beta1.RoleBinding"> & {
   uid: string;
 
   /**
-   * The identity that has the role.
+   * The identity that has the role. Only its uid is set if the caller may not list identities in the group.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -91,7 +91,7 @@ export type RoleBindingJson = {
   uid?: string;
 
   /**
-   * The identity that has the role.
+   * The identity that has the role. Only its uid is set if the caller may not list identities in the group.
    *
    * @generated from field: platform.iam.v2beta1.RoleBindingIdentity identity = 2;
    */
@@ -866,7 +866,9 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group.
+   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group. A person
+   * can be bound if they have a role in the organization already, or in a group of another organization where the caller
+   * may list identities; other people join by an invite, an access request or an identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
    */

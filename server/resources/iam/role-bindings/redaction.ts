@@ -1,0 +1,37 @@
+// A role binding shows the identity that it binds: names, addresses and subjects of people. A caller sees these only
+// where they may list identities; elsewhere the binding contains the uid alone.
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
+import {
+  RoleBindingIdentitySchema,
+  RoleBindingSchema,
+} from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
+import { capabilityOf } from '../../../policy/capabilities.ts'
+import type { Grants } from '../../../policy/grants.ts'
+import { holds } from '../../../policy/grants.ts'
+import type { Redaction } from '../../kind.ts'
+
+const bitOf = (capability: Capability) => capabilityOf(capability)?.bit ?? -1
+const listIdentities = bitOf(Capability.CAP_IAM_IDENTITY_LIST)
+/** With any of these a caller gets role bindings in a response. */
+const bindingBits = [
+  Capability.CAP_IAM_ROLE_BINDINGS_CREATE,
+  Capability.CAP_IAM_ROLE_BINDINGS_UPDATE,
+  Capability.CAP_IAM_ROLE_BINDINGS_LIST,
+].map(bitOf)
+
+export const identityRedaction: Redaction = {
+  /** All built-in roles that contain `role_bindings.list` also contain `identity.list`, so this is rare. */
+  isNeeded: ({ list }) =>
+    list.some(({ bits }) => !bits.has(listIdentities) && bindingBits.some((bit) => bits.has(bit))),
+
+  apply(grants: Grants, row: Uint8Array): Uint8Array {
+    const binding = fromBinary(RoleBindingSchema, row)
+    const uid = binding.identity?.uid ?? ''
+    const isVisible =
+      uid === grants.caller.identity || holds(grants, [Capability.CAP_IAM_IDENTITY_LIST], binding.uid)
+    if (isVisible) return row
+    binding.identity = create(RoleBindingIdentitySchema, { uid })
+    return toBinary(RoleBindingSchema, binding)
+  },
+}
