@@ -243,9 +243,15 @@ onEachStore('hostile URLs are refused', (engine) => {
     test('missing uids', () =>
       assertAllRefused([
         ['get', { target: `${groups}/` }, invalid, { field: 'uid' }],
-        ['delete', { verb: 'DELETE', target: groups }, invalid, { field: 'uid' }],
+        ['delete', { verb: 'DELETE', target: groups }, unimplemented, { http: 405 }],
         ['delete with a slash', { verb: 'DELETE', target: `${groups}/` }, invalid, { field: 'uid' }],
-        ['patch', { verb: 'PATCH', target: groups, body: '{"name":"x"}' }, invalid, { field: 'uid' }],
+        ['patch', { verb: 'PATCH', target: groups, body: '{"name":"x"}' }, unimplemented, { http: 405 }],
+        [
+          'patch with a slash',
+          { verb: 'PATCH', target: `${groups}/`, body: '{"name":"x"}' },
+          invalid,
+          { field: 'uid' },
+        ],
       ]))
 
     test('paths and methods that are not served', async () => {

@@ -6,7 +6,7 @@ import type { ServiceError } from '@grpc/grpc-js'
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import * as details from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { StatusSchema } from '@stemma/api/gen/google/rpc/status_pb.ts'
-import { describeMethod } from '@stemma/api/method.ts'
+import { describeMethod, isRequired, isScope } from '@stemma/api/method.ts'
 import { toCamel } from '../aip/field-path.ts'
 import { writeJson } from '../wire/json-writer.ts'
 
@@ -64,9 +64,10 @@ function transcode(method: DescMethod, request: JsonObject) {
     return String(removeField(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
   const query = isWhole ? '' : queryOf(rest).join('&')
-  // An empty parent leaves a trailing slash. Only Create accepts the path without it.
-  const isCreate = binding.verb === 'POST'
-  const target = (isCreate ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
+  // An empty parent leaves a trailing slash. Only a call that needs no parent accepts the path without it.
+  const needsParent = method.input.fields.some((field) => isRequired(field) && isScope(field))
+  const isRoot = binding.verb === 'POST' && !needsParent
+  const target = (isRoot ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
   return { verb: binding.verb, target, body }
 }
 

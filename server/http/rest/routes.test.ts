@@ -32,14 +32,14 @@ describe('the routes of groups', () => {
     assert.deepEqual(matchOf('POST', '/iam/v2beta1/groups/a'), ['CreateGroup', { parent: 'a' }])
   })
 
-  test('match PATCH and DELETE without a uid, so that the method can report that it is missing', () => {
-    assert.deepEqual(matchOf('PATCH', '/iam/v2beta1/groups'), ['UpdateGroup', { 'group.uid': '' }])
-    assert.deepEqual(matchOf('DELETE', '/iam/v2beta1/groups'), ['DeleteGroup', { uid: '' }])
+  test('do not match PATCH and DELETE of the collection, which are methods of a resource', () => {
+    for (const verb of ['PATCH', 'DELETE']) assert.equal(matchOf(verb, '/iam/v2beta1/groups'), undefined)
+    assert.deepEqual(matchOf('DELETE', '/iam/v2beta1/groups/'), ['DeleteGroup', { uid: '' }])
   })
 
   test('list the methods that a path accepts', () => {
     const all = ['DELETE', 'GET', 'PATCH', 'POST']
-    assert.deepEqual(verbsOf('/iam/v2beta1/groups'), all)
+    assert.deepEqual(verbsOf('/iam/v2beta1/groups'), ['GET', 'POST'])
     assert.deepEqual(verbsOf('/iam/v2beta1/groups/a'), all)
     assert.equal(
       groups.find(splitPath('/iam/v2beta1/groups')).get('GET')?.route.endpoint.method.desc.name,

@@ -1,12 +1,28 @@
 // The endpoint of a path. The table is made once, from the http rules of the contract.
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
+import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
 import { malformed } from '../../aip/errors.ts'
+import { resolvePath } from '../../aip/field-path.ts'
 import type { Endpoint } from '../door.ts'
 import type { Template } from './template.ts'
 import { matchTemplate, parseTemplate } from './template.ts'
 
-export type Route = { endpoint: Endpoint; binding: HttpBinding; template: Template }
-export type Match = { route: Route; fields: Map<string, string> }
+export type Route = {
+  endpoint: Endpoint
+  binding: HttpBinding
+  template: Template
+  /** Whether `**` may match no segment, as in the path of a call that creates an organization. */
+  mayBeEmpty: boolean
+}
+export type Match = {
+  route: Route
+  fields: Map<string, string>
+  /** What the caller wrote, for the names of fields in an error. Set when the request is read. */
+  written?: Written
+}
+
+/** `names` is the spelling of the keys of a JSON body; undefined without such a body. */
+export type Written = { query: string; names: 'json' | 'proto' | undefined }
 
 export type Routes = {
   /** The route of a path for each HTTP method that it accepts. */
@@ -21,7 +37,7 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
     match(verb, segments) {
       for (const route of candidates(root, segments)) {
         if (route.binding.verb !== verb) continue
-        const fields = matchTemplate(route.template, segments)
+        const fields = matchRoute(route, segments)
         if (fields) return { route, fields }
       }
       return undefined
@@ -29,12 +45,18 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
     find(segments) {
       const matches = new Map<string, Match>()
       for (const route of candidates(root, segments)) {
-        const fields = matchTemplate(route.template, segments)
+        const fields = matchRoute(route, segments)
         if (fields && !matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
       }
       return matches
     },
   }
+}
+
+/** A collection does not have the methods of its resources: DELETE without a uid is not allowed. */
+function matchRoute({ template, mayBeEmpty }: Route, segments: readonly string[]) {
+  const isEmpty = template.many >= 0 && segments.length < template.tokens.length
+  return isEmpty && !mayBeEmpty ? undefined : matchTemplate(template, segments)
 }
 
 /** Paths start with domain, version and collection, or are shorter; a custom verb such as `:osv` may follow. */
@@ -47,9 +69,10 @@ const emptyNode = (): Node => ({ routes: [], next: new Map() })
 
 function makeTrie(endpoints: readonly Endpoint[]): Node {
   const routes = endpoints.flatMap((endpoint) =>
-    endpoint.method.bindings.map(
-      (binding): Route => ({ endpoint, binding, template: parseTemplate(binding.path) }),
-    ),
+    endpoint.method.bindings.map((binding): Route => {
+      const template = parseTemplate(binding.path)
+      return { endpoint, binding, template, mayBeEmpty: mayBeEmpty(endpoint, template) }
+    }),
   )
   const root = emptyNode()
   for (const route of routes.sort(bySpecificity)) {
@@ -62,6 +85,15 @@ function makeTrie(endpoints: readonly Endpoint[]): Node {
     node.routes.push(route)
   }
   return root
+}
+
+/** A custom method without a uid gets an error that names the missing field. */
+function mayBeEmpty({ method }: Endpoint, { verb, variables }: Template): boolean {
+  if (verb !== '') return true
+  return variables.every(({ field }) => {
+    const leaf = resolvePath(method.desc.input, field)?.at(-1)
+    return leaf !== undefined && !isRequired(leaf) && !isOutputOnly(leaf)
+  })
 }
 
 function candidates(root: Node, segments: readonly string[]): readonly Route[] {
