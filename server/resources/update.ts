@@ -64,12 +64,13 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
     const stored = yield* lockResource(kind, uid)
     if (!stored) throw notFound(kind.desc.typeName, uid)
     const { resource: current, columns, updateTime } = stored
-    requireMatch(call.ifMatch, updateTime)
     const sent = resourceIn(kind, call)
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
     const time = nextUpdateTime(now(), updateTime)
     const changed = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
+    // After all checks of values (docs/specification.md, Authentication): a wrong value stays wrong after a new read.
+    requireMatch(call.ifMatch, updateTime)
     const updated = withoutInput(kind, merged)
     if (!equals(kind.desc, current, updated) || !isSame(columns, changed ?? {})) {
       stamp(updated as Resource, time)

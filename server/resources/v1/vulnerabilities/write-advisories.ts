@@ -38,15 +38,19 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
   update: (call: Call<V1Advisory>) =>
     admittedWrite(store, call, function* (grants) {
       const { request, ifMatch } = call
+      let updateTime = 0
       const revise = (advisory: Advisory) => {
-        requireMatch(ifMatch, updateTimeOf(advisory))
+        updateTime = updateTimeOf(advisory)
         if (request.advisoryId !== '' && request.advisoryId !== advisory.advisoryId)
           throw invalidField('advisory_id', 'cannot be changed')
         replaceFields(advisory, request)
         advisory.author ||= grants.caller.identity
       }
       const revision = advisoryWrites.revise(grants, request.id, revise)
-      return advisoryReply(yield* withV1ErrorFields(pathStart.update, revision))
+      const revised = yield* withV1ErrorFields(pathStart.update, revision)
+      // After the values are checked. The transaction is undone if the advisory has changed since it was read.
+      requireMatch(ifMatch, updateTime)
+      return advisoryReply(revised)
     }),
 
   delete: (call: Call<DeleteAdvisoryRequest>) =>
