@@ -8,6 +8,7 @@ import type { FieldRules } from './gen/platform/common/rules_pb.ts'
 import { FieldRulesSchema, rules } from './gen/platform/common/rules_pb.ts'
 import type { HttpBinding } from './http-binding.ts'
 import { bindingsOf } from './http-binding.ts'
+import { scopeKindOf } from './scope-kind.ts'
 
 export type Method = {
   desc: DescMethod
@@ -19,6 +20,8 @@ export type Method = {
   access: Access | undefined
   /** The fields that lead from the request to the uid at which access is checked. */
   scope: DescField[]
+  /** The kind of the resource with that uid: the full name of its message. */
+  scopeKind: string
   /** The request field that holds the resource, where the method takes one. */
   resource: DescField | undefined
   /** Whether the response is a stream of messages. */
@@ -32,13 +35,15 @@ export function describeMethods(service: DescService): Method[] {
 export function describeMethod(desc: DescMethod): Method {
   const bindings = bindingsOf(desc)
   const body = bindings[0]?.body
+  const scope = scopePath(desc.input)
   return {
     desc,
     name: `${desc.parent.typeName}.${desc.name}`,
     grpcPath: `/${desc.parent.typeName}/${desc.name}`,
     bindings,
     access: hasOption(desc, access) ? getOption(desc, access) : undefined,
-    scope: scopePath(desc.input),
+    scope,
+    scopeKind: scopeKindOf(desc, scope),
     resource: desc.input.fields.find((field) => field.name === body),
     isStream: desc.methodKind === 'server_streaming',
   }

@@ -12,7 +12,7 @@ import type { ParseGrants } from '../policy/grants.ts'
 import type { Caller } from '../wire/caller.ts'
 
 export function demandOf(method: Method, request: Message, caller: Caller, parseGrants: ParseGrants): Demand {
-  const { access, desc } = method
+  const { access } = method
   const scopeField = method.scope.at(-1)
   return {
     caller,
@@ -21,7 +21,7 @@ export function demandOf(method: Method, request: Message, caller: Caller, parse
     scopeField: scopeField?.name ?? '',
     unscoped: access?.unscoped ?? false,
     fault: faultOf(method, request),
-    resourceType: (method.resource?.message ?? desc.output).typeName,
+    resourceType: method.scopeKind,
     parseGrants,
   }
 }

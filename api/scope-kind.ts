@@ -1,0 +1,28 @@
+// The kind of the resource at which the access of a call is checked, for errors that say what does not exist.
+import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf'
+import { hasOption } from '@bufbuild/protobuf'
+import { resource } from './gen/platform/common/resource_pb.ts'
+import { resourceOptions } from './resource.ts'
+
+/** The full name of the message, such as `platform.iam.v2beta1.Group`. `scope` leads to the field with the uid. */
+export function scopeKindOf(method: DescMethod, scope: readonly DescField[]): string {
+  const kinds = method.parent.methods.map(({ output }) => output).filter(isResource)
+  const [main = method.output] = kinds
+  // GetAdvisoryOsv is named after an Advisory. A name without a kind, such as Delete in version 1, means the main kind.
+  const object = method.name.replace(/^[A-Z][a-z]+/, '')
+  const named = kinds
+    .filter(({ name }) => object.startsWith(name))
+    .sort((a, b) => b.name.length - a.name.length)
+  const [kind = main] = named
+  const [field, inner] = scope
+  const isOfParent = inner === undefined && field !== undefined && parentFields.has(field.name)
+  if (!isOfParent) return kind.typeName
+  // Version 1 does not declare parents. There, the other kinds of a service are in resources of its main kind.
+  return kind === main || hasOption(kind, resource) ? resourceOptions(kind).parent : main.typeName
+}
+
+const parentFields = new Set(['parent', 'parent_id', 'group', 'repo_id'])
+
+/** Messages of version 1 do not have the option. */
+const isResource = (message: DescMessage) =>
+  hasOption(message, resource) || message.fields.some(({ name }) => name === 'id')
