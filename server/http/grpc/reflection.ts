@@ -5,6 +5,7 @@ import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { Server } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 import { file_google_rpc_error_details } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
+import { service as health } from 'grpc-health-check'
 
 export function addReflection(server: Server, services: readonly DescService[]): void {
   const files = new Map<string, Buffer>()
@@ -16,8 +17,11 @@ export function addReflection(server: Server, services: readonly DescService[]):
   for (const service of services) add(service.file)
   // No method refers to the error details, but clients look them up to show them.
   add(file_google_rpc_error_details)
-  const allFiles = { fileDescriptorProtos: [...files.values()] }
-  const names = services.map(({ typeName }) => typeName)
+  // The descriptors of the health service come from its package, which loads them from its own proto file.
+  const healthFiles =
+    (health.Check?.requestType as { fileDescriptorProtos?: Buffer[] }).fileDescriptorProtos ?? []
+  const allFiles = { fileDescriptorProtos: [...files.values(), ...healthFiles] }
+  const names = [...services.map(({ typeName }) => typeName), 'grpc.health.v1.Health']
   type Package = ConstructorParameters<typeof ReflectionService>[0]
   // Of a package, the service reads only the files, so one entry with all files is enough.
   new ReflectionService({ allFiles } as unknown as Package, { services: names }).addToServer(server)

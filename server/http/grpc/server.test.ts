@@ -407,6 +407,7 @@ describe('server reflection', () => {
       const { body, headers } = await call(session, path, frame(listServices))
       assert.equal(headers['grpc-status'], '0')
       assert.match(body.toString('latin1'), /platform\.iam\.v2beta1\.GroupsService/)
+      assert.match(body.toString('latin1'), /grpc\.health\.v1\.Health/)
       const fileOf = async (name: string) => {
         const symbol = Buffer.from(name)
         const find = Buffer.concat([Buffer.of(34, symbol.length), symbol])
@@ -415,6 +416,7 @@ describe('server reflection', () => {
       assert.match(await fileOf('platform.iam.v2beta1.GroupsService'), /platform\/iam\/v2beta1\/group\.proto/)
       const stream = 'platform.vulnerabilities.v2beta1.AdvisoriesService.ExportAdvisoriesOsv'
       assert.match(await fileOf(stream), /ExportAdvisoriesOsv/)
+      assert.match(await fileOf('grpc.health.v1.Health'), /HealthCheckRequest/)
       assert.match(await fileOf('google.rpc.ErrorInfo'), /google\/rpc\/error_details\.proto/)
     })
   }
