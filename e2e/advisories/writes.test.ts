@@ -361,7 +361,7 @@ examples('writing advisories', {
     const scan = (more: JsonObject) => ({ detection: { scanv1: more } })
     const wrongEvents: [JsonObject, string][] = [
       [{}, 'type'],
-      [{ fixed: {}, reviewer: 'a\nb' }, 'author'],
+      [{ fixed: {}, reviewer: 'a\nb' }, 'reviewer'],
       [{ fixed: {}, author: 'x'.repeat(256) }, 'author'],
       [{ fixed: {}, issue: 'x'.repeat(1025) }, 'issue'],
       [{ fixed: { note: 'x'.repeat(8193) } }, 'fixed.note'],

@@ -19,7 +19,8 @@ export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): ListOpt
 function requireKnownEnums({ eventReviewStates, eventTypes, latestEventType }: ListAdvisoriesRequest): void {
   if (eventReviewStates.some((state) => !ReviewStateSchema.value[state]))
     throw invalidField('event_review_states', 'must be review states')
-  const types = [...eventTypes, ...(latestEventType === undefined ? [] : [latestEventType])]
-  if (types.some((type) => !EventTypeFilterSchema.value[type]))
+  if (eventTypes.some((type) => !EventTypeFilterSchema.value[type]))
     throw invalidField('event_types', 'must be types of events')
+  if (latestEventType !== undefined && !EventTypeFilterSchema.value[latestEventType])
+    throw invalidField('latest_event_type', 'must be a type of event')
 }

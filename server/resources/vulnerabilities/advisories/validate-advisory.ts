@@ -38,12 +38,10 @@ function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
     throw invalidField('legacy_advisory_id', `must be at most ${maxLength} characters long`)
 }
 
-function requireValidEvent({ author, reviewer, type, reviewState }: AdvisoryEvent, path: string): void {
-  if (controlCharacter.test(author + reviewer))
-    throw invalidField(
-      `${path}.author`,
-      'author and reviewer must not contain line breaks or control characters',
-    )
+function requireValidEvent(event: AdvisoryEvent, path: string): void {
+  const broken = (['author', 'reviewer'] as const).find((field) => controlCharacter.test(event[field]))
+  if (broken) throw invalidField(`${path}.${broken}`, 'must not contain line breaks or control characters')
+  const { type, reviewState } = event
   if (!type.case) throw invalidField(`${path}.type`, 'is required')
   if (!ReviewStateSchema.value[reviewState])
     throw invalidField(`${path}.review_state`, 'must be one of the review states')
