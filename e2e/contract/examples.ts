@@ -119,7 +119,7 @@ function normalizer(): (answer: CallResult) => CallResult {
       .replaceAll(/"code":"[^"]+"/g, '"code":"code"')
       .replaceAll(/"eyJ[\w.-]+"/g, '"token"')
       .replaceAll(/\b[0-9a-f]{40}\b|\b[0-9a-f]{16}\b|\bCGA(?:-\w{4}){3}\b/g, numberOf)
-      .replaceAll(/"field":"[^"]+"|(?:Invalid argument|Already exists): [\w.[\]]+/g, toCamel)
+      .replaceAll(/"(?:field|description|message)":"(?:[^"\\]|\\.)*"/g, toCamel)
     return JSON.parse(text) as CallResult
   }
 }

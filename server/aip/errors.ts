@@ -1,8 +1,11 @@
 // The errors that callers see (AIP-193). Anything else that is thrown is an internal error.
 import { Code, codeName, codePrefix, httpStatus } from './code.ts'
 
-/** `field` is a path in proto spelling, relative to the resource if the request contains one. */
-export type FieldViolation = { field: string; description: string }
+/**
+ * `field` is a path in proto spelling, relative to the resource if the request contains one. `mentions` are the fields
+ * that the description names; a door spells them like `field`.
+ */
+export type FieldViolation = { field: string; description: string; mentions?: readonly string[] }
 
 /** A typed detail in its JSON form; `type` is the last segment of its type URL. */
 export type Detail = { type: string; fields: Record<string, unknown> }
@@ -45,13 +48,14 @@ export function statusOf(
   const details = [{ type: 'ErrorInfo', fields: info }, ...error.details]
   const [first] = error.violations
   if (!first) return { code: error.code, message: error.message, details }
-  const fieldViolations = error.violations.map(({ field, description }) => ({
+  const fieldViolations = error.violations.map(({ field, description, mentions = [] }) => ({
     field: spell(field),
-    description,
+    description: mentions.reduce((text, name) => text.replaceAll(name, spell(name)), description),
   }))
+  const [shown] = fieldViolations
   return {
     code: error.code,
-    message: `${codePrefix(error.code)}: ${spell(first.field)}: ${first.description}`,
+    message: `${codePrefix(error.code)}: ${shown?.field}: ${shown?.description}`,
     details: [...details, { type: 'BadRequest', fields: { fieldViolations } }],
   }
 }
@@ -61,7 +65,8 @@ export function invalidArgument(...violations: [FieldViolation, ...FieldViolatio
   return new StatusError(Code.INVALID_ARGUMENT, `${first.field}: ${first.description}`, { violations })
 }
 
-export const invalidField = (field: string, description: string) => invalidArgument({ field, description })
+export const invalidField = (field: string, description: string, mentions: readonly string[] = []) =>
+  invalidArgument({ field, description, mentions })
 
 /** For a request that cannot be parsed, so that no field can be named. */
 export const malformed = (text: string, http = 400) => new StatusError(Code.INVALID_ARGUMENT, text, { http })

@@ -104,6 +104,6 @@ export function rejectStream(stream: InterceptedStream, error: StatusError, isGr
     )
   } else {
     stream.respond({ ':status': error.http, 'content-type': 'application/json' })
-    stream.end(errorBody(error, errorDomain, false))
+    stream.end(errorBody(error, errorDomain))
   }
 }

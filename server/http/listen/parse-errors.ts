@@ -61,7 +61,7 @@ function sendError(
   }
   const requestId = requestIds.next()
   onRejected(requestId, error)
-  const body = errorBody(error, errorDomain, false)
+  const body = errorBody(error, errorDomain)
   const headers = [
     ...securityHeaders(isTls(socket)),
     ...['content-type', 'application/json', 'x-request-id', requestId],

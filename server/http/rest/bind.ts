@@ -4,17 +4,21 @@ import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import type { FieldMask } from '@bufbuild/protobuf/wkt'
+import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { findField, isBranch, resolvePath } from '../../aip/field-path.ts'
-import { readJson } from './read-json.ts'
+import { ignoreAll, readJson } from './read-json.ts'
 import { readQuery } from './read-query.ts'
-import type { Match } from './routes.ts'
+import type { Match, Written } from './routes.ts'
 
-export function bindRequest({ route, fields }: Match, query: string, body: string): Message {
+export function bindRequest(match: Match, query: string, body: string): Message {
+  const { route, fields } = match
   const { input } = route.endpoint.method.desc
   const bodyField = route.binding.body
   if (query === '' && body === '' && bodyField === '') return fromPath(input, fields)
   const request = reflect(input, create(input))
+  const written: Written = { query, names: body === '' && bodyField === '' ? undefined : 'json' }
+  match.written = written
   const isBound = (path: string) => {
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
@@ -24,10 +28,14 @@ export function bindRequest({ route, fields }: Match, query: string, body: strin
   readQuery(request, query, { isBound, isStrict: isVersion2(input) })
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
   const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
-  if (isWholeBody) readJson(request, parse(body))
-  else if (bodyField !== '') readResource(request, bodyField, parse(body), route.binding.verb === 'PATCH')
+  if (isWholeBody) readJson(request, parse(body), { ...ignoreAll, onProtoName: () => setProto(written) })
+  else if (bodyField !== '') readResource(request, route.binding, parse(body), written)
   for (const [path, value] of fields) setString(request, path, value)
   return request.message
+}
+
+function setProto(written: Written): void {
+  written.names = 'proto'
 }
 
 /** A misspelt filter must not look like success. Version 1 has always ignored unknown parameters. */
@@ -47,19 +55,25 @@ function fromPath(input: DescMessage, fields: ReadonlyMap<string, string>): Mess
 }
 
 /** An update without a mask changes the fields that its body contains. */
-function readResource(request: ReflectMessage, bodyField: string, json: JsonValue, isPatch: boolean): void {
-  const field = findField(request.desc, bodyField)
+function readResource(
+  request: ReflectMessage,
+  { body, verb }: HttpBinding,
+  json: JsonValue,
+  written: Written,
+): void {
+  const field = findField(request.desc, body)
+  const onProtoName = () => setProto(written)
   if (field?.fieldKind === 'list') {
-    readJson(request, { [field.jsonName]: json })
+    readJson(request, { [field.jsonName]: json }, { ...ignoreAll, onProtoName })
     return
   }
-  if (!field || !isBranch(field))
-    throw new Error(`${request.desc.typeName} has no message field ${bodyField}`)
+  if (!field || !isBranch(field)) throw new Error(`${request.desc.typeName} has no message field ${body}`)
   const resource = reflect(field.message, create(field.message))
   request.set(field, resource)
-  const needsMask = isPatch && !hasMask(request)
+  const needsMask = verb === 'PATCH' && !hasMask(request)
   const paths: string[] = []
   readJson(resource, json, {
+    onProtoName,
     onPath: (path) => paths.push(path),
     onUnknown(path) {
       // A typo must not look like success.

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { failedPrecondition, invalidArgument, invalidField, unavailable } from '../../aip/errors.ts'
+import { toCamel } from '../../aip/field-path.ts'
 import { errorBody } from './error-body.ts'
 
 const domain = 'iam.stemma.test'
 
 describe('an error body', () => {
   test('is flat, with the number of the code and typed details', () => {
-    assert.deepEqual(JSON.parse(errorBody(invalidField('name', 'is required'), domain, true)), {
+    assert.deepEqual(JSON.parse(errorBody(invalidField('name', 'is required'), domain, toCamel)), {
       code: 3,
       message: 'Invalid argument: name: is required',
       details: [
@@ -18,7 +19,7 @@ describe('an error body', () => {
         },
       ],
     })
-    assert.deepEqual(JSON.parse(errorBody(failedPrecondition('RESOURCE_NOT_EMPTY', 'full'), domain, false)), {
+    assert.deepEqual(JSON.parse(errorBody(failedPrecondition('RESOURCE_NOT_EMPTY', 'full'), domain)), {
       code: 9,
       message: 'Precondition failed: full',
       details: [
@@ -37,7 +38,7 @@ describe('an error body', () => {
       { field: 'requests[2].role_uid', description: 'is wrong' },
       { field: 'update_mask', description: 'is wrong' },
     )
-    const { message, details } = JSON.parse(errorBody(error, domain, true))
+    const { message, details } = JSON.parse(errorBody(error, domain, toCamel))
     assert.equal(message, 'Invalid argument: claimMatch.issuerPattern: is wrong')
     assert.deepEqual(
       details[1].fieldViolations.map(({ field }: { field: string }) => field),
@@ -46,19 +47,16 @@ describe('an error body', () => {
   })
 
   test('names query parameters in snake_case if it has none', () => {
-    const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain, false))
+    const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain))
     assert.equal(message, 'Invalid argument: page_token: is wrong')
   })
 
   test('does not change the text of a description', () => {
-    const { details } = JSON.parse(errorBody(invalidField('order_by', 'takes create_time'), domain, true))
+    const { details } = JSON.parse(errorBody(invalidField('order_by', 'takes create_time'), domain, toCamel))
     assert.deepEqual(details[1].fieldViolations, [{ field: 'orderBy', description: 'takes create_time' }])
   })
 
   test('contains nothing of the cause', () => {
-    assert.doesNotMatch(
-      errorBody(unavailable('try again', new Error('hidden')), domain, false),
-      /hidden|stack/,
-    )
+    assert.doesNotMatch(errorBody(unavailable('try again', new Error('hidden')), domain), /hidden|stack/)
   })
 })

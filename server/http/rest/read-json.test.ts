@@ -9,7 +9,7 @@ import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'
 import fc from 'fast-check'
 import { StatusError } from '../../aip/errors.ts'
 import { declareMessages } from '../../testing/declared-messages.ts'
-import { readJson } from './read-json.ts'
+import { ignoreAll, readJson } from './read-json.ts'
 
 const sample = declareMessages(
   {
@@ -50,6 +50,7 @@ function readAll(text: string, desc: DescMessage = sample) {
   const paths: string[] = []
   const unknown: string[] = []
   readJson(message, JSON.parse(text), {
+    ...ignoreAll,
     onPath: (path) => paths.push(path),
     onUnknown: (path) => unknown.push(path),
   })

@@ -13,9 +13,11 @@ export type ReadOptions = {
   onPath(path: string): void
   /** Called for each key that is not a field. */
   onUnknown(path: string): void
+  /** Called for each key in proto spelling that has another name in JSON spelling. */
+  onProtoName(): void
 }
 
-const ignoreAll: ReadOptions = { onPath() {}, onUnknown() {} }
+export const ignoreAll: ReadOptions = { onPath() {}, onUnknown() {}, onProtoName() {} }
 
 const maxDepth = 50
 
@@ -29,7 +31,7 @@ export function readJson(
   if (!isObject(json)) throw invalidField(path || 'body', `must be a JSON object, not ${describe(json)}`)
   if (depth > maxDepth) throw invalidField(path, 'is nested too deeply')
   const prefix = path === '' ? '' : `${path}.`
-  const { values, unknownKeys } = valuesByField(target.desc, json)
+  const { values, unknownKeys } = valuesByField(target.desc, json, options)
   for (const key of unknownKeys) options.onUnknown(prefix + key)
   for (const [field, value] of values) {
     const hasInnerPaths = isBranch(field) && isObject(value) && Object.keys(value).length > 0
@@ -39,13 +41,15 @@ export function readJson(
 }
 
 /** If a field appears in both spellings, the last one counts, as JSON.parse does for a repeated key. */
-function valuesByField(desc: DescMessage, json: JsonObject) {
+function valuesByField(desc: DescMessage, json: JsonObject, { onProtoName }: ReadOptions) {
   const values = new Map<DescField, JsonValue>()
   const unknownKeys: string[] = []
   for (const [key, value] of Object.entries(json)) {
     const field = findField(desc, key)
-    if (field) values.set(field, value)
-    else unknownKeys.push(printable(key))
+    if (field) {
+      values.set(field, value)
+      if (key !== field.jsonName) onProtoName()
+    } else unknownKeys.push(printable(key))
   }
   return { values, unknownKeys }
 }
@@ -88,7 +92,7 @@ function readField(
 export function requireSoleMember(target: ReflectMessage, field: DescField, path: string): void {
   const other = field.oneof && target.oneofCase(field.oneof)
   if (other && other !== field)
-    throw invalidField(path, `cannot be set together with ${other.name}; set one of them`)
+    throw invalidField(path, `cannot be set together with ${other.name}; set one of them`, [other.name])
 }
 
 /** The key of a map in its type; the keys of a JSON object are always strings. */

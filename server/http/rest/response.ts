@@ -9,6 +9,7 @@ import { corsHeaders } from './cors.ts'
 import { errorBody } from './error-body.ts'
 import type { Exchange, ResponseContext } from './exchange.ts'
 import { linesType, lineWriter } from './lines.ts'
+import { spellingOf } from './spelling.ts'
 
 export function sendJson(
   context: ResponseContext,
@@ -32,8 +33,8 @@ export function sendJson(
 export function sendError(context: ResponseContext, exchange: Exchange, thrown: unknown): void {
   const error = asStatusError(thrown)
   if (!exchange.match) context.onRejected(exchange.requestId, error)
-  const hasBody = exchange.match !== undefined && exchange.match.route.binding.body !== ''
-  const body = errorBody(error, context.errorDomain, hasBody)
+  const spell = exchange.match && error.violations.length > 0 ? spellingOf(exchange.match) : undefined
+  const body = errorBody(error, context.errorDomain, spell)
   const headers = Object.entries(withRealm(error.headers, context.baseUrl)).flat()
   sendJson(context, exchange, error.http, asJson(body), headers)
 }

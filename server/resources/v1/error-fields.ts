@@ -10,9 +10,9 @@ const rename = (renames: readonly FieldRename[], path: string) =>
 
 /** The same error with renamed fields in its violations. */
 export function renameViolations(renames: readonly FieldRename[], error: StatusError): StatusError {
-  const [first, ...others] = error.violations.map(({ field, description }) => ({
+  const [first, ...others] = error.violations.map(({ field, ...rest }) => ({
     field: rename(renames, field),
-    description,
+    ...rest,
   }))
   return first ? invalidArgument(first, ...others) : error
 }

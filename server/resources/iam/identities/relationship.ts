@@ -53,12 +53,12 @@ export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
 function relationshipFaults({ relationship }: Identity, rules: RelationshipRules): FieldViolation[] {
   const { issuerRule, patternFaultOf, now } = rules
   const faults: FieldViolation[] = []
-  const check = (field: string, fault: string | undefined) => {
-    if (fault !== undefined) faults.push({ field, description: fault })
+  const check: Check = (field, fault, mentions = []) => {
+    if (fault !== undefined) faults.push({ field, description: fault, mentions })
   }
   switch (relationship.case) {
     case 'claimMatch':
-      checkClaims(relationship.value, rules, (field, fault) => check(`claim_match.${field}`, fault))
+      checkClaims(relationship.value, rules, (field, ...fault) => check(`claim_match.${field}`, ...fault))
       break
     case 'staticKeys': {
       const { issuer, issuerKeys, expirationTime, audiences } = relationship.value
@@ -72,7 +72,9 @@ function relationshipFaults({ relationship }: Identity, rules: RelationshipRules
       break
     }
     case 'awsIdentity':
-      checkAws(relationship.value, patternFaultOf, (field, fault) => check(`aws_identity.${field}`, fault))
+      checkAws(relationship.value, patternFaultOf, (field, ...fault) =>
+        check(`aws_identity.${field}`, ...fault),
+      )
       break
     case 'servicePrincipal':
       if (
@@ -82,12 +84,14 @@ function relationshipFaults({ relationship }: Identity, rules: RelationshipRules
         check('service_principal', 'must be one of the service principals')
       break
     default:
-      check('claim_match', 'is required, or static_keys, aws_identity or service_principal in its place')
+      check('claim_match', 'is required, or static_keys, aws_identity or service_principal in its place', [
+        ...['static_keys', 'aws_identity', 'service_principal'],
+      ])
   }
   return faults.slice(0, maxFaults)
 }
 
-type Check = (field: string, fault: string | undefined) => void
+type Check = (field: string, fault: string | undefined, mentions?: readonly string[]) => void
 
 function checkClaims(
   { iss, sub, aud, claims, claimPatterns }: Identity_ClaimMatch,
@@ -96,10 +100,10 @@ function checkClaims(
 ): void {
   if (iss.case === 'issuer') check('issuer', issuerFault(iss.value, issuerRule))
   else if (iss.case === 'issuerPattern') check('issuer_pattern', patternFaultOf('issuer', iss.value))
-  else check('issuer', 'is required, or issuer_pattern in its place')
+  else check('issuer', 'is required, or issuer_pattern in its place', ['issuer_pattern'])
   if (sub.case === 'subject') check('subject', emptyFault(sub.value))
   else if (sub.case === 'subjectPattern') check('subject_pattern', patternFaultOf('other', sub.value))
-  else check('subject', 'is required, or subject_pattern in its place')
+  else check('subject', 'is required, or subject_pattern in its place', ['subject_pattern'])
   if (aud.case === 'audience') check('audience', emptyFault(aud.value))
   else if (aud.case === 'audiencePattern') check('audience_pattern', patternFaultOf('audience', aud.value))
   for (const name of Object.keys(claims)) check(entryPath('claims', name), claimFault(name))
@@ -133,11 +137,11 @@ function checkAws(
 ): void {
   if (awsArn.case === 'arn') check('arn', arnFault(awsArn.value))
   else if (awsArn.case === 'arnPattern') check('arn_pattern', patternFaultOf('other', awsArn.value))
-  else check('arn', 'is required, or arn_pattern in its place')
+  else check('arn', 'is required, or arn_pattern in its place', ['arn_pattern'])
   if (awsUserId.case === 'userId') check('user_id', emptyFault(awsUserId.value))
   else if (awsUserId.case === 'userIdPattern')
     check('user_id_pattern', patternFaultOf('other', awsUserId.value))
-  else check('user_id', 'is required, or user_id_pattern in its place')
+  else check('user_id', 'is required, or user_id_pattern in its place', ['user_id_pattern'])
 }
 
 const arnFault = (arn: string) =>

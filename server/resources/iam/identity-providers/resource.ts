@@ -92,7 +92,7 @@ function* requireUsable(
   const fault = issuerFault(oidc.issuer, rule)
   if (fault) throw invalidField('oidc.issuer', fault)
   if (!hasSecret && !oidc.pkceEnabled)
-    throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true')
+    throw invalidField('oidc.client_secret', 'is required unless pkce_enabled is true', ['pkce_enabled'])
   if (!CorrelationRuleSchema.value[oidc.correlationRule])
     throw invalidField('oidc.correlation_rule', 'must be one of the correlation rules')
   const badScope = oidc.additionalScopes.find((scope) => !/^[!#-[\]-~]+$/.test(scope))

@@ -1,0 +1,37 @@
+// Spells the names of fields in errors as the caller wrote them.
+import { resolvePath, toCamel } from '../../aip/field-path.ts'
+import { parameters } from './read-query.ts'
+import type { Match } from './routes.ts'
+
+/**
+ * A parameter of the query is named as it was sent. Fields of a JSON body are in camelCase, or in snake_case if the body
+ * has a key in that spelling. Parameters that were not sent are in snake_case, as in the documentation.
+ */
+export function spellingOf({ route, written }: Match): (path: string) => string {
+  const sent = sentNames(route.endpoint.method.desc.input, written?.query ?? '')
+  const isJson = written?.names === 'json'
+  return (path) => {
+    const [, base = '', index = ''] = /^(.*?)(\[.*)?$/s.exec(path) ?? []
+    const name = sent.get(base)
+    if (name !== undefined) return name + index
+    return isJson ? toCamel(path) : path
+  }
+}
+
+type Input = Match['route']['endpoint']['method']['desc']['input']
+
+/** The parameters of a query by the canonical paths of their fields. */
+function sentNames(input: Input, query: string): Map<string, string> {
+  const names = new Map<string, string>()
+  try {
+    for (const [name] of parameters(query)) {
+      const path = resolvePath(input, name)
+        ?.map((field) => field.name)
+        .join('.')
+      if (path !== undefined && !names.has(path)) names.set(path, name)
+    }
+  } catch {
+    // A malformed query is reported without names.
+  }
+  return names
+}
