@@ -15,10 +15,7 @@ export type DoorsOptions<E extends Endpoint> = DoorOptions &
   Omit<RestOptions<E>, 'isTls'> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
   Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'limits'> &
-  Pick<DispatchOptions, 'plainPaths' | 'mount'> & {
-    /** Proxies are never slowed down: their address stands for all of their clients. */
-    isProxy(address: string): boolean
-  }
+  Pick<DispatchOptions, 'plainPaths' | 'mount'>
 
 export type Doors = {
   port: number

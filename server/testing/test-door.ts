@@ -85,7 +85,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
   const grpc = openGrpc({
-    onAbuse: penalties.add,
+    ...{ onAbuse: penalties.add, isProxy: () => false },
     ...shared,
     vendorPrefixes: ['vendor.'],
     now: Date.now,

@@ -6,15 +6,17 @@ import { Code } from '../../aip/code.ts'
 import { deadlineExceeded, malformed, StatusError } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { errorBody } from '../rest/error-body.ts'
+import type { GuardedStream } from './session-guard.ts'
 import { statusTrailers } from './status.ts'
 
 type Respond = ServerHttp2Stream['respond']
 
 type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'onRejected'> & {
   onFinish(stream: InterceptedStream): void
+  onClose(stream: InterceptedStream): void
 }
 
-export type InterceptedStream = ServerHttp2Stream & {
+export type InterceptedStream = GuardedStream & {
   requestId: string
   options: StreamOptions
   /** The methods of the stream that are replaced. */
@@ -33,10 +35,11 @@ export function interceptStream(
     originalSendTrailers: original.sendTrailers,
     requestId,
     options,
-  })
+  }) as InterceptedStream // the guard sets the rest, before it is used
   stream.respond = respond
   stream.sendTrailers = sendTrailers
   stream.on('finish', onFinish)
+  stream.on('close', onClose)
   return stream
 }
 
@@ -59,6 +62,10 @@ function sendTrailers(this: InterceptedStream, trailers: OutgoingHttpHeaders) {
 function onFinish(this: InterceptedStream) {
   this.options.onFinish(this)
   if (!this.readableEnded) this.close(constants.NGHTTP2_NO_ERROR)
+}
+
+function onClose(this: InterceptedStream) {
+  this.options.onClose(this)
 }
 
 function withDetails(

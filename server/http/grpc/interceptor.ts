@@ -13,18 +13,21 @@ import type { InterceptedStream } from './intercepted-stream.ts'
 import { interceptStream, rejectStream } from './intercepted-stream.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
 import { openRequestDeadlines } from './request-deadlines.ts'
+import type { SessionGuardOptions } from './session-guard.ts'
+import { openSessionGuard } from './session-guard.ts'
 
-export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> & {
-  /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
-  methodAt(path: string): Method | undefined
-  /** Resolves when the standard service of a path is loaded; undefined for other paths. */
-  loadStandardService(path: string): Promise<void> | undefined
-  /** How long a stream may be idle before it is closed, in milliseconds. */
-  streamIdleMs: number
-  /** How long a call may take, in milliseconds. */
-  maxDuration(method: Method | undefined): number
-  now(): number
-}
+export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> &
+  SessionGuardOptions & {
+    /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
+    methodAt(path: string): Method | undefined
+    /** Resolves when the standard service of a path is loaded; undefined for other paths. */
+    loadStandardService(path: string): Promise<void> | undefined
+    /** How long a stream may be idle before it is closed, in milliseconds. */
+    streamIdleMs: number
+    /** How long a call may take, in milliseconds. */
+    maxDuration(method: Method | undefined): number
+    now(): number
+  }
 
 export type Interceptor = {
   /** Lets our own calls finish, and closes streams of the standard services, which would otherwise stay open. */
@@ -32,7 +35,12 @@ export type Interceptor = {
   stop(): void
 }
 
-type OnStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void
+type OnStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+) => void
 
 /** The state of an interceptor. `standardStreams` are the open streams of the standard services. */
 type State = {
@@ -51,15 +59,26 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     isDraining: false,
   }
   const onFinish = state.deadlines.delete
-  const streamOptions = { errorDomain, onRejected, onFinish }
+  const guard = openSessionGuard(options)
+  const streamOptions = { errorDomain, onRejected, onFinish, onClose: guard.close }
   const http2 = http2ServerOf(server)
   http2.updateSettings(http2Settings)
-  const grpcListener = replaceStreamListener(http2, (original, headers, flags) => {
+  const grpcListener = replaceStreamListener(http2, (original, headers, flags, rawHeaders) => {
+    if (original.destroyed) {
+      original.on('error', () => {}) // of a reset with an error code
+      guard.onReset(original)
+      return
+    }
     const requestId = requestIds.of(headers)
     headers['x-request-id'] = requestId
     const stream = interceptStream(original, requestId, streamOptions)
     const path = headers[':path'] ?? ''
     const method = options.methodAt(path)
+    const fault = guard.open(stream, rawHeaders)
+    if (fault) {
+      rejectStream(stream, fault, isGrpc(headers))
+      return
+    }
     try {
       limitDuration(stream, headers, method, state, options)
     } catch (error) {
@@ -67,18 +86,22 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const loading = method ? undefined : loadStandardService(path)
-    if (!loading) grpcListener(stream, headers, flags)
+    if (!loading) grpcListener(stream, headers, flags, rawHeaders)
     else
       loading.then(
-        () => stream.destroyed || grpcListener(stream, headers, flags),
+        () => stream.destroyed || grpcListener(stream, headers, flags, rawHeaders),
         (error) => stream.destroyed || rejectStream(stream, internal(error), true),
       )
   })
   http2.on('session', (session) => {
+    guard.watch(session)
     if (state.isDraining) session.close()
   })
   return {
-    stop: state.deadlines.stop,
+    stop() {
+      state.deadlines.stop()
+      guard.stop()
+    },
     drain() {
       state.isDraining = true
       for (const stream of state.standardStreams) stream.close(constants.NGHTTP2_CANCEL)

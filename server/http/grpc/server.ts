@@ -8,15 +8,15 @@ import type { HandlerOptions } from './handlers.ts'
 import { openInterceptor } from './interceptor.ts'
 import type { ServiceOptions } from './services.ts'
 import { addServices } from './services.ts'
+import type { SessionGuardOptions } from './session-guard.ts'
 import { openStandardServices } from './standard-services.ts'
 
 export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
-  Partial<Pick<HandlerOptions<E>, 'maxDuration'>> & {
+  Partial<Pick<HandlerOptions<E>, 'maxDuration'>> &
+  SessionGuardOptions & {
     /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number
-    /** Called with the address of a connection that is closed because its client abuses it. */
-    onAbuse(address: string | undefined): void
   }
 
 export type GrpcDoor = {

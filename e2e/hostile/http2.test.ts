@@ -1,0 +1,169 @@
+// Clients that abuse HTTP/2: calls that are reset at once, header blocks that are much larger than allowed, and headers
+// of many open calls. Bounds are counts of calls, never durations.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectHttp2, constants } from 'node:http2'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { grpcDoor } from '../../server/testing/doors.ts'
+import {
+  callBlock,
+  headers,
+  preface,
+  references,
+  reset,
+  settings,
+  settingsAck,
+  storedField,
+} from '../../server/testing/http2-frames.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import type { CapturedLog } from '../server/captured-log.ts'
+import { captureLog } from '../server/captured-log.ts'
+
+const path = `/${GroupsService.typeName}/ListGroups`
+/** The streams of a client have odd numbers. */
+const streamIds = (count: number) => Array.from({ length: count }, (_, at) => 2 * at + 1)
+
+onEachStore('abuse of HTTP/2', (engine) => {
+  let platform: Platform
+  let captured: CapturedLog
+  const sockets: Socket[] = []
+  before(async () => {
+    captured = captureLog('info')
+    platform = await startPlatform(engine, [], {}, captured.log)
+  })
+  beforeEach(() => void captured.written.splice(0))
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+  })
+  after(() => platform.stop())
+
+  /** A connection from an address of its own. It does not acknowledge the settings of the server, unless it is told. */
+  let lastAddress = 1
+  async function attacker(localAddress = `127.0.2.${++lastAddress}`): Promise<Socket> {
+    const socket = connect({ port: platform.app.port, host: '127.0.0.1', localAddress })
+    socket.on('error', () => {})
+    sockets.push(socket)
+    await once(socket, 'connect')
+    socket.write(Buffer.concat([preface, settings]))
+    await once(socket, 'data') // the settings of the server
+    socket.resume()
+    return socket
+  }
+
+  const closed = (socket: Socket) =>
+    new Promise<void>((resolve) => void (socket.closed ? resolve() : socket.once('close', () => resolve())))
+
+  async function assertOthersAreAnswered(): Promise<void> {
+    const door = grpcDoor(platform.url)
+    try {
+      const { body } = await door.call(GroupsService.method.listGroups, {}, platform.owner.token)
+      assert.equal(body?.totalCount, '1')
+    } finally {
+      door.close()
+    }
+  }
+
+  const calls = () => captured.written.length
+
+  test('calls that are reset at once never start, and the connection is closed', async () => {
+    for (const code of [
+      constants.NGHTTP2_CANCEL,
+      constants.NGHTTP2_PROTOCOL_ERROR,
+      constants.NGHTTP2_NO_ERROR,
+    ]) {
+      const socket = await attacker()
+      const block = callBlock(path, ['authorization', `Bearer ${platform.owner.token}`])
+      socket.write(Buffer.concat(streamIds(5000).flatMap((id) => [headers(id, block), reset(id, code)])))
+      await closed(socket)
+      await assertOthersAreAnswered()
+    }
+    const others = 3
+    assert.ok(calls() <= others + 3, `${calls()} calls were executed`)
+  })
+
+  test('calls that are reset after they have arrived close the connection', async () => {
+    const socket = await attacker()
+    let sent = 0
+    // Each packet is small enough to be handled by itself.
+    while (!socket.closed && sent < 5000) {
+      const id = 2 * sent++ + 1
+      socket.write(headers(id, callBlock(path)))
+      await assertOthersAreAnswered()
+      socket.write(reset(id, constants.NGHTTP2_CANCEL))
+    }
+    assert.ok(sent < 500, `${sent} calls were reset`)
+  })
+
+  test('a client that cancels some of its calls keeps its connection', async () => {
+    const session = connectHttp2(platform.url)
+    session.on('error', () => {})
+    for (let times = 0; times < 400; times++) {
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+        authorization: `Bearer ${platform.owner.token}`,
+      })
+      stream.on('error', () => {})
+      stream.resume()
+      if (times % 2 === 0) stream.close(constants.NGHTTP2_CANCEL)
+      else stream.end(Buffer.alloc(5))
+      await new Promise((resolve) => stream.once('close', resolve))
+    }
+    assert.ok(!session.destroyed)
+    session.destroy()
+  })
+
+  for (const isAcknowledged of [false, true]) {
+    const who = isAcknowledged ? 'that knows the limit' : 'that has not acknowledged the limit'
+    test(`header blocks of 60 KB of a client ${who} are refused, and the connection is closed`, async () => {
+      const blocks = {
+        'sent as they are': () => callBlock(path, ['x-long', 'a'.repeat(60_000)]),
+        'made of references': (at: number) =>
+          Buffer.concat([
+            callBlock(path),
+            at === 0 ? storedField('x-long', 'a'.repeat(3000)) : Buffer.of(),
+            references(20),
+          ]),
+      }
+      for (const [how, block] of Object.entries(blocks)) {
+        const socket = await attacker()
+        if (isAcknowledged) socket.write(settingsAck)
+        let sent = 0
+        while (!socket.closed) {
+          socket.write(headers(2 * sent + 1, block(sent++)))
+          if (sent % 100 === 0) await assertOthersAreAnswered()
+        }
+        assert.ok(sent > 1, how)
+      }
+      assert.equal(captured.written.filter((line) => line.includes('UNAUTHENTICATED')).length, 0)
+    })
+  }
+
+  test('the headers of all open calls of a connection are limited', async () => {
+    const session = connectHttp2(platform.url)
+    session.on('error', () => {})
+    // None of the calls sends its message, so all stay open.
+    const streams = streamIds(100).map(() => {
+      const stream = session.request({
+        ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+        'x-long': 'a'.repeat(12_000),
+      })
+      stream.on('error', () => {})
+      return stream
+    })
+    const refused = streams.map(async (stream) => {
+      const [answer] = await once(stream, 'response')
+      assert.equal(answer['grpc-status'], '8')
+      return stream
+    })
+    await Promise.any(refused)
+    await assertOthersAreAnswered()
+    const waiting = streams.filter((stream) => !stream.closed && !stream.destroyed).length
+    assert.ok(waiting * 12_000 <= 512 * 1024, `${waiting} calls wait`)
+    session.destroy()
+  })
+})

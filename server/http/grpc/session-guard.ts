@@ -1,0 +1,117 @@
+// Limits what one HTTP/2 connection may cost: the headers of its open calls, and calls that the client resets before
+// they are answered (CVE-2023-44487) or whose headers are too large (HPACK bombs). An abusive connection is closed.
+import type { Http2Session, ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
+import type { StatusError } from '../../aip/errors.ts'
+import { tooLarge } from '../../aip/errors.ts'
+import { maxHeaderBytes } from '../listen/limits.ts'
+
+export type SessionGuardOptions = {
+  /** Called with the address of a connection that is closed because its client abuses it. */
+  onAbuse(address: string | undefined): void
+  /** Connections of proxies carry the calls of many clients, and are not closed. */
+  isProxy(address: string): boolean
+}
+
+export type SessionGuard = {
+  /** Must be called for every session. */
+  watch(session: Http2Session): void
+  stop(): void
+  /** Must be called for every stream. Returns the error with which the call is refused, if any. */
+  open(stream: GuardedStream, rawHeaders: readonly string[]): StatusError | undefined
+  /** Must be called when the stream is closed. */
+  close(stream: GuardedStream): void
+  /** Called for a stream that was reset before it could be handled. */
+  onReset(stream: ServerHttp2Stream): void
+}
+
+/** `session` is undefined on a stream that is closed. */
+export type GuardedStream = ServerHttp2Stream & { usage: SessionUsage; headerBytes: number }
+
+/** A session becomes abusive when `points` exceed their maximum. Every call that is answered takes one away. */
+export type SessionUsage = {
+  session: Http2Session
+  points: number
+  headerBytes: number
+  /** Streams that node:http2 has passed on. It resets others itself, without a word: those with too many headers. */
+  streams: number
+}
+
+const maxPoints = 200
+const pointsOfReset = 1
+const pointsOfLargeHeaders = 50
+/** Headers of all open calls of a connection. 100 calls with an access token have about 150 KiB. */
+const maxOpenHeaderBytes = 512 * 1024
+const checkIntervalMs = 1000
+/** RFC 9113 section 6.5.2. */
+const headerOverhead = 32
+
+export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): SessionGuard {
+  const usages = new Map<Http2Session, SessionUsage>()
+
+  const usageOf = (session: Http2Session): SessionUsage =>
+    usages.get(session) ?? { session, points: 0, headerBytes: 0, streams: 0 }
+
+  function addPoints(usage: SessionUsage, points: number): void {
+    usage.points += points
+    const { session } = usage
+    if (usage.points <= maxPoints || session.destroyed) return
+    const address = session.socket.remoteAddress
+    if (address !== undefined && isProxy(address)) return
+    onAbuse(address)
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+
+  /** Looks for streams that were not passed on. A client numbers its streams 1, 3, 5 and so on. */
+  function check(): void {
+    for (const usage of usages.values()) {
+      const { lastProcStreamID = 0 } = usage.session.state
+      const started = Math.ceil(lastProcStreamID / 2)
+      addPoints(usage, Math.max(0, started - usage.streams) * pointsOfReset)
+      usage.streams = started
+    }
+  }
+
+  const interval = setInterval(check, checkIntervalMs).unref()
+  return {
+    stop: () => clearInterval(interval),
+    watch(session) {
+      usages.set(session, usageOf(session))
+      session.once('close', () => usages.delete(session))
+    },
+    open(stream, rawHeaders) {
+      const usage = usageOf(stream.session as Http2Session) // the stream is open
+      stream.usage = usage
+      usage.streams++
+      stream.headerBytes = sizeOf(rawHeaders)
+      usage.headerBytes += stream.headerBytes
+      if (stream.headerBytes > maxHeaderBytes) {
+        addPoints(usage, pointsOfLargeHeaders)
+        return tooLarge(`the headers must be at most ${maxHeaderBytes} bytes`, 431)
+      }
+      if (usage.headerBytes > maxOpenHeaderBytes)
+        return tooLarge(
+          `the headers of the open calls of a connection must be at most ${maxOpenHeaderBytes} bytes`,
+          431,
+        )
+      return undefined
+    },
+    close({ usage, headerBytes, headersSent }) {
+      usage.headerBytes -= headerBytes
+      if (!headersSent) addPoints(usage, pointsOfReset)
+      else if (usage.points > 0) usage.points--
+    },
+    onReset({ session }) {
+      if (!session) return
+      const usage = usageOf(session)
+      usage.streams++
+      addPoints(usage, pointsOfReset)
+    },
+  }
+}
+
+function sizeOf(rawHeaders: readonly string[]): number {
+  let bytes = rawHeaders.length * (headerOverhead / 2)
+  for (const text of rawHeaders) bytes += text.length
+  return bytes
+}
