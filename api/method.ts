@@ -89,6 +89,9 @@ function optionsOf(field: DescField): FieldOptions {
 export const rulesOf = (field: DescField) => optionsOf(field).rules
 export const isOutputOnly = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.OUTPUT_ONLY)
 export const isRequired = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.REQUIRED)
+/** Whether a caller must set a field to create a resource. */
+export const isRequiredOnCreate = (field: DescField) =>
+  isRequired(field) || optionsOf(field).rules.requiredOnCreate
 export const isImmutable = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.IMMUTABLE)
 export const isInputOnly = (field: DescField) => optionsOf(field).behaviours.has(FieldBehavior.INPUT_ONLY)
 export const isScope = (field: DescField) => optionsOf(field).isScope

@@ -1,5 +1,5 @@
 // Operations of an OpenAPI document: parameters, body and responses.
-import type { JsonObject } from '@bufbuild/protobuf'
+import type { DescField, JsonObject } from '@bufbuild/protobuf'
 import { isRequired, rulesOf } from '../method.ts'
 import type { ErrorResponse } from './error-responses.ts'
 import { errorResponsesOf } from './error-responses.ts'
@@ -58,7 +58,7 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
         ...(mayContainSlashes && isUidPath(operation) ? { pattern: uidPattern } : {}),
       },
     })),
-    ...operation.query.map((parameter) => queryParameterObject(schemas, parameter)),
+    ...operation.query.map((parameter) => queryParameterObject(schemas, parameter, operation)),
     ...(operation.acceptsIfMatch ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
   ]
 }
@@ -67,15 +67,30 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
 const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
+/** Examples that can be sent together. That of an update mask is made from the example of the body. */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',
-  update_mask: 'name,description',
   descendants_of: groupUid,
   children_of: groupUid,
 }
 
-function queryParameterObject(schemas: Schemas, { name, field }: QueryParameter): Schema {
+/** A URL has at most 8 KiB, and the uid of a resource in a group of an organization has 74 characters. */
+const maxUidsInUrl = 80
+
+function queryExample(field: DescField, { body }: Operation): string | undefined {
+  if (field.enum) return undefined
+  if (field.name !== 'update_mask' || !body) return queryExamples[field.name]
+  return Object.keys(bodyExample(body) as JsonObject).join(',')
+}
+
+function queryParameterObject(
+  schemas: Schemas,
+  { name, field }: QueryParameter,
+  operation: Operation,
+): Schema {
   const { description, deprecated, ...schema } = fieldSchema(schemas, field, 'create')
+  const isUids = field.fieldKind === 'list' && rulesOf(field).uid
+  const example = queryExample(field, operation)
   return {
     name,
     in: 'query',
@@ -83,8 +98,8 @@ function queryParameterObject(schemas: Schemas, { name, field }: QueryParameter)
     ...(description ? { description } : {}),
     ...(deprecated ? { deprecated } : {}),
     ...(field.fieldKind === 'map' ? { style: 'deepObject' } : {}),
-    schema,
-    ...(field.name in queryExamples && !field.enum ? { example: queryExamples[field.name] } : {}),
+    schema: isUids ? { ...schema, maxItems: maxUidsInUrl } : schema,
+    ...(example === undefined ? {} : { example }),
   }
 }
 

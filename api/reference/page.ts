@@ -1,7 +1,7 @@
 // The content of a service's page, for Markdown and HTML.
 import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
-import { isInputOnly, isOutputOnly, isRequired, rulesOf } from '../method.ts'
+import { isInputOnly, isOutputOnly, isRequired, isRequiredOnCreate, rulesOf } from '../method.ts'
 import { commentOf, enumValueComment } from './comments.ts'
 import { curlOf } from './curl.ts'
 import type { ErrorResponse } from './error-responses.ts'
@@ -170,7 +170,7 @@ function notesOf(field: DescField, purpose: Purpose): string[] {
   const { pattern, hint, maxLength, maxItems, uid, nonNegative } = rulesOf(field)
   const each = field.fieldKind === 'list' || field.fieldKind === 'map' ? 'each ' : ''
   const notes = [
-    purpose !== 'update' && isRequired(field) && 'required',
+    purpose !== 'update' && (purpose === 'create' ? isRequiredOnCreate : isRequired)(field) && 'required',
     isOutputOnly(field) && 'set by the service',
     isInputOnly(field) && 'never returned',
     field.proto.options?.deprecated && 'deprecated',

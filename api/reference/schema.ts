@@ -1,18 +1,21 @@
-// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to three, for responses and for the
-// bodies of create and update calls. They differ in their fields and in which of them are required.
-import type { DescEnum, DescField, DescMessage } from '@bufbuild/protobuf'
-import { ScalarType } from '@bufbuild/protobuf'
-import { isImmutable, isInputOnly, isOutputOnly, isRequired, isScope, rulesOf } from '../method.ts'
+// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to four, for responses and for the
+// bodies of create, update and batch calls. They differ in their fields and in which of them are required.
+import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf'
+import { getOption, ScalarType } from '@bufbuild/protobuf'
+import { exactly_one } from '../gen/platform/common/rules_pb.ts'
+import { isImmutable, isInputOnly, isOutputOnly, isRequiredOnCreate, isScope, rulesOf } from '../method.ts'
 import { commentOf } from './comments.ts'
 import { shortName } from './service-names.ts'
 
 export type Schema = { [key: string]: unknown }
-export type Purpose = 'response' | 'create' | 'update'
+/** `batch` is an element of a batch that creates. */
+export type Purpose = 'response' | 'create' | 'update' | 'batch'
 
 /** Schemas by name. A schema is added when it is first referenced. */
 export type Schemas = Map<string, Schema>
 
-const suffixes = { response: '', create: '.Create', update: '.Update' }
+const suffixes = { response: '', create: '.Create', update: '.Update', batch: '.Batch' }
+const isCreating = (purpose: Purpose) => purpose === 'create' || purpose === 'batch'
 export const uidPattern = '^[0-9a-f]{40}(/[0-9a-f]{16})*$'
 
 export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: Purpose): Schema {
@@ -22,7 +25,13 @@ export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: P
     schemas.set(name, {})
     schemas.set(
       name,
-      desc.kind === 'enum' ? enumSchema(desc) : objectSchema(schemas, desc, fieldsOf(desc, purpose), purpose),
+      desc.kind === 'enum'
+        ? enumSchema(desc)
+        : {
+            ...objectSchema(schemas, desc, fieldsOf(desc, purpose), purpose),
+            // A key that is no field is an error in an update, and ignored otherwise.
+            ...(purpose === 'update' ? { additionalProperties: false } : {}),
+          },
     )
   }
   return { $ref: `#/components/schemas/${name}` }
@@ -52,16 +61,55 @@ export function objectSchema(
         }
       : {}),
     ...(required.length > 0 ? { required } : {}),
+    ...(purpose === 'response' ? {} : oneofRules(desc, fields, purpose)),
   }
 }
+
+/**
+ * Forbids two fields of a oneof and, where one is required, none. It is written with `not`, because generators of code
+ * make a type of its own for each case of `oneOf` and `anyOf`.
+ */
+function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
+  const inOneofs = desc.oneofs.flatMap((oneof) => {
+    const names = oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName)
+    const pairs = names.flatMap((name, at) =>
+      names.slice(at + 1).map((other) => ({ required: [name, other] })),
+    )
+    const isNeeded = isCreating(purpose) && isExactlyOne(oneof) && names.length > 1
+    return [...pairs, ...(isNeeded ? [{ not: { anyOf: names.map((name) => ({ required: [name] })) } }] : [])]
+  })
+  const forbidden = isCreating(purpose) ? [...inOneofs, ...fields.flatMap(unlessRule)] : inOneofs
+  return forbidden.length === 0 ? {} : { not: { anyOf: forbidden } }
+}
+
+/** Forbids that a field is absent, unless the field that its rule names is true. */
+function unlessRule(field: DescField): Schema[] {
+  const other = field.parent.fields.find(({ name }) => name === rulesOf(field).requiredUnless)?.jsonName
+  if (other === undefined) return []
+  const isTrue = { properties: { [other]: { const: true } }, required: [other] }
+  return [{ not: { anyOf: [{ required: [field.jsonName] }, isTrue] } }]
+}
+
+const isExactlyOne = (oneof: DescOneof) => getOption(oneof, exactly_one)
 
 /** A response contains all fields except those that are omitted when unset. */
 function isRequiredFor(field: DescField, purpose: Purpose): boolean {
   if (purpose === 'update') return false
-  if (purpose === 'create') return isRequired(field)
+  if (purpose === 'batch' && isSharedInBatch(field)) return false
+  if (purpose !== 'response') return isRequiredOnCreate(field) || isOnlyChoice(field)
   const isOmittedWhenUnset = field.oneof || field.fieldKind === 'message' || field.proto.proto3Optional
   return !isOmittedWhenUnset && !rulesOf(field).omitEmpty
 }
+
+/** A batch may set the field once for all its elements. */
+const isSharedInBatch = ({ name, parent }: DescField) =>
+  parent.file.messages.some(
+    (message) =>
+      message.name.startsWith('BatchCreate') && message.fields.some((field) => field.name === name),
+  )
+
+/** The only field of a oneof of which exactly one must be set. */
+const isOnlyChoice = ({ oneof }: DescField) => oneof?.fields.length === 1 && isExactlyOne(oneof)
 
 export function fieldSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
   return {
@@ -79,7 +127,7 @@ export function fieldDescription(field: DescField): string {
   const notes = [
     commentOf(field),
     field.oneof &&
-      `At most one of ${field.oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')}.`,
+      `${isExactlyOne(field.oneof) ? 'Exactly' : 'At most'} one of ${field.oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')}.`,
     isImmutable(field) && 'Cannot be changed later.',
     operatorOnly && 'Only the operator of the server changes it.',
     uid && commentOf(field) === '' && 'A uid.',
@@ -90,13 +138,15 @@ export function fieldDescription(field: DescField): string {
 const withDescription = (description: string) => (description === '' ? {} : { description })
 
 function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
-  const { maxItems } = rulesOf(field)
+  const { maxItems, requiredOnCreate } = rulesOf(field)
   const limit = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
+  const minItems = requiredOnCreate && isCreating(purpose) ? { minItems: 1 } : {}
   switch (field.fieldKind) {
     case 'list':
       return {
         type: 'array',
         items: valueSchema(schemas, field, purpose),
+        ...minItems,
         ...(limit ? { maxItems: limit } : {}),
       }
     case 'map':
@@ -112,10 +162,15 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
 
 /** The schema of a field, or of the elements of a list or map. */
 function valueSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
-  if (field.message) return wellKnown[field.message.typeName] ?? refTo(schemas, field.message, purpose)
+  if (field.message)
+    return wellKnown[field.message.typeName] ?? refTo(schemas, field.message, innerPurpose(field, purpose))
   if (field.enum) return refTo(schemas, field.enum, purpose)
   return { ...scalarSchema(field.scalar), ...(purpose === 'response' ? {} : ruleSchema(field)) }
 }
+
+/** The requests of a batch are those of single calls. */
+const innerPurpose = ({ fieldKind, message }: DescField, purpose: Purpose): Purpose =>
+  purpose === 'create' && fieldKind === 'list' && message?.name.endsWith('Request') ? 'batch' : purpose
 
 /** Rules apply to requests only: a stored value may be older than a rule. */
 function ruleSchema(field: DescField): Schema {
@@ -124,13 +179,36 @@ function ruleSchema(field: DescField): Schema {
     ...(pattern === '' ? {} : { pattern: `^(?:${pattern.replace(/^\^(.*)\$$/s, '$1')})$` }),
     ...(pattern === '' && uid ? { pattern: uidPattern } : {}),
     ...(maxLength > 0 ? { maxLength } : {}),
-    ...(isRequired(field) && field.scalar === ScalarType.STRING && pattern === '' ? { minLength: 1 } : {}),
+    ...(isRequiredOnCreate(field) && field.scalar === ScalarType.STRING && pattern === ''
+      ? { minLength: 1 }
+      : {}),
     ...(nonNegative ? { minimum: 0 } : {}),
   }
 }
 
 function enumSchema(desc: DescEnum): Schema {
-  return { type: 'string', ...withDescription(commentOf(desc)), enum: desc.values.map(({ name }) => name) }
+  const names = desc.values.map(({ name }) => name)
+  return {
+    type: 'string',
+    ...withDescription(commentOf(desc)),
+    enum: names,
+    'x-enum-varnames': names.map((name) => constantName(desc, name)),
+  }
+}
+
+/**
+ * A name for a constant, such as `IamV2beta1OrgKindReady`: generators of Go declare the constants of all enums in one
+ * package, and several enums have an `UNKNOWN`.
+ */
+function constantName({ typeName, sharedPrefix = '' }: DescEnum, value: string): string {
+  const hasPrefix = value.toLowerCase().startsWith(sharedPrefix)
+  const own = hasPrefix ? value.slice(sharedPrefix.length) : value
+  return `${shortName(typeName)}_${own}`.split(/[._]/).map(capitalized).join('')
+}
+
+const capitalized = (word: string) => {
+  const text = word === word.toUpperCase() ? word.toLowerCase() : word
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
 export function scalarSchema(type: ScalarType | undefined): Schema {

@@ -4,7 +4,7 @@
 
 import type { GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { FieldOptions } from "@bufbuild/protobuf/wkt";
+import type { FieldOptions, OneofOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/rules.proto.
  */
 export const file_platform_common_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiLPAQoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAgSDwoHZXhhbXBsZRgLIAEoCTpSCgVydWxlcxIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMYm4gDIAEoCzIbLnBsYXRmb3JtLmNvbW1vbi5GaWVsZFJ1bGVzUgVydWxlc2IGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKEAgoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAgSDwoHZXhhbXBsZRgLIAEoCRIaChJyZXF1aXJlZF9vbl9jcmVhdGUYDCABKAgSFwoPcmVxdWlyZWRfdW5sZXNzGA0gASgJOlIKBXJ1bGVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxibiAMgASgLMhsucGxhdGZvcm0uY29tbW9uLkZpZWxkUnVsZXNSBXJ1bGVzOkAKC2V4YWN0bHlfb25lEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxieiAMgASgIUgpleGFjdGx5T25lYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Rules for the value of a field. `google.api.field_behavior` says whether a field is required, output only or
@@ -98,6 +98,21 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
    * @generated from field: string example = 11;
    */
   example: string;
+
+  /**
+   * The field must be set when the resource is created. An update may omit it. The call itself checks it; this rule
+   * is for the reference.
+   *
+   * @generated from field: bool required_on_create = 12;
+   */
+  requiredOnCreate: boolean;
+
+  /**
+   * Name of a boolean field of the same message. As `required_on_create`, unless that field is true.
+   *
+   * @generated from field: string required_unless = 13;
+   */
+  requiredUnless: string;
 };
 
 /**
@@ -184,6 +199,21 @@ export type FieldRulesJson = {
    * @generated from field: string example = 11;
    */
   example?: string;
+
+  /**
+   * The field must be set when the resource is created. An update may omit it. The call itself checks it; this rule
+   * is for the reference.
+   *
+   * @generated from field: bool required_on_create = 12;
+   */
+  requiredOnCreate?: boolean;
+
+  /**
+   * Name of a boolean field of the same message. As `required_on_create`, unless that field is true.
+   *
+   * @generated from field: string required_unless = 13;
+   */
+  requiredUnless?: string;
 };
 
 /**
@@ -200,4 +230,12 @@ export const FieldRulesSchema: GenMessage<FieldRules, {jsonType: FieldRulesJson}
  */
 export const rules: GenExtension<FieldOptions, FieldRules> = /*@__PURE__*/
   extDesc(file_platform_common_rules, 0);
+
+/**
+ * Exactly one of the fields must be set when the resource is created. Without this option, at most one may be set.
+ *
+ * @generated from extension: bool exactly_one = 50206;
+ */
+export const exactly_one: GenExtension<OneofOptions, boolean> = /*@__PURE__*/
+  extDesc(file_platform_common_rules, 1);
 

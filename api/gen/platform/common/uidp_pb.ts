@@ -49,7 +49,8 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   inRoot: boolean;
 
   /**
-   * Only resources with these uids, at most 1000.
+   * Only resources with these uids, at most 1000. A URL has space for about 80; send more as a form, with POST and the
+   * header `X-HTTP-Method-Override: GET`.
    *
    * @generated from field: repeated string ids = 5;
    */
@@ -92,7 +93,8 @@ export type UIDPFilterJson = {
   inRoot?: boolean;
 
   /**
-   * Only resources with these uids, at most 1000.
+   * Only resources with these uids, at most 1000. A URL has space for about 80; send more as a form, with POST and the
+   * header `X-HTTP-Method-Override: GET`.
    *
    * @generated from field: repeated string ids = 5;
    */

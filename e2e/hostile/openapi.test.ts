@@ -1,0 +1,238 @@
+// A client that knows only the OpenAPI document is not refused for what the document does not say.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import type { JsonObject, JsonValue } from '@bufbuild/protobuf'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { ReposService } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
+import { bodyExample } from '@stemma/api/reference/examples.ts'
+import { makeOpenApi } from '@stemma/api/reference/openapi.ts'
+import { describeServices } from '@stemma/api/reference/operations.ts'
+import type { Schema } from '@stemma/api/reference/schema.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { newChildUid } from '../../server/aip/uid.ts'
+
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+
+const document = makeOpenApi('http://stemma.test')
+const { schemas } = document.components as unknown as { schemas: Record<string, Schema> }
+const operations = describeServices().flatMap((service) => service.operations)
+
+type Parameter = { name: string; in: string; example?: string; schema?: Schema; required?: boolean }
+type OperationObject = JsonObject & { operationId: string }
+const operationObjects = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([verb, operation]) => ({ path, verb, ...(operation as OperationObject) })),
+)
+const objectOf = (id: string) => {
+  const found = operationObjects.find(({ operationId }) => operationId === id)
+  assert.ok(found, id)
+  return found
+}
+
+const resolve = (schema: Schema): Schema =>
+  typeof schema.$ref === 'string' ? (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {}) : schema
+
+const ajv = new Ajv2020({ strict: false })
+addFormats.default(ajv)
+ajv.addSchema({ $id: 'https://stemma.test/openapi', ...document })
+const isValid = (name: string, value: unknown) =>
+  ajv.validate({ $ref: `https://stemma.test/openapi#/components/schemas/${encodeURIComponent(name)}` }, value)
+
+/** The part of an example that its schema requires, with the example's choice of each oneof. */
+function required(example: JsonValue, schema: Schema): JsonValue {
+  const {
+    required: names = [],
+    properties = {},
+    items,
+    not,
+  } = resolve(schema) as {
+    required?: string[]
+    properties?: Record<string, Schema>
+    items?: Schema
+    not?: { anyOf: { not?: { anyOf: { required: string[] }[] } }[] }
+  }
+  if (Array.isArray(example)) return example.map((element) => required(element, items ?? {}))
+  if (typeof example !== 'object' || example === null) return example
+  const choices = (not?.anyOf ?? []).flatMap(({ not: none }) =>
+    (none?.anyOf ?? [])
+      .flatMap((choice) => choice.required)
+      .filter((name) => name in example)
+      .slice(0, 1),
+  )
+  return Object.fromEntries(
+    [...names, ...choices].map((name) => [
+      name,
+      required(example[name] as JsonValue, properties[name] ?? {}),
+    ]),
+  )
+}
+
+describe('the OpenAPI document', () => {
+  test('says that at most one field of a oneof may be set, or exactly one', () => {
+    const claimMatch = { issuer: 'https://a.test', subject: 'b' }
+    const identity = { name: 'a', claimMatch }
+    assert.ok(isValid('iam.v2beta1.Identity.Create', identity))
+    for (const wrong of [
+      { name: 'a' },
+      { ...identity, servicePrincipal: 'SERVICE_PRINCIPAL_INGESTER' },
+      { name: 'a', claimMatch: { subject: 'b' } },
+      { name: 'a', claimMatch: { ...claimMatch, issuerPattern: 'c' } },
+      { name: 'a', claimMatch: { ...claimMatch, audience: 'c', audiencePattern: 'd' } },
+    ])
+      assert.ok(!isValid('iam.v2beta1.Identity.Create', wrong), JSON.stringify(wrong))
+    const change = { claimMatch: { subject: 'b' } }
+    assert.ok(isValid('iam.v2beta1.Identity.Update', change), 'an update requires nothing')
+    assert.ok(!isValid('iam.v2beta1.Identity.Update', { claimMatch: { issuer: 'a', issuerPattern: 'b' } }))
+  })
+
+  test('allows only fields of the resource in an update', () => {
+    const updates = Object.entries(schemas).filter(([name]) => name.endsWith('.Update'))
+    assert.ok(updates.length > 15)
+    for (const [name, schema] of updates) assert.equal(schema.additionalProperties, false, name)
+    assert.ok(!isValid('iam.v2beta1.Group.Update', { nme: 'a' }))
+  })
+
+  test('has names that are unique in a package of Go: schemas without dots, and constants of enums', () => {
+    const types = Object.keys(schemas).map((name) => name.replaceAll('.', '').toLowerCase())
+    const constants = Object.values(schemas).flatMap((schema) => {
+      const names = (schema['x-enum-varnames'] ?? []) as string[]
+      assert.equal(names.length, ((schema.enum ?? []) as string[]).length)
+      return names
+    })
+    assert.ok(constants.length > 300)
+    for (const name of constants) assert.match(name, /^[A-Z][A-Za-z0-9]*$/)
+    const all = [...types, ...constants.map((name) => name.toLowerCase())]
+    assert.deepEqual(
+      all.filter((name, at) => all.indexOf(name) !== at),
+      [],
+    )
+  })
+
+  test('has an update mask that names the fields of the example', () => {
+    const updates = operations.filter(({ query }) => query.some(({ name }) => name === 'updateMask'))
+    assert.ok(updates.length > 8)
+    for (const { id, body } of updates) {
+      const { parameters } = objectOf(id) as unknown as { parameters: Parameter[] }
+      const mask = parameters.find(({ name }) => name === 'updateMask')?.example
+      assert.ok(body && mask, id)
+      assert.deepEqual(mask.split(','), Object.keys(bodyExample(body) as JsonObject), id)
+    }
+  })
+})
+
+onEachStore('a client of the OpenAPI document', (engine) => {
+  let platform: Platform
+  let doors: [rest: Door, grpc: Door]
+  before(async () => {
+    platform = await startPlatform(engine)
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  const make = async (method: Parameters<Door['call']>[0], request: JsonObject) => {
+    const { body, error } = await doors[0].call(method, request, platform.owner.token)
+    assert.ok(body, error?.message)
+    return body.uid as string
+  }
+  const get = (target: string, init: RequestInit = {}) =>
+    fetch(platform.url + target, {
+      ...init,
+      headers: { authorization: `Bearer ${platform.owner.token}`, ...init.headers },
+    })
+
+  test('creates resources with the required fields only', async () => {
+    let count = 0
+    for (const { id, method, verb, body, variables } of operations) {
+      const [variable] = variables
+      if (verb !== 'POST' || body?.type !== 'application/json' || !variable) continue
+      const group = await make(GroupsService.method.createGroup, {
+        parent: platform.owner.organization,
+        group: { name: 'here' },
+      })
+      const repo = await make(ReposService.method.createRepo, { parent: group, repo: { name: 'static' } })
+      const identity = await make(IdentitiesService.method.createIdentity, {
+        parent: group,
+        identity: { name: 'ci', claimMatch: { issuer: 'https://issuer.test', subject: 'ci' } },
+      })
+      const { requestBody } = objectOf(id) as unknown as {
+        requestBody: { content: Record<string, { schema: Schema }> }
+      }
+      const minimal = required(bodyExample(body), requestBody.content['application/json']?.schema ?? {})
+      const sample = JSON.parse(
+        JSON.stringify(minimal, (key, value) =>
+          /^identity(?:Uid)?$/.test(key) && typeof value === 'string' ? identity : value,
+        ),
+      )
+      const parent = method.desc.name === 'CreateTag' ? repo : group
+      const request = body.isMessage
+        ? { [variable.field.jsonName]: parent, [method.resource?.jsonName ?? '']: sample }
+        : { [variable.field.jsonName]: parent, ...sample }
+      const { error } = await doors[0].call(method.desc, request, platform.owner.token)
+      assert.doesNotMatch(JSON.stringify(error ?? ''), /required/, `${id} ${JSON.stringify(sample)}`)
+      assert.notEqual(error?.code, 3, `${id} ${error?.message} ${JSON.stringify(sample)}`)
+      count++
+    }
+    assert.ok(count > 20, `${count} operations`)
+  })
+
+  test('sends all examples of a call together', async () => {
+    let count = 0
+    for (const { path, verb, parameters = [] } of operationObjects as unknown as {
+      path: string
+      verb: string
+      parameters?: Parameter[]
+    }[]) {
+      const shown = parameters.filter(({ in: place, example }) => place === 'query' && example !== undefined)
+      if (verb !== 'get' || path.includes('{') || shown.length === 0) continue
+      const query = new URLSearchParams(
+        shown.map(({ name, example }): [string, string] => [name, example ?? '']),
+      )
+      const answer = await get(`${path}?${query}`)
+      assert.equal(answer.status, 200, `${path}?${query}: ${await answer.text()}`)
+      count++
+    }
+    assert.ok(count > 15, `${count} lists`)
+  })
+
+  test('filters by as many uids as the document says, and by 1000 in a form and over gRPC', async () => {
+    const { organization, token } = platform.owner
+    const uids = Array.from({ length: 1001 }, () =>
+      newChildUid(newChildUid(organization, Date.now(), randomBytes), Date.now(), randomBytes),
+    )
+    const { parameters } = objectOf('iam.v2beta1.GroupsService.ListGroups') as unknown as {
+      parameters: Parameter[]
+    }
+    const stated = Number(parameters.find(({ name }) => name === 'uidp.ids')?.schema?.maxItems)
+    assert.ok(stated >= 50)
+    const queryOf = (count: number) =>
+      uids
+        .slice(0, count)
+        .map((uid) => `uidp.ids=${uid}`)
+        .join('&')
+    assert.equal((await get(`/iam/v2beta1/groups?pageSize=200&${queryOf(stated)}`)).status, 200)
+    const form = (count: number) =>
+      get('/iam/v2beta1/groups', {
+        method: 'POST',
+        headers: {
+          'x-http-method-override': 'GET',
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: queryOf(count),
+      })
+    assert.equal((await form(1000)).status, 200)
+    assert.equal((await form(1001)).status, 400)
+    const { listGroups } = GroupsService.method
+    const call = (count: number) => doors[1].call(listGroups, { uidp: { ids: uids.slice(0, count) } }, token)
+    assert.ok((await call(1000)).body)
+    assert.equal((await call(1001)).error?.code, 3)
+  })
+})
