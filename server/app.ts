@@ -149,6 +149,7 @@ function doorOptionsOf(config: Config, log: Log) {
     ),
     isProxy: proxyTest(config.trustedProxies),
     requestIds: openRequestIds(randomUUID),
+    isHttps: baseUrl.startsWith('https:'),
     now: systemNow,
   }
 }

@@ -4,11 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
 import type { DoorOptions } from './door.ts'
 import { forwardedFor } from './door.ts'
-import { isTls, securityHeaders } from './headers.ts'
+import { securityHeaders } from './headers.ts'
 import type { PlainPaths } from './plain-paths.ts'
 import { sendPlain } from './plain-paths.ts'
 import { contentEncodingFault, headFault } from './request-head.ts'
-import type { RequestIds } from './request-id.ts'
 import { awaitsContinue, sendContinue } from './rest/body.ts'
 import { splitTarget } from './target.ts'
 
@@ -24,13 +23,14 @@ export type Mount = {
   ): Promise<void>
 }
 
-export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf'> & {
+export type DispatchOptions = Pick<DoorOptions, 'requestIds' | 'addressOf' | 'isHttps'> & {
   plainPaths: PlainPaths
   mount: Mount
   rest(request: IncomingMessage, response: ServerResponse, fault?: StatusError): unknown
 }
 
-export function dispatch({ plainPaths, mount, rest, requestIds, addressOf }: DispatchOptions): Handle {
+export function dispatch(options: DispatchOptions): Handle {
+  const { plainPaths, mount, rest, addressOf } = options
   const plain = new Map(Object.entries(plainPaths))
   const maxPlainLength = Math.max(...[...plain.keys()].map((path) => path.length))
   return (request, response) => {
@@ -39,19 +39,23 @@ export function dispatch({ plainPaths, mount, rest, requestIds, addressOf }: Dis
     const target = splitTarget(request.url ?? '')
     // A lookup hashes the whole path, and the paths of most calls are longer than any plain path.
     const respond = target.path.length > maxPlainLength ? undefined : plain.get(target.path)
-    if (respond) return sendPlain(respond, request, response, requestIds)
+    if (respond) return sendPlain(respond, request, response, options)
     if (!mount.isFor(target.path)) return rest(request, response)
     const encodingFault = contentEncodingFault(request)
     if (encodingFault) return rest(request, response, encodingFault)
-    prepareResponse(request, response, requestIds)
+    prepareResponse(request, response, options)
     const address = addressOf(request.socket.remoteAddress, forwardedFor(request.headers))
     return mount.handle(request, response, { ...target, address }).catch(() => response.destroy())
   }
 }
 
 /** Sets the headers that REST responses have too, and lets the client send a body that it holds back. */
-function prepareResponse(request: IncomingMessage, response: ServerResponse, requestIds: RequestIds): void {
-  const headers = securityHeaders(isTls(request.socket))
+function prepareResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requestIds, isHttps }: DispatchOptions,
+): void {
+  const headers = securityHeaders(isHttps)
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '')
   response.setHeader('x-request-id', requestIds.of(request.headers))
   if (awaitsContinue(request)) sendContinue(request, response)

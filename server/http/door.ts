@@ -16,6 +16,8 @@ export type DoorOptions = {
   errorDomain: string
   requestIds: RequestIds
   addressOf: ClientAddress
+  /** Whether clients use https, here or at a proxy. Browsers are then told to use nothing else (HSTS, RFC 6797). */
+  isHttps: boolean
   onRejected: OnRejected
 }
 

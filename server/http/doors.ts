@@ -12,7 +12,7 @@ import type { RestOptions } from './rest/rest.ts'
 import { openRest } from './rest/rest.ts'
 
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
-  Omit<RestOptions<E>, 'isTls'> &
+  RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
   Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'limits'> &
   Pick<DispatchOptions, 'plainPaths' | 'mount'>
@@ -33,7 +33,7 @@ export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): P
     ...{ durationMs: penalty, pauseMs: penaltyPause, now: options.now },
   })
   const grpc = openGrpc({ ...options, onAbuse: penalties.add })
-  const rest = openRest({ ...options, isTls: options.tls !== undefined })
+  const rest = openRest(options)
   const onRequest = dispatch({ ...options, rest })
   const listener = await listen({ ...options, penalties, onRequest, onHttp2: grpc.acceptSocket })
   return {

@@ -7,16 +7,16 @@ const plainHeaders = [
   ...['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
   ...['referrer-policy', 'no-referrer'],
 ]
-const tlsHeaders = [...plainHeaders, 'strict-transport-security', 'max-age=31536000']
+const httpsHeaders = [...plainHeaders, 'strict-transport-security', 'max-age=31536000']
 
 /** Replaces defaults: for how many seconds a response may be cached, and the content security policy of a page. */
 export type HeaderOverrides = { cacheFor?: number; policy?: string }
 
 export function securityHeaders(
-  isTls: boolean,
+  isHttps: boolean,
   { cacheFor, policy }: HeaderOverrides = {},
 ): readonly string[] {
-  const defaults = isTls ? tlsHeaders : plainHeaders
+  const defaults = isHttps ? httpsHeaders : plainHeaders
   if (cacheFor === undefined && policy === undefined) return defaults
   const headers = [...defaults]
   if (cacheFor !== undefined) headers[headers.indexOf('cache-control') + 1] = `max-age=${cacheFor}`

@@ -1,8 +1,8 @@
 // Paths outside the contract that answer GET with text.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { DoorOptions } from './door.ts'
 import type { HeaderOverrides } from './headers.ts'
-import { isTls, securityHeaders } from './headers.ts'
-import type { RequestIds } from './request-id.ts'
+import { securityHeaders } from './headers.ts'
 
 /** Not cached unless `cacheFor` is set. With an `etag`, conditional requests are answered with 304. */
 export type PlainResponse = HeaderOverrides & { status: number; type: string; body: string; etag?: string }
@@ -19,7 +19,7 @@ export async function sendPlain(
   makeResponse: MakeResponse,
   request: IncomingMessage,
   response: ServerResponse,
-  requestIds: RequestIds,
+  { requestIds, isHttps }: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
 ): Promise<void> {
   const isAllowed = request.method === 'GET' || request.method === 'HEAD'
   const plain = isAllowed ? await makeOrFail(makeResponse) : textResponse(405, 'method not allowed\n')
@@ -27,7 +27,7 @@ export async function sendPlain(
   const { status, type, body, etag } = plain
   const isUnchanged = etag !== undefined && matchesTag(request.headers['if-none-match'], etag)
   response.writeHead(isUnchanged ? 304 : status, [
-    ...securityHeaders(isTls(request.socket), plain),
+    ...securityHeaders(isHttps, plain),
     ...['x-request-id', requestIds.of(request.headers)],
     ...(etag === undefined ? [] : ['etag', etag]),
     ...(isUnchanged ? [] : ['content-type', type, 'content-length', String(Buffer.byteLength(body))]),

@@ -79,7 +79,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const streams = openStreams(stubStreamCorridor(documents), Date.now)
   const addressOf = clientAddress([])
   const requestIds = openRequestIds(randomUUID)
-  const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected }
+  const isHttps = isTls
+  const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected, isHttps }
   const { penalty, penaltyPause } = { ...defaultLimits, ...limits }
   const penalties = openPenalties({
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
@@ -94,7 +95,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   })
   const rest = openRest({
     ...shared,
-    ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], isTls, lingerMs },
+    ...{ baseUrl: 'http://door.test', corsOrigins: ['https://console.test'], lingerMs },
     isDraining: () => isDraining,
   })
   const listener = await listen({
@@ -107,8 +108,9 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       onRejected,
       limits,
       penalties,
+      isHttps,
     },
-    onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds }),
+    onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds, isHttps }),
     onHttp2: grpc.acceptSocket,
   })
   return {

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { Code } from '../../aip/code.ts'
 import { malformed, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
-import { isTls, securityHeaders } from '../headers.ts'
+import { securityHeaders } from '../headers.ts'
 import { errorBody } from '../rest/error-body.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { maxUrlBytes } from './limits.ts'
@@ -53,7 +53,7 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
 function sendError(
   socket: Duplex,
   error: StatusError,
-  { errorDomain, requestIds, onRejected, lingerMs }: ParseErrorOptions,
+  { errorDomain, requestIds, onRejected, lingerMs, isHttps }: ParseErrorOptions,
 ): void {
   if (!socket.writable) {
     socket.destroy()
@@ -63,7 +63,7 @@ function sendError(
   onRejected(requestId, error)
   const body = errorBody(error, errorDomain)
   const headers = [
-    ...securityHeaders(isTls(socket)),
+    ...securityHeaders(isHttps),
     ...['content-type', 'application/json', 'x-request-id', requestId],
     ...['connection', 'close', 'content-length', String(Buffer.byteLength(body))],
   ]

@@ -23,19 +23,18 @@ export type RestOptions<E extends Endpoint> = Omit<
   'routes' | 'securityHeaders' | 'lingerMs'
 > & {
   endpoints: readonly E[]
-  isTls: boolean
   lingerMs?: number
 }
 
 const empty = asJson('')
 
 /** The door answers a request with `fault` if there is one. */
-export function openRest<E extends Endpoint>({ endpoints, isTls, ...options }: RestOptions<E>) {
+export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOptions<E>) {
   const context: RestContext<E> = {
     lingerMs: defaultLimits.linger,
     ...options,
     routes: makeRoutes(endpoints),
-    securityHeaders: securityHeaders(isTls),
+    securityHeaders: securityHeaders(options.isHttps),
   }
   return (request: IncomingMessage, response: ServerResponse, fault?: StatusError) =>
     handle(context, request, response, fault)
