@@ -1,6 +1,5 @@
 // Opens the store that the configuration names, and brings it up to date.
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KeyRing } from './auth/keys/key-ring.ts'
 import { openKeyRing } from './auth/keys/key-ring.ts'
@@ -16,6 +15,7 @@ import { rerenderRows } from './resources/rerender.ts'
 import type { Store } from './store/db.ts'
 import { loadMigrations } from './store/migrate.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
+import { makePrivate } from './store/sqlite/private-files.ts'
 import { openSqlite } from './store/sqlite/sqlite.ts'
 
 /** The kinds whose rows are counted in the tally. */
@@ -29,9 +29,15 @@ export function openStore(config: Config, log?: Log): Store {
       onIdleError: (err) => log?.warn({ err }, 'a connection to the store broke; it is replaced'),
     })
   }
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  return openSqlite(join(config.dataDir, 'stemma.db'))
+  for (const message of makePrivate(config.dataDir, privateFiles)) {
+    if (log) log.warn(message)
+    else process.stderr.write(`stemmad: ${message}\n`)
+  }
+  return openSqlite(join(config.dataDir, storeFile))
 }
+
+const storeFile = 'stemma.db'
+const privateFiles = [storeFile, `${storeFile}-wal`, `${storeFile}-shm`, 'secret.key']
 
 /** Migrates the store, brings its rows up to date, and opens its keys. */
 export async function prepareStore(

@@ -9,6 +9,7 @@ import type { Connection } from './connection.ts'
 import { connect } from './connection.ts'
 import { dump } from './dump.ts'
 import { isBusy, translate } from './errors.ts'
+import { createPrivateFile } from './private-files.ts'
 import type { ReadTransaction } from './read-transaction.ts'
 import { openReadTransaction } from './read-transaction.ts'
 import { runWork } from './run-work.ts'
@@ -22,6 +23,7 @@ export type SqliteOptions = {
 
 export function openSqlite(file: string, options: SqliteOptions = {}): Store {
   const { lockTimeoutMs = 10_000, clock = systemClock } = options
+  createPrivateFile(file)
   const writer = connect(file, { isReadOnly: false, clock })
   const reader = connect(file, { isReadOnly: true, clock })
   const transaction = openReadTransaction(reader)

@@ -1,0 +1,44 @@
+// The files of the embedded store contain everything that the API protects, so only their owner may read them.
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The folder is open to other users of the machine. Has a code, so that commands print the message without a stack. */
+export class PublicFolderError extends Error {
+  readonly code = 'PUBLIC_FOLDER'
+}
+
+const others = 0o077
+const hasModes = process.platform !== 'win32'
+
+/**
+ * Creates a folder that only its owner may read. If it exists and others may read it or one of these files, that is
+ * corrected, and a message for the operator says so. Throws if it cannot be corrected.
+ */
+export function makePrivate(folder: string, files: readonly string[]): string[] {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (!hasModes) return []
+  const present = files.map((name) => join(folder, name)).filter((file) => existsSync(file))
+  return [restrict(folder, 0o700), ...present.map((file) => restrict(file, 0o600))].flat()
+}
+
+function restrict(path: string, mode: number): string[] {
+  const before = statSync(path).mode & 0o777
+  if ((before & others) === 0) return []
+  const octal = before.toString(8)
+  try {
+    chmodSync(path, mode)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+    throw new PublicFolderError(
+      `${path} is open to other users of this machine (mode ${octal}) and belongs to another user; set STEMMA_DATA_DIR to a folder of your own, such as a new folder in it`,
+    )
+  }
+  return [
+    `${path} was open to other users of this machine (mode ${octal}); its mode is now ${mode.toString(8)}`,
+  ]
+}
+
+/** SQLite gives its other files, such as the write-ahead log, the mode of this one. */
+export function createPrivateFile(file: string): void {
+  closeSync(openSync(file, 'a', 0o600))
+}
