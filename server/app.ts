@@ -12,10 +12,13 @@ import type { Config } from './config/config.ts'
 import type { RandomBytes } from './crypto/random.ts'
 import { pooled } from './crypto/random.ts'
 import { clientAddress, proxyTest } from './http/client-address.ts'
-import type { OnRejected } from './http/door.ts'
+import type { DoorOptions, OnRejected } from './http/door.ts'
 import type { Doors } from './http/doors.ts'
 import { openDoors } from './http/doors.ts'
-import { probePaths } from './http/probes.ts'
+import type { MetricsListener } from './http/metrics-listener.ts'
+import { listenForMetrics } from './http/metrics-listener.ts'
+import type { PlainPaths } from './http/plain-paths.ts'
+import { metricsPath, probePaths } from './http/probes.ts'
 import { openRequestIds } from './http/request-id.ts'
 import { openStreams } from './http/streams.ts'
 import type { Log } from './log.ts'
@@ -49,6 +52,8 @@ export type Overrides = AuthenticationOverrides & {
 
 export type App = {
   port: number
+  /** The port that serves /metrics, if it is not `port`. */
+  metricsPort: number | undefined
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
@@ -94,13 +99,19 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   let draining = false
   const isDraining = () => draining
   const plainPaths = {
-    ...probePaths({ registry, isDraining, pingStore: () => store.query(sql`select 1`) }),
+    ...probePaths({ isDraining, pingStore: () => store.query(sql`select 1`) }),
+    ...(config.metricsPort === undefined && metricsPath(registry)),
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
+  const doorOptions = doorOptionsOf(config, log)
+  const metrics = await openMetrics(config, doorOptions, metricsPath(registry))
   const doors = await openDoors({
-    ...doorOptionsOf(config, log),
+    ...doorOptions,
     ...{ endpoints, corridor, streams, plainPaths, mount: login, isDraining },
+  }).catch((error: unknown) => {
+    metrics?.close()
+    throw error
   })
   const onKeyError = (err: unknown) => log.warn({ err }, 'the signing keys could not be read or rotated')
   const stopTasks = [
@@ -110,6 +121,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
 
   return {
     port: doors.port,
+    metricsPort: metrics?.port,
     setUpLink: await makeSetUpLink({ store, states, authUrl: config.authUrl, random }),
     endpoints,
     async stop(isUrgent = false) {
@@ -121,6 +133,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
         return checks.close()
       })
       for (const stopTask of stopTasks) stopTask()
+      metrics?.close()
       await store.close()
     },
   }
@@ -133,6 +146,17 @@ const openCorridors = (options: CorridorOptions) => ({
 
 const servicesOf = (endpoints: readonly Endpoint[]) =>
   new Set(endpoints.map(({ method }) => method.desc.parent))
+
+/** Undefined if the main port serves /metrics. */
+async function openMetrics(
+  { metricsPort, hosts }: Config,
+  options: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
+  paths: PlainPaths,
+): Promise<MetricsListener | undefined> {
+  return metricsPort === undefined
+    ? undefined
+    : listenForMetrics({ ...options, port: metricsPort, hosts }, paths)
+}
 
 /** The options of the doors that do not depend on the store. */
 function doorOptionsOf(config: Config, log: Log) {

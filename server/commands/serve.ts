@@ -47,13 +47,13 @@ function stopSignal(nowMs = () => performance.now()): Promise<NodeJS.Signals> {
   })
 }
 
-function greeting(config: Config, { port, setUpLink }: App): string {
+function greeting(config: Config, { port, metricsPort, setUpLink }: App): string {
   const store = config.databaseUrl ? 'PostgreSQL' : `the embedded store in ${config.dataDir}`
   const addresses = config.hosts.map((host) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
   const warnings = config.warnings.map((warning) => `Warning: ${warning}.\n`).join('')
   return `
 Stemma serves ${config.baseUrl} (on ${addresses.join(' and ')}), with ${store}.
-REST and gRPC share the port; /healthz, /readyz and /metrics report its state.
+REST and gRPC share the port; /healthz, /readyz and /metrics${metricsPort === undefined ? '' : ` (on port ${metricsPort})`} report its state.
 ${warnings}${setUpLink === undefined ? '' : firstSteps(setUpLink)}
 Stop with Ctrl-C.
 `

@@ -37,6 +37,7 @@ describe('settings', () => {
   test('have the documented defaults', () => {
     assert.deepEqual(read({}), {
       port: 8080,
+      metricsPort: undefined,
       hosts: ['127.0.0.1', '::1'],
       baseUrl: 'http://localhost:8080',
       authUrl: 'http://localhost:8080',
@@ -60,6 +61,7 @@ describe('settings', () => {
   test('are read from the environment', () => {
     const config = read({
       PORT: '9000',
+      STEMMA_METRICS_PORT: '9090',
       HOST: '0.0.0.0',
       STEMMA_BASE_URL: 'https://api.example.com/stemma',
       STEMMA_AUTH_URL: 'https://auth.example.com',
@@ -78,6 +80,7 @@ describe('settings', () => {
     })
     assert.deepEqual(config, {
       port: 9000,
+      metricsPort: 9090,
       hosts: ['0.0.0.0'],
       baseUrl: 'https://api.example.com/stemma',
       authUrl: 'https://auth.example.com',

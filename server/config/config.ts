@@ -9,6 +9,7 @@ import {
   matching,
   networks,
   oneOf,
+  optional,
   origins,
   packagePrefixes,
   postgresUrl,
@@ -22,6 +23,8 @@ import { readTls } from './tls.ts'
 
 export type Config = {
   port: number
+  /** A port of its own for /metrics; undefined if the main port serves it. */
+  metricsPort: number | undefined
   hosts: string[]
   baseUrl: string
   authUrl: string
@@ -76,6 +79,9 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     }
   }
   const port = read('port', integer(0, 65535), 8080)
+  const metricsPort = read('metricsPort', optional(integer(0, 65535)), undefined)
+  if (metricsPort === port && port !== 0)
+    faults.push('STEMMA_METRICS_PORT (--metrics-port) must differ from PORT')
   const tls = readTls(texts.tlsCert, texts.tlsKey, faults)
   const baseUrl = read('baseUrl', url, '') || `${tls ? 'https' : 'http'}://localhost:${port}`
   const listenHosts = read('host', hosts, [])
@@ -83,6 +89,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
   if (databaseUrl && texts.secretKey === '') faults.push(secretKeyRequired)
   return {
     port,
+    metricsPort,
     hosts: listenHosts,
     baseUrl,
     authUrl: read('authUrl', url, '') || baseUrl,

@@ -13,6 +13,12 @@ export function integer(min: number, max: number): Reader<number> {
   }
 }
 
+/** Undefined if the setting is not set. */
+export const optional =
+  <T>(reader: Reader<T>): Reader<T | undefined> =>
+  (text) =>
+    text === '' ? undefined : reader(text)
+
 export function oneOf<T extends string>(...words: T[]): Reader<T> {
   return (text) => {
     const word = words.find((candidate) => candidate === text)

@@ -24,6 +24,11 @@ const setting = (variable: string, defaultText: string, about: string, mayBeEmpt
 
 export const settings = {
   port: setting('PORT', '8080', 'the port that serves everything'),
+  metricsPort: setting(
+    'STEMMA_METRICS_PORT',
+    '',
+    'a port of its own for /metrics, which the main port then does not serve',
+  ),
   host: setting('HOST', 'localhost', 'the address to listen on; localhost means 127.0.0.1 and ::1'),
   baseUrl: setting(
     'STEMMA_BASE_URL',

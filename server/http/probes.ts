@@ -7,11 +7,10 @@ import { textResponse } from './plain-paths.ts'
 export type ProbeOptions = {
   /** Throws or rejects if the store cannot be reached. */
   pingStore(): MaybePromise<unknown>
-  registry: { contentType: string; metrics(): Promise<string> }
   isDraining(): boolean
 }
 
-export function probePaths({ pingStore, registry, isDraining }: ProbeOptions): PlainPaths {
+export function probePaths({ pingStore, isDraining }: ProbeOptions): PlainPaths {
   return {
     '/healthz': () => textResponse(200, 'ok\n'),
     '/readyz': () => {
@@ -21,6 +20,11 @@ export function probePaths({ pingStore, registry, isDraining }: ProbeOptions): P
         () => textResponse(503, 'the store cannot be reached\n'),
       )
     },
-    '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
   }
 }
+
+type MetricsRegistry = { contentType: string; metrics(): Promise<string> }
+
+export const metricsPath = (registry: MetricsRegistry): PlainPaths => ({
+  '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+})

@@ -1,0 +1,152 @@
+// What other users of the machine and other containers can reach: files, metrics, forwarded addresses.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, before, describe, test } from 'node:test'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { parse } from 'yaml'
+import { readConfig } from '../../server/config/config.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { remove, runStemmad, serve, temporaryFolder } from '../server/stemmad.ts'
+
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+
+describe('the files of the embedded store', { skip: process.platform === 'win32' }, () => {
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+  })
+  after(() => remove(folder))
+
+  test('can be read by their owner only, while the server runs with any umask', async () => {
+    const umask = process.umask(0)
+    const platform = await startPlatform('sqlite').finally(() => process.umask(umask))
+    try {
+      const { organization: parent, token } = platform.owner
+      await restDoor(platform.url).call(
+        GroupsService.method.createGroup,
+        { parent, group: { name: 'x' } },
+        token,
+      )
+      const { dataDir } = platform.config
+      const names = await readdir(dataDir)
+      for (const name of ['stemma.db', 'stemma.db-wal', 'stemma.db-shm', 'secret.key'])
+        assert.ok(names.includes(name), names.join(' '))
+      for (const name of names) assert.equal(await modeOf(join(dataDir, name)), '600', name)
+      assert.equal(await modeOf(dataDir), '700')
+    } finally {
+      await platform.stop()
+    }
+  })
+
+  test('are closed to others when a command or the server opens them, with a message', async () => {
+    const data = join(folder, 'data')
+    assert.equal((await runStemmad(folder, ['migrate'])).code, 0)
+    const open = async () => {
+      await chmod(data, 0o755)
+      await chmod(join(data, 'stemma.db'), 0o644)
+      await chmod(join(data, 'secret.key'), 0o640)
+    }
+    const message = /data was open to other users of this machine \(mode 755\); its mode is now 700/
+    await open()
+    const { code, stderr } = await runStemmad(folder, ['migrate'])
+    assert.equal(code, 0, stderr)
+    assert.match(stderr, message)
+    assert.match(stderr, /secret\.key was open .*\(mode 640\); its mode is now 600/)
+    await open()
+    const server = await serve(folder)
+    server.signal('SIGTERM')
+    await server.exited
+    assert.ok(server.log().some(({ level, msg }) => level === 40 && message.test(String(msg))))
+    for (const name of ['stemma.db', 'secret.key']) assert.equal(await modeOf(join(data, name)), '600')
+    assert.equal(await modeOf(data), '700')
+    assert.equal((await runStemmad(folder, ['migrate'])).stderr, '')
+  })
+
+  const notRoot = process.getuid?.() !== 0 && 'only root can create a folder of another user'
+  test('are refused in an open folder of another user', { skip: notRoot }, async () => {
+    const data = join(folder, 'foreign')
+    await mkdir(data)
+    await chmod(folder, 0o755)
+    await chmod(data, 0o777)
+    // The module is copied to where the other user can read it.
+    const source = join(import.meta.dirname, '../../server/store/sqlite/private-files.ts')
+    await writeFile(join(folder, 'private-files.mts'), readFileSync(source))
+    const script = `import { makePrivate } from '${join(folder, 'private-files.mts')}'
+      try { makePrivate('${data}', []) } catch ({ code, message }) { console.log(code, message) }`
+    await writeFile(join(folder, 'run.mts'), script)
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', join(folder, 'run.mts')],
+      {
+        ...{ cwd: '/', uid: 65534, gid: 65534, env: {}, stdio: ['ignore', 'pipe', 'pipe'] },
+      },
+    )
+    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    assert.match(output, /^PUBLIC_FOLDER .*is open to other users .*mode 777.*set STEMMA_DATA_DIR/)
+  })
+})
+
+onEachStore('metrics', (engine) => {
+  const statusOf = async (url: string, init?: RequestInit) => {
+    const answer = await fetch(url, init)
+    return [answer.status, await answer.text()] as const
+  }
+
+  test('are served on a port of their own, and there only', async () => {
+    const platform: Platform = await startPlatform(engine, ['--metrics-port', '0'])
+    try {
+      const own = `http://127.0.0.1:${platform.app.metricsPort}`
+      assert.equal((await statusOf(`${platform.url}/metrics`))[0], 404)
+      assert.equal((await statusOf(`${platform.url}/healthz`))[0], 200)
+      const [status, body] = await statusOf(`${own}/metrics?x=y`)
+      assert.equal(status, 200)
+      assert.match(body, /stemma_calls_total/)
+      for (const path of ['/', '/healthz', '/iam/v2beta1/groups', '/__proto__', '/metrics/'])
+        assert.equal((await statusOf(own + path))[0], 404, path)
+      assert.equal((await statusOf(`${own}/metrics`, { method: 'POST', body: 'x' }))[0], 405)
+      await platform.app.stop(true)
+      await assert.rejects(fetch(`${own}/metrics`))
+    } finally {
+      await platform.stop()
+    }
+  })
+
+  test('are served on the main port if no other is set', async () => {
+    const platform = await startPlatform(engine)
+    assert.equal((await statusOf(`${platform.url}/metrics`))[0], 200)
+    assert.equal(platform.app.metricsPort, undefined)
+    await platform.stop()
+  })
+})
+
+test('the port of metrics must not be the main port', () => {
+  assert.throws(() => readConfig({ PORT: '8080', STEMMA_METRICS_PORT: '8080' }, []), /must differ from PORT/)
+  assert.throws(() => readConfig({ STEMMA_METRICS_PORT: 'x' }, []), /STEMMA_METRICS_PORT .*whole number/)
+})
+
+test('compose.yaml trusts only the address of its balancer', () => {
+  const compose = parse(readFileSync(join(import.meta.dirname, '../../compose.yaml'), 'utf8'), {
+    merge: true,
+  })
+  const { balancer, db } = compose.services
+  const address = balancer.networks.front.ipv4_address
+  for (const name of ['stemma-1', 'stemma-2']) {
+    const { environment, networks, ports } = compose.services[name]
+    assert.equal(environment.STEMMA_TRUSTED_PROXIES, address)
+    assert.equal(environment.STEMMA_METRICS_PORT, '9090')
+    assert.deepEqual(networks, ['front', 'data'])
+    assert.equal(ports, undefined)
+    assert.deepEqual(readConfig({ STEMMA_TRUSTED_PROXIES: address }, []).config.trustedProxies, [address])
+  }
+  // The database cannot reach the balancer, nor the balancer the database.
+  assert.deepEqual([db.networks, Object.keys(balancer.networks)], [['data'], ['front']])
+  assert.ok(address.startsWith(compose.networks.front.ipam.config[0].subnet.split('.0/')[0]))
+})

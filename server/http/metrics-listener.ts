@@ -1,0 +1,52 @@
+// Serves /metrics on a port of its own, which need not be reachable for the clients of the API.
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { DoorOptions } from './door.ts'
+import { bindAll, portOf } from './listen/bind.ts'
+import type { PlainPaths } from './plain-paths.ts'
+import { sendPlain, textResponse } from './plain-paths.ts'
+import { splitTarget } from './target.ts'
+
+export type MetricsListener = { port: number; close(): void }
+
+export type MetricsOptions = Pick<DoorOptions, 'requestIds' | 'isHttps'> & {
+  port: number
+  hosts: readonly string[]
+}
+
+/** Monitoring needs few connections. The limits keep others from holding more. */
+const maxConnections = 20
+const limits = {
+  ...{
+    headersTimeout: 5000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 5000,
+    connectionsCheckingInterval: 1000,
+  },
+  maxHeaderSize: 8 * 1024,
+}
+
+export async function listenForMetrics(options: MetricsOptions, paths: PlainPaths): Promise<MetricsListener> {
+  const notFound = () => textResponse(404, 'this port serves only /metrics\n')
+  const servers: Server[] = []
+  const createMetricsServer = () => {
+    const server = createServer(limits, (request, response) => {
+      const { path } = splitTarget(request.url ?? '')
+      const respond = Object.hasOwn(paths, path) ? paths[path] : undefined
+      void sendPlain(respond ?? notFound, request, response, options)
+    })
+    server.maxConnections = maxConnections
+    servers.push(server)
+    return server
+  }
+  const [first] = await bindAll(createMetricsServer, options.hosts, options.port)
+  return {
+    port: portOf(first) ?? options.port,
+    close() {
+      for (const server of servers) {
+        server.close()
+        server.closeAllConnections()
+      }
+    },
+  }
+}
