@@ -2,6 +2,7 @@
 import { scrypt, timingSafeEqual } from 'node:crypto'
 import { tooManyRequests } from '../../aip/errors.ts'
 import type { RandomBytes } from '../../crypto/random.ts'
+import { coreOf, isCommonPassword } from './common-passwords.ts'
 import { limitConcurrency } from './limit-concurrency.ts'
 
 /** Parameters of scrypt (RFC 7914, 2). */
@@ -26,8 +27,16 @@ const maxLength = 256
 export function passwordFault(password: string, email: string): string | undefined {
   if ([...password].length < minLength) return `must have at least ${minLength} characters`
   if (password.length > maxLength) return `must have at most ${maxLength} characters`
-  const isGuessable = password.toLowerCase() === email.toLowerCase() || /^(.)\1*$/u.test(password)
+  const isGuessable = isCommonPassword(password) || isLikeAddress(password.toLowerCase(), email.toLowerCase())
   return isGuessable ? 'must be harder to guess' : undefined
+}
+
+/** Whether it is the address or a part of it, perhaps with digits and signs around it. */
+function isLikeAddress(password: string, email: string): boolean {
+  const [name = '', domain = ''] = email.split('@')
+  return [email, name, domain, domain.split('.')[0]].some(
+    (part) => part && [password, coreOf(password)].includes(part),
+  )
 }
 
 export type Passwords = {

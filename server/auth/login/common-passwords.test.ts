@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isCommonPassword } from './common-passwords.ts'
+
+test('common passwords are recognised however they are varied', () => {
+  for (const password of [
+    ...['1qaz2wsx3edc', 'motherfucker', 'administrator', 'Administrator'],
+    ...['Password2026!', 'password1234', '123password!!', 'P4$$w0rd!!!!', 'p@ssw0rd2026', 'Welcome12345'],
+    ...['passwordpassword', 'qwertyqwerty', 'dragondragon99', 'letmeinletmein', 'abcabcabcabc'],
+    ...['123456789012', '098765432109', 'abcdefghijkl', 'qwertyuiopas', 'asdfghjklzxc', '121212121212'],
+    'ｐａｓｓｗｏｒｄ２０２６',
+  ])
+    assert.equal(isCommonPassword(password), true, password)
+})
+
+test('other passwords are not', () => {
+  for (const password of [
+    ...['several easy words', 'correct horse battery staple', 'the password of a squatter'],
+    ...[
+      'dragon eats password',
+      'x7Kq-92mfT-aa01',
+      '839201748302',
+      'пароль для теста',
+      '🌲🌲🌳🌲🌳🌳🌲🌲🌳🌲🌳🌲',
+    ],
+  ])
+    assert.equal(isCommonPassword(password), false, password)
+})
+
+test('an empty password is not common', () => {
+  assert.equal(isCommonPassword(''), false)
+})

@@ -1,0 +1,57 @@
+// Passwords that many people choose, which an attacker tries first (NIST SP 800-63B, 3.1.1.2).
+import { readFileSync } from 'node:fs'
+
+/** Lines that start with # are comments. */
+const list = new Set(
+  readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#')),
+)
+
+const rows = [
+  ...['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', '0987654321098765432109876543210'],
+  ...['qwertyuiopasdfghjklzxcvbnm', 'qwertzuiopasdfghjklyxcvbnm', 'poiuytrewqlkjhgfdsamnbvcxz'],
+]
+
+/** Characters that people write in place of letters. */
+const substitutes: Record<string, string> = {
+  ...{ '0': 'o', '1': 'i', '3': 'e', '4': 'a', '5': 's', '7': 't' },
+  ...{ '@': 'a', $: 's', '!': 'i' },
+}
+
+/**
+ * Whether a password is a common one, or becomes one if digits and signs at its ends are removed, substitutes are
+ * replaced by letters, or repetitions are left out: `Password2026!`, `p4$$w0rdp4$$w0rd`.
+ */
+export const isCommonPassword = (password: string): boolean =>
+  variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
+    const part = repeatedPart(variant)
+    const isShortPart = part.length <= maxShortPart && part.length < variant.length
+    return isCommon(variant) || isCommon(part) || isShortPart
+  })
+
+/** Repeating so few characters is always easy to guess. */
+const maxShortPart = 4
+
+const isCommon = (word: string) =>
+  list.has(word) || (word.length > 3 && rows.some((row) => row.includes(word)))
+
+const variantsOf = (text: string) => [
+  ...[text, coreOf(text), withLetters(text)],
+  ...[withLetters(coreOf(text)), coreOf(withLetters(text))],
+]
+
+const withLetters = (text: string) =>
+  text.replace(/[013457@$!]/g, (character) => substitutes[character] ?? '')
+
+/** Without the digits and signs at both ends. Not by a pattern, since `[^a-z]+$` would take quadratic time. */
+export function coreOf(text: string): string {
+  const isLetter = (at: number) => /\p{L}/u.test(text[at] ?? '')
+  let [start, end] = [0, text.length]
+  while (start < end && !isLetter(start)) start++
+  while (end > start && !isLetter(end - 1)) end--
+  return text.slice(start, end)
+}
+
+/** `abc` for `abcabcabc`: the first place, after its start, at which a text is found in two copies of itself. */
+const repeatedPart = (text: string) => text.slice(0, `${text}${text}`.indexOf(text, 1))
