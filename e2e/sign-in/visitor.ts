@@ -64,7 +64,7 @@ export class Visitor {
 
   /** Sends one request and returns its redirect without following it. */
   async redirectOf(url: string, init: RequestInit = {}): Promise<string> {
-    const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url) })
+    const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url, init) })
     this.#storeCookies(answer.headers)
     await answer.text()
     return answer.headers.get('location') ?? ''
@@ -79,7 +79,7 @@ export class Visitor {
     let next = init
     for (let count = 0; count < maxRedirects; count++) {
       if (!this.#known.has(new URL(url).origin)) return pageOf(url, 0, new Headers(), '')
-      const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url) })
+      const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url, next) })
       this.#storeCookies(answer.headers)
       const text = await answer.text()
       const location = answer.headers.get('location')
@@ -90,12 +90,14 @@ export class Visitor {
     throw new Error(`too many redirects, the last to ${url}`)
   }
 
-  #headersFor(url: string): Record<string, string> {
+  /** A form is sent from a page of the server that gets it, as browsers say in `Origin`. */
+  #headersFor(url: string, { method = 'GET' }: RequestInit): Record<string, string> {
     const { pathname } = new URL(url)
     const sent = this.#cookies.filter(
       ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
     )
     return {
+      ...(method === 'POST' && { origin: new URL(url).origin }),
       ...{ accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') },
       ...(this.address !== '' && { 'x-forwarded-for': this.address }),
     }

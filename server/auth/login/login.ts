@@ -6,6 +6,7 @@ import { openThrottle } from '../throttle.ts'
 import { errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath, isOidcProviderPath } from './forward-to-oidc-provider.ts'
+import { pageReferrerPolicy, requireOwnOrigin } from './own-origin.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
 import type { PasswordCost } from './passwords.ts'
@@ -83,6 +84,8 @@ const openThrottles = (now: () => number): SignInThrottles => ({
 })
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
+  requireOwnOrigin(page.request, page.path.replace(/\/$/, ''), deps.authUrl)
+  page.response.setHeader('referrer-policy', pageReferrerPolicy)
   const handler = findHandler(page)
   if (handler) return sendResponse(page, await handler(deps, page))
   if (!isOidcProviderPath(page.path)) throw noSuchPath()

@@ -1,6 +1,7 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider'
 import { idTokenAlgorithm } from '../../keys/signing-key.ts'
 import { tokenLifetime } from '../../tokens/mint.ts'
+import { cookieNamesOf } from '../cookies.ts'
 import { paths, prefixOf } from '../paths.ts'
 import { accountConfiguration } from './account.ts'
 import { adapterOf } from './adapter.ts'
@@ -19,6 +20,8 @@ const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed
 
 export function configurationOf(deps: ProviderDependencies): Configuration {
   const { store, states, keys, authUrl, cookieKeys, addressOf } = deps
+  const { session, interaction, resume } = cookieNamesOf(authUrl)
+  const names = { session, interaction, resume }
   return {
     adapter: adapterOf(store, states, addressOf),
     // The types of jose and oidc-provider for a JWK differ, their content does not.
@@ -33,7 +36,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
     routes,
     cookies: {
       keys: cookieKeys,
-      names: { session: 'stemma_session', interaction: 'stemma_sign_in', resume: 'stemma_resume' },
+      names,
       long: cookieOptions,
       short: cookieOptions,
     },

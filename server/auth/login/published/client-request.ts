@@ -1,8 +1,8 @@
 // The request of a published client. The browser carries it as the encrypted `state` of the authorization request to
 // oidc-provider, and a cookie binds it to that browser.
 import { digestOf, equalInConstantTime } from '../../../crypto/digest.ts'
-import type { RandomBytes } from '../../../crypto/random.ts'
 import { openText, sealText } from '../../../crypto/secret.ts'
+import { cookieNamesOf } from '../cookies.ts'
 import { expiredSignIn } from '../error-response.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 
@@ -27,7 +27,6 @@ export type ClientRequest = {
 
 /** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
 const purpose = 'sign-in of a published client'
-const cookie = 'stemma_published'
 const lifetimeSeconds = 60 * 60
 export const requestLifetime = lifetimeSeconds * 1000
 
@@ -36,11 +35,11 @@ export const sealRequest = ({ secret }: PublishedDependencies, request: ClientRe
 
 /** Refuses a request that was made in another browser, or has expired. */
 export function openRequest(
-  { secret, now }: PublishedDependencies,
+  { secret, now, authUrl }: PublishedDependencies,
   sealed: string,
   cookieHeader: string | undefined,
 ): ClientRequest {
-  const browser = readCookie(cookieHeader)
+  const browser = readCookie(authUrl, cookieHeader)
   try {
     const request = JSON.parse(openText(secret, purpose, sealed)) as ClientRequest
     const isSameBrowser = browser !== undefined && equalInConstantTime(request.browser, digestOf(browser))
@@ -52,12 +51,20 @@ export function openRequest(
 }
 
 /** The secret of this browser, from its cookie or new. */
-export const browserSecret = (cookieHeader: string | undefined, random: RandomBytes): string =>
-  readCookie(cookieHeader) ?? random(16).toString('base64url')
+export const browserSecret = (
+  { authUrl, random }: PublishedDependencies,
+  cookieHeader: string | undefined,
+): string => readCookie(authUrl, cookieHeader) ?? random(16).toString('base64url')
 
 export function cookieOf(authUrl: string, secret: string): string {
   const secure = authUrl.startsWith('https:') ? '; Secure' : ''
-  return `${cookie}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimeSeconds}${secure}`
+  return `${cookieNamesOf(authUrl).published}=${secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lifetimeSeconds}${secure}`
 }
 
-const readCookie = (header = '') => new RegExp(`(?:^|; *)${cookie}=([\\w-]{22})(?:;|$)`).exec(header)?.[1]
+/** The secret of this browser, if its cookie has one. */
+function readCookie(authUrl: string, header = ''): string | undefined {
+  const start = `${cookieNamesOf(authUrl).published}=`
+  const pair = header.split(';').find((text) => text.trimStart().startsWith(start))
+  const secret = pair?.trim().slice(start.length)
+  return secret !== undefined && /^[\w-]{22}$/.test(secret) ? secret : undefined
+}

@@ -17,8 +17,8 @@ export async function startPublished(
   deps: PublishedDependencies,
   { query, request }: PageRequest,
 ): Promise<PageResponse> {
-  const { authUrl, random } = deps
-  const browser = browserSecret(request.headers.cookie, random)
+  const { authUrl } = deps
+  const browser = browserSecret(deps, request.headers.cookie)
   const clientRequest = readClientRequest(deps, query, browser)
   const parameters = new URLSearchParams([
     ['client_id', publishedClient],

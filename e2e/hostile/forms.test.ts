@@ -1,0 +1,172 @@
+// Forms that other sites make a browser send, and cookies that other hosts or pages without TLS set.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Platform } from '../../server/testing/platform.ts'
+import { rawClient } from '../../server/testing/raw-http.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { addAccount, password, startSignIn } from '../sign-in/sign-in.ts'
+
+const ada = 'ada@example.com'
+
+/** Every path to which one of our pages sends a form. */
+const formPaths = [
+  ...[
+    '/sign-in/x',
+    '/sign-in/x/account',
+    '/sign-in/x/organization',
+    '/sign-in/x/continue',
+    '/sign-in/x/cancel',
+  ],
+  ...['/set-up', '/password', '/password/', '/device', '/oauth/logout/confirm'],
+]
+
+const post = (url: string, headers: Record<string, string>, body = 'a=b') =>
+  fetch(url, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body,
+  })
+
+onEachStore('forms', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startSignIn(engine)
+  })
+  after(() => platform.stop())
+
+  test('are refused unless they come from our own pages', async () => {
+    const { origin, port } = new URL(platform.url)
+    const foreign = [
+      ...['https://attacker.test', 'null', '', `${origin}.attacker.test`, origin.replace('http:', 'https:')],
+      ...[`${origin}/`, `http://localhost:${port}`, `http://127.0.0.1:${Number(port) + 1}`],
+    ]
+    for (const path of formPaths) {
+      for (const headers of [{}, ...foreign.map((sent) => ({ origin: sent }))]) {
+        const answer = await post(platform.url + path, headers as Record<string, string>)
+        const text = await answer.text()
+        assert.equal(answer.status, 403, `${path} ${JSON.stringify(headers)}`)
+        assert.match(text, /must be sent from a page of http:/)
+        assert.equal(answer.headers.get('set-cookie'), null)
+      }
+      const own = await post(platform.url + path, { origin })
+      await own.arrayBuffer()
+      assert.notEqual(own.status, 403, path)
+    }
+  })
+
+  test('are sent with their origin: the pages do not hide it', async () => {
+    for (const path of ['/device', '/sign-in/x', '/set-up?code=x', '/password?code=x']) {
+      const answer = await fetch(platform.url + path)
+      await answer.arrayBuffer()
+      assert.equal(answer.headers.get('referrer-policy'), 'same-origin', path)
+    }
+  })
+
+  test('of programs need no origin', async () => {
+    for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/device']) {
+      const answer = await post(platform.url + path, { origin: 'https://other.test' })
+      assert.notEqual(answer.status, 403, path)
+      await answer.arrayBuffer()
+    }
+  })
+})
+
+onEachStore('a server behind a proxy that ends TLS', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startSignIn(engine, ['--base-url', 'https://stemma.test'])
+    await addAccount(platform, ada)
+  })
+  after(() => platform.stop())
+
+  /** Requests go to the server itself, with the cookies so far, as the proxy sends them. */
+  function openBrowser() {
+    const cookies = new Map<string, string>()
+    const lines: string[] = []
+    return {
+      lines,
+      async go(url: string, form?: Record<string, string>): Promise<{ location: string; text: string }> {
+        const target = new URL(url, 'https://stemma.test')
+        const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+        const headers = { cookie, ...(form && { origin: 'https://stemma.test' }) }
+        const body = form && new URLSearchParams(form)
+        const answer = await fetch(platform.url + target.pathname + target.search, {
+          ...{ redirect: 'manual', headers },
+          ...(body && { method: 'POST', body }),
+        })
+        for (const line of answer.headers.getSetCookie()) {
+          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+          if (value === '') cookies.delete(name)
+          else {
+            cookies.set(name, value)
+            lines.push(line)
+          }
+        }
+        return { location: answer.headers.get('location') ?? '', text: await answer.text() }
+      },
+    }
+  }
+
+  test('sets cookies that only this host can set, over TLS', async () => {
+    const { lines, go } = openBrowser()
+    const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
+    const page = await go(start.location)
+    await go(page.location)
+    const resume = await go(page.location, { email: ada, password })
+    const finish = await go(resume.location)
+    const end = await go(finish.location)
+    assert.match(end.location, /^http:\/\/localhost:8085\/callback\?token=/, end.text)
+    const named = (name: string) => lines.filter((line) => line.startsWith(`${name}=`))
+    for (const name of ['__Host-stemma_session', '__Host-stemma_session.sig', '__Host-stemma_published']) {
+      assert.ok(named(name).length > 0, `${name}: ${lines.join('\n')}`)
+      for (const line of named(name)) assert.match(line, /; path=\/(?:;|$)/i, line)
+    }
+    for (const line of lines) {
+      assert.match(line, /^__(?:Host|Secure)-stemma_/, line)
+      assert.match(line, /; secure/i, line)
+      assert.match(line, /; httponly/i, line)
+      assert.match(line, /; samesite=lax/i, line)
+      assert.doesNotMatch(line, /; domain=/i, line)
+    }
+  })
+
+  test('does not accept the cookie of another name, which another host could have set', async () => {
+    const { go, lines } = openBrowser()
+    const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
+    const secret = /^__Host-stemma_published=([\w-]+)/.exec(lines[0] ?? '')?.[1] ?? ''
+    const state = new URL(start.location).searchParams.get('state') ?? ''
+    const url = `${platform.url}/oauth/finish?state=${encodeURIComponent(state)}&error=x`
+    const finish = async (cookie: string) => {
+      const answer = await fetch(url, { redirect: 'manual', headers: { cookie } })
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    assert.equal(await finish(`__Host-stemma_published=${secret}`), 303)
+    assert.equal(await finish(`stemma_published=${secret}`), 400)
+  })
+
+  test('tells browsers to use TLS only, with every response', async () => {
+    const { port } = platform.app
+    for (const path of ['/healthz', '/iam/v2beta1/groups', '/nowhere', '/device', '/docs']) {
+      const answer = await fetch(platform.url + path)
+      await answer.arrayBuffer()
+      assert.equal(answer.headers.get('strict-transport-security'), 'max-age=31536000', path)
+    }
+    const client = await rawClient(port)
+    client.send('no HTTP\r\n\r\n')
+    assert.ok((await client.response()).headers.has('strict-transport-security'))
+  })
+})
+
+describe('a server whose clients use http', () => {
+  test('does not tell browsers to use TLS', async () => {
+    const platform = await startSignIn('sqlite')
+    for (const path of ['/healthz', '/iam/v2beta1/groups', '/device']) {
+      const answer = await fetch(platform.url + path)
+      await answer.arrayBuffer()
+      assert.equal(answer.headers.has('strict-transport-security'), false, path)
+    }
+    await platform.stop()
+  })
+})

@@ -1,0 +1,16 @@
+// The names of our cookies. Browsers accept a cookie with the prefix `__Host-` only from this host, over https and for
+// all paths, so neither another host of the domain nor a page over http can set it (RFC 6265bis, section 4.1.3).
+
+export type CookieNames = { session: string; interaction: string; resume: string; published: string }
+
+export function cookieNamesOf(authUrl: string): CookieNames {
+  const isHttps = authUrl.startsWith('https:')
+  const [hostPrefix, securePrefix] = isHttps ? ['__Host-', '__Secure-'] : ['', '']
+  return {
+    session: `${hostPrefix}stemma_session`,
+    published: `${hostPrefix}stemma_published`,
+    // Limited to the path of one sign-in, so that several can be under way. That excludes `__Host-`.
+    interaction: `${securePrefix}stemma_sign_in`,
+    resume: `${securePrefix}stemma_resume`,
+  }
+}
