@@ -166,10 +166,7 @@ function doorOptionsOf(config: Config, log: Log) {
   return {
     ...{ errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, onRejected },
     addressOf: clientAddress(config.trustedProxies, (peer) =>
-      log.warn(
-        { peer },
-        'X-Forwarded-For is ignored: its sender is not in STEMMA_TRUSTED_PROXIES; if it is your proxy, all of its clients count as one address',
-      ),
+      log.warn({ peer }, 'X-Forwarded-For is ignored: its sender is not in STEMMA_TRUSTED_PROXIES'),
     ),
     isProxy: proxyTest(config.trustedProxies),
     requestIds: openRequestIds(randomUUID),
