@@ -26,7 +26,7 @@ import type { Log } from './log.ts'
 import { capabilityNamed } from './policy/capabilities.ts'
 import { signInAccess } from './policy/system-access.ts'
 import type { WriteContext } from './resources/dependencies.ts'
-import { acceptInvite, requireInvite } from './resources/iam/group-invites/accept.ts'
+import { acceptInvite } from './resources/iam/group-invites/accept.ts'
 import { bindOwner, createOrganization, nameFault } from './resources/iam/groups/organization.ts'
 import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
@@ -122,7 +122,6 @@ export function peopleOf(context: WriteContext): People {
   return {
     ensure: (person) => ensurePerson(context, person),
     grantDefaultRole: (provider, identity) => grantDefaultRole(context, provider, identity),
-    requireInvite: (code, email) => requireInvite(context.now(), code, email),
     acceptInvite: (code, guest) => acceptInvite(context, code, guest),
     *createOrganization(name, owner) {
       const organization = yield* createOrganization(context, name)

@@ -581,7 +581,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.GroupInvite": "Lets people join a group with a code.",
   "platform.iam.v2beta1.GroupInvite.uid": "Uid of the invite: the uid of its group, `/` and 16 hexadecimal digits.",
   "platform.iam.v2beta1.GroupInvite.role_uid": "Uid of the role that people get in the group when they accept the invite.",
-  "platform.iam.v2beta1.GroupInvite.email": "E-mail address that may accept the invite. Empty for anyone who has the code.",
+  "platform.iam.v2beta1.GroupInvite.email": "E-mail address of the person who may accept the invite. It must be the verified address of their account: verified by the operator, or by the identity provider of an organization that owns its domain. Empty for anyone who has the code.",
   "platform.iam.v2beta1.GroupInvite.ttl": "Time from now until the invite expires, such as `86400s`: one second to 365 days. Required on create. Responses have `expiration_time` instead.",
   "platform.iam.v2beta1.GroupInvite.expiration_time": "Time at which the invite expires.",
   "platform.iam.v2beta1.GroupInvite.single_use": "Whether the invite is deleted after it was accepted once. Default: false.",

@@ -12,7 +12,15 @@ import { addAccount, begin, freePort, password, redeem, relyingParty } from '../
 import { Visitor } from '../sign-in/visitor.ts'
 
 const ada = 'ada@example.com'
-const tables = ['accounts', 'sign_in_states', 'refresh_tokens', 'arrivals', 'identities', 'group_invites']
+const tables = [
+  'accounts',
+  'claimed_accounts',
+  'sign_in_states',
+  'refresh_tokens',
+  'arrivals',
+  'identities',
+  'group_invites',
+]
 
 onEachStore('sign-in does not reveal', (engine) => {
   let platform: Platform

@@ -7,7 +7,7 @@ import { startApp } from '@stemma/server/app.ts'
 import { readConfig } from '@stemma/server/config/config.ts'
 import { openLog } from '@stemma/server/log.ts'
 import { builtInRole } from '@stemma/server/policy/built-in-roles.ts'
-import { sql } from '@stemma/server/store/sql.ts'
+import { raw, sql } from '@stemma/server/store/sql.ts'
 import type { Platform } from '@stemma/server/testing/platform.ts'
 import type { Engine } from '@stemma/server/testing/stores.ts'
 import { onEachStore, temporaryStore } from '@stemma/server/testing/stores.ts'
@@ -173,6 +173,22 @@ onEachStore('local accounts', (engine) => {
     assert.equal((await operate('users', 'reset', 'nobody@example.com')).code, 2)
   })
 
+  test('can be signed out everywhere, by address or uid, and keep their password', async () => {
+    const identity = await addAccount(platform, 'deb@example.com')
+    for (const person of ['deb@example.com', identity]) {
+      const { tokens } = await signIn(platform, 'deb@example.com')
+      const { code, stderr } = await operate('users', 'sign-out', person)
+      assert.equal(code, 0, stderr)
+      const me = await fetch(`${platform.url}/auth/v1/ok`, {
+        headers: { authorization: `Bearer ${tokens.access_token}` },
+      })
+      assert.equal(me.status, 401)
+    }
+    assert.equal(await subjectOf('deb@example.com'), identity)
+    for (const person of ['nobody@example.com', '0'.repeat(40), 'nonsense'])
+      assert.equal((await operate('users', 'sign-out', person)).code, 2)
+  })
+
   test('can be added with a password from a file', async () => {
     const file = join(folder, 'password')
     await writeFile(file, `${password}\n`)
@@ -231,15 +247,40 @@ onEachStore('local accounts', (engine) => {
       const wrong = await accept('no such code', 'hal@example.com')
       assert.equal(wrong.end.status, 400)
       assert.match(wrong.end.alert ?? '', /^The code is no invite/)
-      const rows = await platform.store.query(sql`select email from accounts where email = 'hal@example.com'`)
-      assert.deepEqual(rows, [])
+      for (const table of ['accounts', 'claimed_accounts']) {
+        const rows = await platform.store.query(
+          sql`select email from ${raw(table)} where email = 'hal@example.com'`,
+        )
+        assert.deepEqual(rows, [])
+      }
+      const people = await platform.store.query(
+        sql`select uid from identities where name = 'hal@example.com'`,
+      )
+      assert.deepEqual(people, [])
     })
 
-    test('have the address of the invite and no other', async () => {
+    test('cannot accept an invite for an address, which nobody has verified', async () => {
       const code = await invite({ email: 'ivy@example.com' })
-      assert.equal((await accept(code, 'other@example.com')).end.status, 400)
-      const { begun, end } = await accept(code, 'Ivy@example.com')
-      assert.ok(await redeem(party, begun, end))
+      for (const email of ['other@example.com', 'ivy@example.com', 'Ivy@example.com']) {
+        const { end } = await accept(code, email)
+        assert.equal(end.status, 400)
+        assert.match(end.alert ?? '', /^The code is no invite/)
+      }
+    })
+
+    test('can be reset by the operator, by their uid if several have the same address', async () => {
+      const { begun, end } = await accept(await invite(), 'lea@example.com')
+      const identity = (await redeem(party, begun, end)).claims()?.sub ?? ''
+      const { stdout } = await operate('users', 'reset', 'lea@example.com')
+      assert.match(stdout, new RegExp(`is ${identity}`))
+      assert.equal((await choosePassword(linkIn(stdout))).status, 200)
+      assert.equal(await subjectOf('lea@example.com'), identity)
+      await accept(await invite(), 'lea@example.com', 'the password of somebody else')
+      const ambiguous = await operate('users', 'reset', 'lea@example.com')
+      assert.equal(ambiguous.code, 2)
+      assert.ok(ambiguous.stderr.includes(identity), ambiguous.stderr)
+      const again = await operate('users', 'reset', identity)
+      assert.equal((await choosePassword(linkIn(again.stdout), 'yet another password')).status, 200)
     })
 
     test('lose an unverified address to a person whom the operator adds with it', async () => {
@@ -260,9 +301,14 @@ onEachStore('local accounts', (engine) => {
       assert.equal(await subjectOf('boss@example.com'), identity.uid)
     })
 
-    test('are refused for a used address, a weak password or a missing invite', async () => {
+    test('are the same for the same address and password', async () => {
+      const { begun, end } = await accept(await invite(), 'gil@example.com')
+      const identity = (await redeem(party, begun, end)).claims()?.sub
+      assert.equal(identity, await subjectOf('gil@example.com'))
+    })
+
+    test('are refused for a weak password or a missing invite', async () => {
       const code = await invite()
-      assert.equal((await accept(code, 'gil@example.com')).end.status, 400)
       assert.equal((await accept(code, 'jon@example.com', 'short')).end.status, 400)
       const visitor = new Visitor(platform.url)
       const page = await visitor.open((await begin(party)).url)

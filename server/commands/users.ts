@@ -1,45 +1,56 @@
-// Adds people who sign in with a password, and resets passwords.
+// Adds people who sign in with a password, resets passwords, and signs people out.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
+import { isUid } from '../aip/uid.ts'
+import type { LoginAddress } from '../auth/login/accounts.ts'
 import {
+  canonicalEmail,
   findAccount,
   isEmail,
+  loginAddressOf,
   makePasswordLink,
   passwordLinkHours,
   setPassword,
   vouchFor,
 } from '../auth/login/accounts.ts'
+import { claimantsOf, hashClaim } from '../auth/login/claimed-accounts.ts'
 import type { ExpiringStates } from '../auth/login/expiring-states.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
+import { signOutEverywhere } from '../auth/sign-outs.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
 import type { RandomBytes } from '../crypto/random.ts'
+import type { Secret } from '../crypto/secret.ts'
 import { operatorAccess } from '../policy/system-access.ts'
+import type { Store } from '../store/db.ts'
+import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
+import { first } from '../store/work.ts'
 import type { Command, CommandContext } from './command.ts'
 import { UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const users: Command = {
-  usage: 'users add|reset EMAIL [--password-file FILE|-]',
-  summary: 'Adds a person who signs in with a password, or resets the password.',
-  details: `Prints a link where the person chooses a password. With --password-file, it sets the password that the file or
-standard input (-) contains.`,
+  usage: 'users add|reset|sign-out EMAIL|IDENTITY_UID [--password-file FILE|-]',
+  summary:
+    'Adds a person who signs in with a password, resets the password, or signs a person out everywhere.',
+  details: `add and reset print a link where the person chooses a password. With --password-file, they set the password that the
+file or standard input (-) contains. reset and sign-out end all sessions and tokens of the person at once.`,
   async run(args, context) {
     const { config, flags, rest } = readConfig(context.env, args, { 'password-file': { type: 'string' } })
-    const [action, email = '', ...more] = rest
-    if ((action !== 'add' && action !== 'reset') || more.length > 0) throw usageOf(users)
-    if (!isEmail(email)) throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`)
-    const password = await readPassword(flags['password-file'], email, context)
-    const hash = password === undefined ? undefined : await openPasswords(context.random).hash(password)
+    const [action = '', person = '', ...more] = rest
+    const act = actions[action]
+    if (!act || more.length > 0) throw usageOf(users)
+    if (!isEmail(person) && !(isUid(person) && action !== 'add'))
+      throw new UsageError(`${JSON.stringify(person)} is not an e-mail address`)
+    const password = await readPassword(flags['password-file'], context)
     const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
       const { now, random } = context
       const states = openExpiringStates({ secret, now })
-      const deps = { states, authUrl: config.authUrl, now, random }
-      return store.write(() => changePassword(deps, action, email, hash))
+      return act({ store, secret, states, authUrl: config.authUrl, now, random }, person, password)
     })
-    context.stdout.write(`${email} is ${identity}\n`)
+    context.stdout.write(`${person} is ${identity}\n`)
     if (link !== undefined)
       context.stdout.write(
         `The person can choose a password here, once, within ${passwordLinkHours} hours:\n\n  ${link}\n`,
@@ -49,47 +60,99 @@ standard input (-) contains.`,
 }
 
 type UserDependencies = {
+  store: Store
+  secret: Secret
   states: ExpiringStates
   authUrl: string
   now(): number
   random: RandomBytes
 }
 
+type Result = { identity: string; link?: string }
+
+/** `person` is an address, or the uid of an identity. */
+type Action = (deps: UserDependencies, person: string, password: string | undefined) => Promise<Result>
+
+const actions: Record<string, Action> = { add, reset, 'sign-out': signOut }
+
+async function add(deps: UserDependencies, email: string, password: string | undefined): Promise<Result> {
+  const { store, authUrl, now, random } = deps
+  const hash = await hashOf(deps, { email, isClaim: false }, password)
+  return store.write(function* () {
+    const account = yield* findAccount(email)
+    const people = peopleOf({ access: operatorAccess, now, random })
+    const identity = yield* vouchFor(people, authUrl, email, now())
+    if (account?.identity === identity && account.password !== '')
+      throw new UsageError(`${email} has a password; use stemmad users reset ${email}`)
+    return yield* changePassword(deps, identity, hash)
+  })
+}
+
+async function reset(deps: UserDependencies, person: string, password: string | undefined): Promise<Result> {
+  const { store } = deps
+  const { identity, address } = await store.read(() => requireLogin(person))
+  const hash = await hashOf(deps, address, password)
+  return store.write(() => changePassword(deps, identity, hash))
+}
+
+async function signOut({ store, now }: UserDependencies, person: string): Promise<Result> {
+  return store.write(function* () {
+    const identity = isUid(person) ? person : (yield* requireLogin(person)).identity
+    if (!(yield* first(sql`select uid from identities where uid = ${identity}`)))
+      throw new UsageError(`there is no identity ${identity}`)
+    yield* signOutEverywhere(identity, now())
+    return { identity }
+  })
+}
+
 /** Sets the password, or returns a link to choose one if there is no hash. */
-function* changePassword(
-  deps: UserDependencies,
-  action: 'add' | 'reset',
-  email: string,
-  hash: string | undefined,
-): Work<{ identity: string; link?: string }> {
-  const { authUrl, now, random } = deps
-  const account = yield* findAccount(email)
-  if (action === 'reset' && !account)
-    throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
-  const identity =
-    action === 'reset' && account
-      ? account.identity
-      : yield* vouchFor(peopleOf({ access: operatorAccess, now, random }), authUrl, email, now())
-  const hasPassword = account?.identity === identity && account.password !== ''
-  if (action === 'add' && hasPassword)
-    throw new UsageError(`${email} has a password; use stemmad users reset ${email}`)
+function* changePassword(deps: UserDependencies, identity: string, hash: string | undefined): Work<Result> {
   if (hash === undefined) return { identity, link: yield* makePasswordLink(deps, identity) }
-  yield* setPassword(identity, hash, now())
+  yield* setPassword(identity, hash, deps.now())
   return { identity }
 }
 
-/** Read from a file, because all users of the machine can see the arguments of a command. */
-async function readPassword(
-  file: unknown,
-  email: string,
-  { stdin }: CommandContext,
+/** The hash of a password, undefined if there is none. */
+async function hashOf(
+  { secret, random }: UserDependencies,
+  { email, isClaim }: LoginAddress,
+  password: string | undefined,
 ): Promise<string | undefined> {
-  if (file === undefined) return undefined
-  const content = file === '-' ? await text(stdin) : await readFile(String(file), 'utf8').catch(cannotRead)
-  const password = content.replace(/\r?\n$/, '')
+  if (password === undefined) return undefined
   const fault = passwordFault(password, email)
   if (fault) throw new UsageError(`the password ${fault}`)
-  return password
+  const passwords = openPasswords(random)
+  return isClaim ? hashClaim({ passwords, secret }, email, password) : passwords.hash(password)
+}
+
+const listedClaimants = 10
+
+/** The identity that signs in with an address. If several people have made accounts with it, its uid must be named. */
+function* requireLogin(person: string): Work<{ identity: string; address: LoginAddress }> {
+  const identity = isUid(person) ? person : yield* identityOf(person)
+  const address = yield* loginAddressOf(identity)
+  if (!address) throw new UsageError(`${person} does not sign in with a password`)
+  return { identity, address }
+}
+
+function* identityOf(email: string): Work<string> {
+  const account = yield* findAccount(email)
+  if (account) return account.identity
+  const [claimant, ...others] = yield* claimantsOf(canonicalEmail(email), listedClaimants)
+  if (claimant === undefined)
+    throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
+  if (others.length > 0)
+    throw new UsageError(
+      `several people have made accounts with ${email}, which nobody has verified; name one by its uid: ${[claimant, ...others].join(', ')}`,
+    )
+  return claimant
+}
+
+/** Read from a file, because all users of the machine can see the arguments of a command. */
+async function readPassword(file: unknown, { stdin }: CommandContext): Promise<string | undefined> {
+  if (file === undefined) return undefined
+  const content = file === '-' ? await text(stdin) : await readFile(String(file), 'utf8').catch(cannotRead)
+  return content.replace(/\r?\n$/, '')
 }
 
 function cannotRead(error: Error): never {

@@ -1,10 +1,12 @@
 // Local accounts: people who sign in with an address and a password, for servers without an identity provider. The
-// operator vouches for addresses; an account that was made with an invite only claims its address.
+// operator vouches for their addresses. Accounts that were made with an invite are in claimed-accounts.ts; those of
+// earlier versions are here, too, and are not vouched for.
 import type { RandomBytes } from '../../crypto/random.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import { signOutEverywhere } from '../sign-outs.ts'
+import { deleteClaims } from './claimed-accounts.ts'
 import type { ExpiringStates } from './expiring-states.ts'
 import { paths } from './paths.ts'
 import type { People } from './people.ts'
@@ -26,15 +28,18 @@ export function* findAccount(email: string): Work<Account | undefined> {
   return { identity: row[0] as string, password: row[1] as string, isVouched: row[2] === 1 }
 }
 
-/** The address that an identity signs in with. */
-export function* loginEmailOf(identity: string): Work<string | undefined> {
-  const row = yield* first(sql`select email from accounts where identity = ${identity}`)
-  return row?.[0] as string | undefined
+/** The address that an identity signs in with, and whether it only claims it (claimed-accounts.ts). */
+export type LoginAddress = { email: string; isClaim: boolean }
+
+export function* loginAddressOf(identity: string): Work<LoginAddress | undefined> {
+  const row = yield* first(sql`select email, 0 from accounts where identity = ${identity}
+    union all select email, 1 from claimed_accounts where identity = ${identity}`)
+  return row && { email: row[0] as string, isClaim: row[1] === 1 }
 }
 
 /**
- * The identity of an address that the operator vouches for; account and identity are created if there are none. An
- * account that only claimed the address loses it, but its identity keeps its role bindings.
+ * The identity of an address that the operator vouches for; account and identity are created if there are none.
+ * Accounts that only claimed the address lose it, but their identities keep their role bindings.
  */
 export function* vouchFor(people: People, issuer: string, address: string, now: number): Work<string> {
   const email = canonicalEmail(address)
@@ -42,30 +47,19 @@ export function* vouchFor(people: People, issuer: string, address: string, now: 
   if (existing?.isVouched) return existing.identity
   const identity = yield* people.ensure({ issuer, subject: email, name: email, email })
   if (existing) yield* signOutEverywhere(existing.identity, now)
+  yield* deleteClaims(email, now)
   yield sql`insert into accounts (email, identity, password, is_vouched) values (${email}, ${identity}, '', 1)
     on conflict (email) do update set identity = excluded.identity, password = '', is_vouched = 1`
   return identity
 }
 
-type Claim = { issuer: string; address: string; passwordHash: string }
-
-/** Creates an account that claims an address, and returns its identity. Undefined if the address is taken. */
-export function* claimAddress(
-  { people, random }: { people: People; random: RandomBytes },
-  { issuer, address, passwordHash }: Claim,
-): Work<string | undefined> {
-  const email = canonicalEmail(address)
-  if (yield* findAccount(email)) return undefined
-  const subject = `invited/${random(16).toString('hex')}`
-  const identity = yield* people.ensure({ issuer, subject, name: email, emailUnverified: email })
-  yield sql`insert into accounts (email, identity, password, is_vouched)
-    values (${email}, ${identity}, ${passwordHash}, 0)`
-  return identity
-}
-
-/** Signs the person out everywhere, so that sessions with the old password end. */
+/**
+ * Signs the person out everywhere, so that sessions with the old password end. The hash of an account that claims its
+ * address is made by `hashClaim`.
+ */
 export function* setPassword(identity: string, passwordHash: string, now: number): Work<void> {
   yield sql`update accounts set password = ${passwordHash} where identity = ${identity}`
+  yield sql`update claimed_accounts set password = ${passwordHash} where identity = ${identity}`
   yield* signOutEverywhere(identity, now)
 }
 

@@ -12,7 +12,7 @@ export type PasswordCost = { N: number; r: number; p: number }
 const defaultCost: PasswordCost = { N: 2 ** 15, r: 8, p: 3 }
 const maxMemory = 64 * 1024 * 1024
 const hashSize = 32
-const saltSize = 16
+export const saltSize = 16
 /** Hashing takes much memory and time of a thread, so few hashes are computed at a time. */
 const limits = {
   maxRunning: 2,
@@ -40,7 +40,8 @@ function isLikeAddress(password: string, email: string): boolean {
 }
 
 export type Passwords = {
-  hash(password: string): Promise<string>
+  /** With a random salt, unless one is given. */
+  hash(password: string, salt?: Buffer): Promise<string>
   /** Takes as long without a stored hash, so that the time does not reveal whether an account exists. */
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
@@ -50,8 +51,7 @@ export function openPasswords(random: RandomBytes, cost = defaultCost): Password
   const derive = limitConcurrency(deriveKey, limits)
   const dummyHash = formatHash(cost, Buffer.alloc(saltSize), Buffer.alloc(hashSize))
   return {
-    async hash(password) {
-      const salt = random(saltSize)
+    async hash(password, salt = random(saltSize)) {
       return formatHash(cost, salt, await derive(password, salt, cost))
     },
     async verify(password, storedHash) {

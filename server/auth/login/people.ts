@@ -18,7 +18,7 @@ export type Person = {
 /** A person's name and verified address. */
 export type Profile = { name: string; email: string | undefined }
 
-/** A person who may accept an invite. Some invites are limited to one address, which `email` must equal. */
+/** A person who may accept an invite. Some invites are limited to one address, which the verified `email` must equal. */
 export type Guest = { identity: string; email: string | undefined }
 
 /** Passed in, since this room must not import resources. */
@@ -27,8 +27,6 @@ export type People = {
   ensure(person: Person): Work<string>
   /** Binds a person to the default role of a provider, only once for each group. */
   grantDefaultRole(provider: string, identity: string): Work<void>
-  /** Refuses an invite code that a person with this address cannot accept. */
-  requireInvite(code: string, email: string): Work<void>
   acceptInvite(code: string, guest: Guest): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>

@@ -1,6 +1,8 @@
 // Choosing a password at a one-time link (accounts.ts).
 import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
-import { loginEmailOf, passwordLink, setPassword } from '../accounts.ts'
+import type { LoginAddress } from '../accounts.ts'
+import { loginAddressOf, passwordLink, setPassword } from '../accounts.ts'
+import { hashClaim } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
@@ -22,13 +24,13 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
   const { store, states, passwords, now } = deps
   const form = await request.form()
   const [code, password] = [form.get('code') ?? '', form.get('password') ?? '']
-  const { identity, email } = await requirePerson(deps, code)
+  const { identity, email, isClaim } = await requirePerson(deps, code)
   const fault = passwordFault(password, email)
   if (fault) {
     const message = `The password ${fault}.`
     return { page: choosePasswordPage({ action: actionOf(deps), code, email, message }), status: 400 }
   }
-  const passwordHash = await passwords.hash(password)
+  const passwordHash = await (isClaim ? hashClaim(deps, email, password) : passwords.hash(password))
   await store.write(function* () {
     if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
     yield* setPassword(identity, passwordHash, now())
@@ -43,12 +45,12 @@ const actionOf = ({ authUrl }: SetUpDependencies) => prefixOf(authUrl) + paths.p
 async function requirePerson(
   { store, states }: SetUpDependencies,
   code: string,
-): Promise<{ identity: string; email: string }> {
+): Promise<LoginAddress & { identity: string }> {
   const person = await store.read(function* () {
     const state = yield* states.find(passwordLink, code)
     if (!state?.identity || state.useTime !== undefined) return undefined
-    const email = yield* loginEmailOf(state.identity)
-    return email === undefined ? undefined : { identity: state.identity, email }
+    const address = yield* loginAddressOf(state.identity)
+    return address && { ...address, identity: state.identity }
   })
   if (!person) throw usedLink(advice)
   return person

@@ -1,4 +1,5 @@
 import { malformed } from '../../../aip/errors.ts'
+import type { Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import type { Passwords } from '../passwords.ts'
@@ -6,6 +7,7 @@ import type { People } from '../people.ts'
 
 export type SetUpDependencies = {
   store: Store
+  secret: Secret
   states: ExpiringStates
   people: People
   passwords: Passwords

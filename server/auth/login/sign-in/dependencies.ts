@@ -1,5 +1,6 @@
 import type { Provider } from 'oidc-provider'
 import type { RandomBytes } from '../../../crypto/random.ts'
+import type { Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Throttle } from '../../throttle.ts'
 import type { Passwords } from '../passwords.ts'
@@ -9,6 +10,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 export type SignInDependencies = {
   provider(): Provider
   store: Store
+  secret: Secret
   people: People
   upstream: Upstream
   passwords: Passwords

@@ -1,7 +1,8 @@
 import { malformed } from '../../../aip/errors.ts'
 import type { FieldError } from '../../../pages/fields.ts'
 import type { Work } from '../../../store/work.ts'
-import { canonicalEmail, claimAddress, isEmail } from '../accounts.ts'
+import { canonicalEmail, isEmail } from '../accounts.ts'
+import { claimAddress } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import type { Guest } from '../people.ts'
@@ -9,6 +10,7 @@ import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
 import { parameterOf, requireInteraction } from './interaction.ts'
 import { showLoginError, showLoginForm } from './login-form.ts'
+import { verifyPassword } from './verify-password.ts'
 
 /** Creates an account for an invited person and signs them in. */
 export async function signInWithNewAccount(
@@ -24,12 +26,11 @@ export async function signInWithNewAccount(
   const error = fieldErrorOf(email, password)
   if (error) return showLoginForm(deps, interaction, { status: 400, error, email })
   try {
-    // Limited, since the response reveals whether an address is taken.
-    deps.throttles.perAddress.attempt(request.address)
-    const passwordHash = await deps.passwords.hash(password)
-    return await finishSignIn(deps, request, interaction, 'pwd', () =>
-      createAccount(deps, { invite, email, passwordHash }),
-    )
+    // A person who has an account with this password signs in. For all others the response is the same, so nobody learns
+    // from it whether an address has an account. It counts as a wrong password, since it tries one.
+    const verified = await verifyPassword(deps, email, password, request.address)
+    const guest = verified.person ?? (() => createAccount(deps, email, verified.claimHash))
+    return await finishSignIn(deps, request, interaction, 'pwd', guest)
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email', { email })
   }
@@ -41,14 +42,8 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
   return fault === undefined ? undefined : { field: 'new-password', message: `The password ${fault}.` }
 }
 
-type NewAccount = { invite: string; email: string; passwordHash: string }
-
-function* createAccount(deps: SignInDependencies, { invite, email, passwordHash }: NewAccount): Work<Guest> {
-  // Checked first, so that only invited people learn whether an address is taken.
-  yield* deps.people.requireInvite(invite, email)
-  const identity = yield* claimAddress(deps, { issuer: deps.authUrl, address: email, passwordHash })
-  if (identity === undefined)
-    throw malformed('no account can be made with this address; if you have one, sign in with it')
-  // Unverified, but an invite that is limited to an address was sent to that address.
-  return { identity, email }
+/** The address is only claimed, so an invite that is limited to an address cannot be accepted with it. */
+function* createAccount(deps: SignInDependencies, email: string, passwordHash: string): Work<Guest> {
+  const identity = yield* claimAddress(deps, { issuer: deps.authUrl, email, passwordHash })
+  return { identity, email: undefined }
 }

@@ -1,4 +1,3 @@
-import { loginEmailOf } from '../accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import type { SignInDependencies } from './dependencies.ts'
 import { finishSignIn } from './finish.ts'
@@ -12,9 +11,7 @@ export async function continueSession(deps: SignInDependencies, request: PageReq
   const person = identity && (await deps.findPerson(identity))
   if (!identity || !person) return showLoginForm(deps, interaction)
   try {
-    return await finishSignIn(deps, request, interaction, 'session', function* () {
-      return { identity, email: person.email ?? (yield* loginEmailOf(identity)) }
-    })
+    return await finishSignIn(deps, request, interaction, 'session', { identity, email: person.email })
   } catch (error) {
     return showLoginError(deps, interaction, error, 'email')
   }

@@ -15,18 +15,22 @@ import { groupInvites } from './table.ts'
 
 export type Guest = {
   identity: string
-  /** The address that the sign-in has verified, if any. */
+  /** The verified address of the person, if there is one. An address that was only typed does not count. */
   email: string | undefined
 }
 
 export type Accepted = { group: string; role: string }
 
 /** The same error for every code that does not work, so that guessing reveals nothing. */
-const unusable = () => invalidField('code', 'is no invite that can be accepted; ask for another')
+const unusable = () =>
+  invalidField(
+    'code',
+    'is no invite that can be accepted; ask for another, or sign in with the verified address that it is for',
+  )
 
 type Invite = { uid: string; roleUid: string; singleUse: boolean }
 
-/** Finds the invite of a code, if a person with this address can accept it. */
+/** Finds the invite of a code, if a person with this verified address can accept it. */
 function* findInvite(now: number, code: string, address: string | undefined): Work<Invite> {
   const keyId = keyIdOf(code)
   const row =
@@ -41,11 +45,6 @@ function* findInvite(now: number, code: string, address: string | undefined): Wo
     throw unusable()
   if (email !== '' && email.toLowerCase() !== address?.toLowerCase()) throw unusable()
   return { uid, roleUid, singleUse }
-}
-
-/** Refuses a code that a person with this address cannot accept. */
-export function* requireInvite(now: number, code: string, address: string): Work<void> {
-  yield* findInvite(now, code, address)
 }
 
 /** Binds the guest to the role of the invite, and deletes a single-use invite. Accepting twice has no further effect. */

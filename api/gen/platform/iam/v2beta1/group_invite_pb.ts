@@ -44,7 +44,9 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
   roleUid: string;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
+   * by the operator, or by the identity provider of an organization that owns its domain. Empty for anyone who has the
+   * code.
    *
    * @generated from field: string email = 3;
    */
@@ -129,7 +131,9 @@ export type GroupInviteJson = {
   roleUid?: string;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
+   * by the operator, or by the identity provider of an organization that owns its domain. Empty for anyone who has the
+   * code.
    *
    * @generated from field: string email = 3;
    */

@@ -1,0 +1,64 @@
+// Accounts that were made with an invite. Nobody has verified their addresses, so an address is not unique among them:
+// otherwise anyone with an invite of their own could find out whether an address has an account, or reserve it. An
+// account is found by its address and its password together.
+import { createHmac } from 'node:crypto'
+import type { RandomBytes } from '../../crypto/random.ts'
+import type { Secret } from '../../crypto/secret.ts'
+import { sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { all, first } from '../../store/work.ts'
+import { signOutEverywhere } from '../sign-outs.ts'
+import type { Passwords } from './passwords.ts'
+import { saltSize } from './passwords.ts'
+import type { People } from './people.ts'
+
+/**
+ * The hash by which an account is found. The salt is the same for all accounts of an address, and unknown without the
+ * secret of the server. Accounts whose hash has another cost are not found, so a change of the cost needs a second look-up.
+ */
+export function hashClaim(
+  { passwords, secret }: { passwords: Passwords; secret: Secret },
+  email: string,
+  password: string,
+): Promise<string> {
+  const key = secret.derive('salts of claimed addresses')
+  return passwords.hash(password, createHmac('sha256', key).update(email).digest().subarray(0, saltSize))
+}
+
+/** The identity of the account with this address and hash. */
+export function* findClaim(email: string, passwordHash: string): Work<string | undefined> {
+  const row = yield* first(
+    sql`select identity from claimed_accounts where email = ${email} and password = ${passwordHash}`,
+  )
+  return row?.[0] as string | undefined
+}
+
+/** Some identities whose accounts claim an address, oldest first. */
+export function* claimantsOf(email: string, limit: number): Work<string[]> {
+  const rows =
+    yield* all(sql`select c.identity from claimed_accounts c join identities i on i.uid = c.identity
+    where c.email = ${email} order by i.create_time, i.uid limit ${limit}`)
+  return rows.map(([identity]) => identity as string)
+}
+
+type Claim = { issuer: string; email: string; passwordHash: string }
+
+/** Creates an account that claims an address, and returns its identity, which is not derived from the address. */
+export function* claimAddress(
+  { people, random }: { people: People; random: RandomBytes },
+  { issuer, email, passwordHash }: Claim,
+): Work<string> {
+  // A concurrent request of the same person may have created it.
+  const existing = yield* findClaim(email, passwordHash)
+  if (existing !== undefined) return existing
+  const subject = `invited/${random(16).toString('hex')}`
+  const identity = yield* people.ensure({ issuer, subject, name: email, emailUnverified: email })
+  yield sql`insert into claimed_accounts (identity, email, password) values (${identity}, ${email}, ${passwordHash})`
+  return identity
+}
+
+/** Deletes the accounts that claim an address. Their identities keep their role bindings. */
+export function* deleteClaims(email: string, now: number): Work<void> {
+  const rows = yield* all(sql`delete from claimed_accounts where email = ${email} returning identity`)
+  for (const [identity] of rows) yield* signOutEverywhere(identity as string, now)
+}

@@ -1,0 +1,44 @@
+import { digestOf } from '../../../crypto/digest.ts'
+import { networkOf } from '../../client-network.ts'
+import type { Attempt } from '../../throttle.ts'
+import { attemptAll } from '../../throttle.ts'
+import { findAccount, isEmail } from '../accounts.ts'
+import { findClaim, hashClaim } from '../claimed-accounts.ts'
+import type { Guest } from '../people.ts'
+import type { SignInDependencies } from './dependencies.ts'
+
+/**
+ * The person, if the password is right, with their address if the operator vouches for it. Otherwise the hash of the
+ * password for a new account that claims the address.
+ */
+export type Verification = { person: Guest } | { person?: undefined; claimHash: string }
+
+/** Finds the account with this address and password, and counts a wrong password. `email` is canonical. */
+export async function verifyPassword(
+  deps: SignInDependencies,
+  email: string,
+  password: string,
+  address: string,
+): Promise<Verification> {
+  const { store, passwords, throttles } = deps
+  const key = digestOf(email)
+  // The limits of an address are lower than that of the account, so a guesser is locked out before the account is.
+  const attempts: Attempt[] = [
+    [throttles.perAddress, address],
+    [throttles.perAccountAndAddress, `${key} ${networkOf(address)}`],
+    [throttles.perAccount, key],
+  ]
+  const succeed = attemptAll(attempts)
+  const account = await store.read(() => findAccount(email))
+  if ((await passwords.verify(password, account?.password)) && account) {
+    succeed()
+    return { person: { identity: account.identity, email: account.isVouched ? email : undefined } }
+  }
+  // A wrong password costs two hashes, whatever accounts there are, so that the time reveals nothing.
+  const claimHash = await hashClaim(deps, email, password)
+  // Other text may contain characters that PostgreSQL refuses, such as NUL.
+  const identity = isEmail(email) ? await store.read(() => findClaim(email, claimHash)) : undefined
+  if (identity === undefined) return { claimHash }
+  succeed()
+  return { person: { identity, email: undefined } }
+}
