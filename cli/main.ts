@@ -1,4 +1,5 @@
 // The entry point of `stemma`, a client of the public API.
+import { protectTerminal } from './plain-text.ts'
 import { processRuntime } from './runtime.ts'
 import { runStemma } from './stemma.ts'
 
@@ -6,5 +7,7 @@ import { runStemma } from './stemma.ts'
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1)
 })
+
+for (const stream of [process.stdout, process.stderr]) protectTerminal(stream)
 
 process.exitCode = await runStemma(process.argv.slice(2), processRuntime)

@@ -10,9 +10,17 @@ export async function fetchAuthorized<T>(url: string, token: string, init: Reque
   const headers = { ...init.headers, authorization: `Bearer ${token}` }
   const signal = AbortSignal.timeout(timeoutSeconds * 1000)
   const { response, text } = await fetchText(url, { ...init, headers, signal, redirect: 'error' })
-  if (response.ok) return (text === '' ? {} : JSON.parse(text)) as T
+  if (response.ok) return parseJson<T>(url, text)
   const { code = Code.UNKNOWN, message = `HTTP ${response.status}` } = parseError(text)
   throw code === Code.UNAUTHENTICATED ? new NotSignedIn(message) : new Failure(message, exitCodeOf(code))
+}
+
+function parseJson<T>(url: string, text: string): T {
+  try {
+    return (text === '' ? {} : JSON.parse(text)) as T
+  } catch {
+    throw new Failure(`${new URL(url).origin} answered with something other than JSON`, exitCodes.unavailable)
+  }
 }
 
 async function fetchText(url: string, init: RequestInit) {

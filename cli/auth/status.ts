@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Runtime } from '../runtime.ts'
+import { singleLine } from '../single-line.ts'
 import { currentAccessToken } from './access-token.ts'
 import { fetchAuthorized } from './authorized-fetch.ts'
 
@@ -20,5 +21,5 @@ export async function printStatus(context: Context, runtime: Runtime): Promise<v
       `  ${role?.name ?? capabilities.join(', ')} in ${group.name} (${group.id})`,
   )
   const lines = [context.api, `${me.email ?? me.subject}, token expires in ${minutes} minutes`, ...roles]
-  runtime.stdout.write(`${lines.join('\n')}\n`)
+  runtime.stdout.write(`${lines.map(singleLine).join('\n')}\n`)
 }

@@ -26,7 +26,7 @@ export function valueText(field: DescField, value: JsonValue, now?: number): str
 }
 
 function elementText(field: DescField, value: JsonValue, now?: number): string {
-  if (field.enum && typeof value === 'string') return shortName(field.enum, value)
+  if (field.enum && typeof value === 'string') return singleLine(shortName(field.enum, value))
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (now !== undefined && field.message?.typeName === 'google.protobuf.Timestamp')
     return ageOf(String(value), now)

@@ -1,5 +1,6 @@
 import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/protobuf'
 import { hasFieldFlags } from '../contract/request-flags.ts'
+import { singleLine } from '../single-line.ts'
 import { valueText } from './cells.ts'
 import type { Screen } from './screen.ts'
 import { pad, widthOf } from './text-width.ts'
@@ -17,7 +18,7 @@ function linesOf(message: DescMessage, object: JsonObject, prefix: string, scree
   return Object.entries(object).flatMap(([key, value]): Line[] => {
     const field = message.fields.find(({ jsonName }) => jsonName === key)
     // Only a newer server sends a field that is not in the contract.
-    if (!field) return [[prefix + key, JSON.stringify(value)]]
+    if (!field) return [[prefix + singleLine(key), singleLine(JSON.stringify(value))]]
     if (hasFieldFlags(field)) return linesOf(field.message, value as JsonObject, `${prefix}${key}.`, screen)
     return fieldLines(field, prefix + key, value, screen)
   })
@@ -31,7 +32,7 @@ function fieldLines(field: DescField, name: string, value: JsonValue, screen: Sc
   }
   if (field.fieldKind === 'map')
     return Object.entries(value as JsonObject).map(([key, entry]) => [
-      `${name}.${key}`,
+      `${name}.${singleLine(key)}`,
       valueText(field, entry),
     ])
   return value === '' ? [] : [[name, textWithAge(field, value, screen)]]
