@@ -106,6 +106,13 @@ describe('parsing grants', () => {
     for (let count = 0; count < 2000; count++) parse(`${count} ${encodeBits([list])}`)
     assert.deepEqual(parse(text), expected)
   })
+
+  test('does not keep the grants of a caller with many bindings', () => {
+    const parse = openGrantParser()
+    const many = Array<string>(1000).fill(text).join()
+    assert.equal(parse(many).length, 2000)
+    assert.notEqual(parse(many), parse(many))
+  })
 })
 
 onEachStore('reading grants', (engine) => {

@@ -36,7 +36,7 @@ export function* batchCreate(
   for (const [index, draft] of draftsOf(call.request).entries()) {
     const uid = newChildUid(parent, time, random)
     const path = `requests[${index}].role_binding`
-    const columns = yield* requireAllowed(grants, parent, draft, `${path}.`)
+    const columns = yield* requireAllowed(grants, parent, draft, { prefix: `${path}.` })
     const conflict = `${path}: ${bindingConflict}`
     yield* createIn(grants, parent, roleBindings, draft, { uid, now: time, columns }, conflict)
     uids.push(uid)

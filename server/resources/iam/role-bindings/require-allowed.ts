@@ -2,21 +2,26 @@ import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_bind
 import { invalidField } from '../../../aip/errors.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Work } from '../../../store/work.ts'
+import { requireRoom } from '../binding.ts'
 import { requireBindable, requireDelegable } from '../delegation.ts'
 
 export const bindingConflict = 'the identity has this role in this group already'
 
-/** Returns the columns of a binding that the caller may make. `prefix` is the path of the binding in the request. */
+/**
+ * Returns the columns of a binding that the caller may make. `prefix` is the path of the binding in the request,
+ * `boundBefore` the identity of the binding that an update changes.
+ */
 export function* requireAllowed(
   grants: Grants,
   group: string,
   binding: RoleBinding,
-  prefix = '',
+  { prefix = '', boundBefore = '' } = {},
 ): Work<{ identity: string; role: string }> {
   const { identityUid = '', roleUid = '' } = binding
   if (identityUid === '') throw invalidField(`${prefix}identity_uid`, 'is required')
   if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
   yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
+  if (identityUid !== boundBefore) yield* requireRoom(identityUid)
   return { identity: identityUid, role: roleUid }
 }

@@ -50,7 +50,9 @@ function roleBindingsMethods(deps: Dependencies) {
           if (!isInMask('identity_uid')) merged.identityUid = identity
           if (!isInMask('role_uid')) merged.roleUid = role
           if (merged.identityUid === identity && merged.roleUid === role) return {}
-          return yield* requireAllowed(grants, parentOf(call.demand.scope), merged)
+          return yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
+            boundBefore: identity,
+          })
         },
       }),
 
