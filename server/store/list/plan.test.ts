@@ -93,8 +93,33 @@ describe('the plan of a list', () => {
       Array.from({ length: count }, (_, at) => below(`${root}/${at.toString(16).padStart(16, '0')}`))
     const merged = planOf(listing(regions(40)), [])
     assert.equal(merged.kind === 'merged' && merged.scans.length, 40)
-    const batched = planOf(listing(regions(41)), [])
-    assert.deepEqual(batched.kind === 'batched' && batched.batches.map(({ length }) => length), [40, 1])
+    const tally = (rows: number) => regions(41).map(({ uid }) => [uid, 0, rows])
+    const sizesOf = (plan: Plan) => plan.kind === 'batched' && plan.batches.map(({ length }) => length)
+    assert.deepEqual(sizesOf(planOf(listing(regions(41)), tally(1))), [40, 1])
+    assert.deepEqual(sizesOf(planOf(listing(regions(41), { order: byName }), tally(51))), [40, 1])
+  })
+
+  test('leaves out empty regions of many and reads small ones together', () => {
+    const many = Array.from({ length: 1000 }, (_, at) =>
+      below(`${root}/${at.toString(16).padStart(16, '0')}`),
+    )
+    const filled = many.filter((_, at) => at % 10 === 0)
+    const tally = filled.map(({ uid }) => [uid, 1, 50])
+    // The tally is read with one statement for 512 groups.
+    const planMany = (changes: Partial<Listing>) => {
+      const work = planList(groups, listing(many, changes))
+      work.next()
+      work.next(tally)
+      const last = work.next([])
+      return last.done ? last.value : undefined
+    }
+    for (const changes of [{ order: byName }, { filters: [sql`name = ${'x'}`] }]) {
+      const plan = planMany(changes)
+      const region = plan?.kind === 'indexed' && plan.scan.region
+      assert.deepEqual(region, { kind: 'subtrees', table: 'groups', subtrees: filled })
+    }
+    const inOrder = planMany({})
+    assert.deepEqual(inOrder?.kind === 'batched' && inOrder.batches.map(({ length }) => length), [40, 40, 20])
   })
 
   test('leaves out regions before the cursor but counts them', () => {

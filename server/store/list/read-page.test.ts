@@ -118,6 +118,15 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
     const [byName = []] = ordersOfTwo
     await compare(store, nodes, { regions: leaves, order: byName, size: 7 }, texts)
     await compare(store, nodes, { regions: [{ kind: 'tree', uid: root }], order: byName, size: 10 }, texts)
+    const groups = manyGroups()
+    await insertTree(store, groups)
+    const regionsOf = (kind: Region['kind']) => groups.slice(1, 46).map(({ uid }): Region => ({ kind, uid }))
+    for (const kind of ['children', 'tree', 'below'] as const) {
+      for (const order of [byName, [{ column: 'uid', descending: true }]]) {
+        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, skipLater: 3 }, texts)
+        await compare(store, groups, { regions: regionsOf(kind), order, size: 60, name: 'a' }, texts)
+      }
+    }
     for (const [kind, pattern] of Object.entries(statementKinds)) {
       assert.ok(
         [...texts].some((text) => pattern.test(text)),
@@ -152,6 +161,25 @@ const statementKinds = {
   'in mixed directions': / or /,
   merged: / from \(.* union all .*\) k join groups on /,
   'merged in batches': /^\/\*pg \( \*\/ select (name|\w+_time)/,
+  'of small subtrees together': /\(\s+select t\.uid from \(values /,
+  'a count of small subtrees': /^select \(select count\(\*\) .*\(values /s,
+}
+
+/** An organization with more groups than one statement scans. Each has a few groups below it. */
+function manyGroups(): Node[] {
+  const root = '6'.repeat(40)
+  const segment = (at: number) => at.toString(16).padStart(16, '0')
+  const tops = Array.from({ length: 45 }, (_, at) => `${root}/${segment(at)}`)
+  const below = tops.flatMap((top, at) =>
+    Array.from({ length: 1 + (at % 3) }, (_, more) => `${top}/${segment(more)}`),
+  )
+  const deeper = below.filter((_, at) => at % 3 === 0).map((uid) => `${uid}/${segment(0)}`)
+  return [root, ...tops, ...below, ...deeper].map((uid, at) => ({
+    uid,
+    name: names[at % names.length] ?? '',
+    create_time: at % 4,
+    update_time: at * 7919,
+  }))
 }
 
 /** An organization with a large group and a small one. */

@@ -1,7 +1,7 @@
 // The conditions that select the rows of a region. Each is written so that the engine has one index that yields the
 // rows in order, with one bound at either end.
 import type { Sql, Value } from '../sql.ts'
-import { among, join, sql } from '../sql.ts'
+import { among, join, raw, sql } from '../sql.ts'
 import type { Listing, Term } from './listing.ts'
 import { afterCursor, isByUid } from './order-sql.ts'
 import type { ScanRegion, SubtreeRegion } from './scan-region.ts'
@@ -45,12 +45,30 @@ function inRegionOf(region: ScanRegion): Sql {
       return sql`parent = ${region.uid}`
     case 'points':
       return sql`uid in ${among(region.uids)}`
+    case 'subtrees':
+      return inSubtrees(region.table, region.subtrees)
   }
+}
+
+/**
+ * One range of the primary key for each subtree; the cross join fixes the order of the joins. PostgreSQL would expect
+ * far too many rows and scan the whole table, so it gets an array, for which it always uses the index. As in `among`, the
+ * last range is repeated up to a power of two, so that few texts are made.
+ */
+function inSubtrees(table: string, subtrees: readonly SubtreeRegion[]): Sql {
+  const length = 2 ** Math.ceil(Math.log2(subtrees.length))
+  const ranges = Array.from({ length }, (_, at) => {
+    const { kind, uid } = subtrees[Math.min(at, subtrees.length - 1)] as SubtreeRegion // there is at least one
+    return sql`(${kind === 'tree' ? uid : `${uid}/`}, ${`${uid}0`})`
+  })
+  return sql`uid /*pg = any (array( -- */ in (
+    select t.uid from (values ${join(ranges, ', ')}) r cross join ${raw(table)} t
+    where t.uid >= r.column1 and t.uid < r.column2) /*pg ) */`
 }
 
 /** Written so that only an index of the organization can be used: `parent || ''` rules out the index on `parent`. */
 function inOrganization(region: ScanRegion): Sql {
-  if (region.kind === 'points') return inRegionOf(region)
+  if (region.kind === 'points' || region.kind === 'subtrees') return inRegionOf(region)
   const { kind, uid } = region
   if (kind === 'children') return sql`root = ${rootOf(uid)} and parent || '' = ${uid}`
   if (!isRoot(uid)) return sql`root = ${rootOf(uid)} and ${inRegionOf(region)}`

@@ -2,8 +2,11 @@
 import type { Table } from '../table.ts'
 import type { Region } from './listing.ts'
 
-/** One scan reads a region around a group, or many points at once. */
-export type ScanRegion = GroupRegion | { kind: 'points'; uids: readonly string[] }
+/** One scan reads a region around a group, or many points or small subtrees at once. */
+export type ScanRegion =
+  | GroupRegion
+  | { kind: 'points'; uids: readonly string[] }
+  | { kind: 'subtrees'; table: string; subtrees: readonly SubtreeRegion[] }
 
 export type GroupRegion = { kind: 'tree' | 'below' | 'children'; uid: string }
 
@@ -22,7 +25,8 @@ export function toScanRegions(regions: readonly Region[]): ScanRegion[] {
   return [...regions.filter(isGroupRegion), ...pointSets]
 }
 
-const isGroupRegion = (region: Region): region is GroupRegion => region.kind !== 'point'
+export const isGroupRegion = (region: Region | ScanRegion): region is GroupRegion =>
+  region.kind === 'tree' || region.kind === 'below' || region.kind === 'children'
 
 export const isSubtree = (region: ScanRegion): region is SubtreeRegion =>
   region.kind === 'tree' || region.kind === 'below'
