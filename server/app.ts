@@ -31,6 +31,7 @@ import { openCorridor } from './rpc/corridor.ts'
 import { openDeadlines } from './rpc/deadline.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
+import { openUnsentBudget } from './rpc/unsent-budget.ts'
 import { endpointsOf } from './services.ts'
 import { settingsOf } from './settings.ts'
 import { openStore, prepareStore } from './storage.ts'
@@ -48,6 +49,8 @@ export type Overrides = AuthenticationOverrides & {
   checkLimits?: Partial<PoolOptions>
   /** How long a stopping server waits for running calls, in milliseconds. */
   drainTimeout?: number
+  /** Bytes of large responses that may wait for their clients. */
+  unsentLimits?: { perCaller: number; total: number }
 }
 
 export type App = {
@@ -87,13 +90,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     overrides,
   )
   const deadlines = openDeadlines(systemNow)
-  const endpoints = endpointsOf({ ...deps, sts, registration, deadlines })
+  const unsent = openUnsentBudget(overrides.unsentLimits)
+  const endpoints = endpointsOf({ ...deps, sts, registration, deadlines, unsent })
   const { report, registry } = openReport(log)
   const { corridor, streams } = openCorridors({
     authenticate: openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now),
     parseGrants: openGrantParser(),
     clock: monotonicNow,
-    ...{ report, deadlines },
+    ...{ report, deadlines, unsent },
   })
 
   let draining = false

@@ -17,10 +17,11 @@ import type { CallV2 } from './resources/v1/call-v2.ts'
 import type { Endpoint } from './rpc/call.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import type { Deadlines } from './rpc/deadline.ts'
+import type { UnsentBudget } from './rpc/unsent-budget.ts'
 import { advisoryWritesOf, v1Services } from './v1-services.ts'
 
 type ServiceDependencies = Dependencies &
-  Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines }
+  Pick<Authentication, 'sts' | 'registration'> & { deadlines: Deadlines; unsent: UnsentBudget }
 
 /** Services that have no kind and call no other service. */
 const otherServices: readonly AnyService<ServiceDependencies>[] = [
@@ -73,6 +74,7 @@ function callOver(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 
       deadlines,
       parseGrants: demand.parseGrants,
       clock: () => 0, // only a report shows the duration
+      unsent: { reserve: () => () => {} }, // v1 converts the reply at once
     })
     const timeout = deadlines.msUntil(deadline)
     const envelope = { door: 'grpc', requestId: '', timeout, authorization, address, ifMatch } as const

@@ -45,6 +45,7 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     deadlines: openDeadlines(Date.now),
     parseGrants: openGrantParser(),
     clock: () => performance.now(),
+    unsent: { reserve: () => () => {} }, // nothing is sent
   })
   const nothing = { authorization: undefined, ifMatch: undefined }
   const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...nothing } as const

@@ -5,7 +5,13 @@ import type { HeaderOverrides } from './headers.ts'
 import { securityHeaders } from './headers.ts'
 
 /** Not cached unless `cacheFor` is set. With an `etag`, conditional requests are answered with 304. */
-export type PlainResponse = HeaderOverrides & { status: number; type: string; body: string; etag?: string }
+export type PlainResponse = HeaderOverrides & {
+  status: number
+  type: string
+  /** Large ones are bytes, which all responses share: a string would be copied for each client that does not read. */
+  body: string | Uint8Array
+  etag?: string
+}
 export type MakeResponse = () => PlainResponse | Promise<PlainResponse>
 export type PlainPaths = Record<string, MakeResponse>
 

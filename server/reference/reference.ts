@@ -7,7 +7,7 @@ import { slugOf } from '@stemma/api/reference/service-names.ts'
 type ReferenceResponse = {
   status: number
   type: string
-  body: string
+  body: Uint8Array
   cacheFor: number
   etag: string
   policy?: string
@@ -54,6 +54,7 @@ function once(
     made ??= make().then((content) => ({
       ...{ status: 200, type, cacheFor, etag: etagOf(content.body) },
       ...content,
+      body: Buffer.from(content.body),
     }))
     return made
   }

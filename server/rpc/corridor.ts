@@ -11,11 +11,12 @@ import type { Caller } from '../wire/caller.ts'
 import type { Corridor, Envelope } from '../wire/envelope.ts'
 import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen, recover } from '../wire/maybe-promise.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { JsonParts, Reply } from '../wire/reply.ts'
 import type { Call, Endpoint, Handler } from './call.ts'
 import type { Deadlines } from './deadline.ts'
 import { demandOf } from './demand.ts'
 import type { Report } from './report.ts'
+import type { UnsentBudget } from './unsent-budget.ts'
 
 export type CorridorOptions = {
   authenticate: Authenticate
@@ -25,6 +26,7 @@ export type CorridorOptions = {
   parseGrants: ParseGrants
   /** A monotonic clock in milliseconds, for the duration of calls. */
   clock(): number
+  unsent: UnsentBudget
 }
 
 export function openCorridor({
@@ -33,6 +35,7 @@ export function openCorridor({
   deadlines,
   parseGrants,
   clock,
+  unsent,
 }: CorridorOptions): Corridor<Endpoint> {
   return ({ method, handler }, envelope, readRequest) => {
     const started = clock()
@@ -56,7 +59,12 @@ export function openCorridor({
     }
 
     function finish(reply: Reply): Reply {
+      const { parts } = reply
+      if (parts && envelope.door === 'rest')
+        return { ...reply, parts: () => reportedParts(parts(), reportEnd) }
       const rendered = renderFor(reply, envelope.door)
+      const bytes = envelope.door === 'rest' ? rendered.json().size : rendered.bytes().length
+      if (bytes > maxUncountedBytes) rendered.onSent = unsent.reserve(caller?.identity ?? '', bytes)
       reportEnd()
       return rendered
     }
@@ -69,6 +77,22 @@ export function openCorridor({
         throw error
       },
     )
+  }
+}
+
+/** Responses up to this size do not count as unsent: each connection has few of them. */
+const maxUncountedBytes = 64 * 1024
+
+/** Reports the call when its response is complete. */
+async function* reportedParts(parts: JsonParts, reportEnd: (error?: StatusError) => void): JsonParts {
+  let error: StatusError | undefined
+  try {
+    yield* parts
+  } catch (thrown) {
+    error = asStatusError(thrown)
+    throw error
+  } finally {
+    reportEnd(error)
   }
 }
 

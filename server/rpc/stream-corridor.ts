@@ -20,7 +20,7 @@ export function openStreamCorridor({
   deadlines,
   parseGrants,
   clock,
-}: CorridorOptions): StreamCorridor<Endpoint> {
+}: Omit<CorridorOptions, 'unsent'>): StreamCorridor<Endpoint> {
   const countStream = openStreamCounter()
   return async function* (endpoint, envelope, readRequest) {
     const started = clock()

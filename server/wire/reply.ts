@@ -7,12 +7,19 @@ export type Json = { text: string; size: number }
 
 export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(text) })
 
+/** Ends with an error if it is thrown one, so that the response of a client who has disconnected is not completed. */
+export type JsonParts = AsyncGenerator<string, void, void>
+
 /** A response that each door asks for in its own form: REST for JSON, gRPC for protobuf bytes. */
 export type Reply = {
   json(): Json
   bytes(): Uint8Array
   /** The entity tag, if the response is a resource. */
   etag?: string
+  /** The JSON in parts, in place of `json`: for a response that may be too large for memory. Must be read to its end. */
+  parts?(): JsonParts
+  /** Called when the response is sent, or will never be. */
+  onSent?(): void
 }
 
 /** A response built for the call, as opposed to one read from a row. */

@@ -1,5 +1,7 @@
 // Handlers of grpc-js for the methods of the contract. Messages pass as bytes: a request is decoded after the caller is
 // authenticated, and a response may be the bytes of a stored row.
+import type { ServerHttp2Stream } from 'node:http2'
+import { constants } from 'node:http2'
 import type { Message } from '@bufbuild/protobuf'
 import { fromBinary } from '@bufbuild/protobuf'
 import type {
@@ -15,6 +17,7 @@ import type { Corridor, Envelope } from '../../wire/envelope.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
 import type { Reply } from '../../wire/reply.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
+import { defaultLimits } from '../listen/limits.ts'
 import type { StreamClient, Streams } from '../streams.ts'
 import { serviceError } from './status.ts'
 
@@ -39,12 +42,25 @@ export function unaryHandler<E extends Endpoint>(
     const readRequest = () => decode(endpoint.method, call.request)
     void recover(
       () =>
-        andThen(corridor(endpoint, envelopeOf(call, endpoint, options), readRequest), (reply) =>
-          callback(null, reply.bytes(), etagTrailer(reply)),
-        ),
+        andThen(corridor(endpoint, envelopeOf(call, endpoint, options), readRequest), (reply) => {
+          if (reply.onSent) watchLargeReply(call, reply.onSent)
+          callback(null, reply.bytes(), etagTrailer(reply))
+        }),
       (thrown) => callback(serviceError(thrown, errorDomain)),
     )
   }
+}
+
+/** Calls `onSent` when the call ends, and ends it if its client reads nothing for a while. */
+function watchLargeReply(call: UnaryCall, onSent: () => void): void {
+  // grpc-js does not expose the stream of a call.
+  const { stream } = (call as unknown as { call: { stream: ServerHttp2Stream } }).call
+  if (stream.closed || stream.destroyed) {
+    onSent()
+    return
+  }
+  stream.once('close', onSent)
+  stream.setTimeout(defaultLimits.idle, () => stream.close(constants.NGHTTP2_CANCEL))
 }
 
 export function streamHandler<E extends Endpoint>(

@@ -15,7 +15,7 @@ export function lineWriter(
     open,
     end,
     write: (reply, onWritten) => void response.write(`${reply.json().text}\n`, () => onWritten()),
-    fail: () => reset(response.socket),
+    fail: () => resetConnection(response.socket),
     onDisconnect: (listener) => void response.once('close', listener),
   }
 }
@@ -26,7 +26,7 @@ export function requireChunks({ httpVersion }: IncomingMessage): void {
 }
 
 /** The final chunk is never sent, so the client notices that the stream is incomplete. */
-function reset(socket: Socket | null): void {
+export function resetConnection(socket: Socket | null): void {
   if (isTls(socket)) socket?.destroy()
   else socket?.resetAndDestroy()
 }

@@ -67,7 +67,7 @@ export function streamClient(
   })
 }
 
-function writeHead(
+export function writeHead(
   { corsOrigins, isDraining }: ResponseContext,
   request: IncomingMessage,
   response: ServerResponse,

@@ -14,6 +14,7 @@ import { maxDurationOf } from '../timeout.ts'
 import { awaitsContinue } from './body.ts'
 import type { Exchange, RestContext } from './exchange.ts'
 import { requireChunks } from './lines.ts'
+import { sendParts } from './parts.ts'
 import { allowHeader, envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
 import { makeRoutes, splitPath } from './routes.ts'
@@ -76,9 +77,16 @@ function answerCall<E extends Endpoint>(context: RestContext<E>, exchange: Excha
       return readRequest(request, response, match, target.query)
     })
   const read = () => readRequest(request, response, match, target.query)
-  return andThen(context.corridor(endpoint, envelope, read), (reply) =>
-    sendJson(context, exchange, 200, reply.json(), reply.etag ? ['etag', reply.etag] : []),
-  )
+  return andThen(context.corridor(endpoint, envelope, read), (reply) => {
+    if (reply.parts) return sendParts(context, exchange, reply.parts())
+    if (reply.onSent) onClosed(response, reply.onSent)
+    return sendJson(context, exchange, 200, reply.json(), reply.etag ? ['etag', reply.etag] : [])
+  })
+}
+
+function onClosed(response: ServerResponse, listener: () => void): void {
+  if (response.closed || response.destroyed) listener()
+  else response.once('close', listener)
 }
 
 function answerPreflight<E extends Endpoint>(

@@ -8,6 +8,8 @@ import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import type { Call } from '../../rpc/call.ts'
+import { openUnsentBudget } from '../../rpc/unsent-budget.ts'
+import type { Reply } from '../../wire/reply.ts'
 import { listAllPages } from './all-pages.ts'
 import type { CallV2 } from './call-v2.ts'
 
@@ -27,7 +29,8 @@ function fakeList(pages: number, perPage: number, description = '') {
 }
 
 const deadline = 1_000
-const callIn = (form: Call['form']) => ({ form, deadline }) as Call
+const caller = { identity: 'someone', issuedAt: 0 }
+const callIn = (form: Call['form']) => ({ form, deadline, demand: { caller } }) as Call
 
 type Page = MessageShape<typeof ListGroupsResponseSchema>
 
@@ -37,21 +40,26 @@ const v1Groups = ({ groups }: Page) =>
 const list = (
   callV2: CallV2,
   form: Call['form'],
-  { items = v1Groups, deadlineClock = (): number => 0 } = {},
+  { items = v1Groups, deadlineClock = (): number => 0, unsent = openUnsentBudget() } = {},
 ) =>
-  listAllPages({ callV2, deadlineClock }, callIn(form), {
+  listAllPages({ callV2, deadlineClock, unsent }, callIn(form), {
     method,
     request: { name: 'a' },
     list: GroupListSchema,
     items,
   })
 
+/** The JSON of a reply, from its parts if it has some. */
+async function textOf(reply: Reply): Promise<string> {
+  return reply.parts ? (await Array.fromAsync(reply.parts())).join('') : reply.json().text
+}
+
 const hasCode = (code: Code) => (error: unknown) => error instanceof StatusError && error.code === code
 
 describe('listAllPages', () => {
   test('returns the items of all pages as JSON and as bytes', async () => {
     const { callV2, pageTokens } = fakeList(3, 2)
-    const json = JSON.parse((await list(callV2, 'json')).json().text)
+    const json = JSON.parse(await textOf(await list(callV2, 'json')))
     assert.deepEqual(pageTokens, ['', 'page 2', 'page 3'])
     const ids = (json.items as { id: string }[]).map(({ id }) => id)
     assert.deepEqual(ids, ['1.0', '1.1', '2.0', '2.1', '3.0', '3.1'])
@@ -71,11 +79,44 @@ describe('listAllPages', () => {
   })
 
   test('rejects a list of more than 100 MiB', async () => {
-    for (const form of ['json', 'bytes'] as const) {
-      const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(1024 * 1024))
-      await assert.rejects(list(callV2, form), hasCode(Code.RESOURCE_EXHAUSTED))
-      assert.ok(pageTokens.length <= 51)
+    const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(1024 * 1024))
+    await assert.rejects(list(callV2, 'bytes'), hasCode(Code.RESOURCE_EXHAUSTED))
+    assert.ok(pageTokens.length <= 51)
+  })
+
+  test('reads a page of JSON when the one before is taken, however long the list is', async () => {
+    const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(100_000))
+    const { parts } = await list(callV2, 'json')
+    assert.ok(parts)
+    let bytes = 0
+    let taken = 0
+    for await (const part of parts()) {
+      bytes += part.length
+      assert.ok(pageTokens.length <= ++taken)
     }
+    assert.equal(pageTokens.length, 1000)
+    assert.ok(bytes > 2 * 1000 * 100_000)
+  })
+
+  test('writes well-formed JSON if pages are empty', async () => {
+    const pages = [[], [create(GroupSchema, { id: 'a' })], [], [create(GroupSchema, { id: 'b' })], []]
+    const items = () => pages.shift() ?? []
+    const json = JSON.parse(await textOf(await list(fakeList(5, 0).callV2, 'json', { items })))
+    assert.deepEqual(
+      json.items.map(({ id }: { id: string }) => id),
+      ['a', 'b'],
+    )
+    const none = await list(fakeList(3, 0).callV2, 'json', { items: () => [] })
+    assert.equal(await textOf(none), '{"items":[]}')
+  })
+
+  test('counts what it collects for gRPC, and stops when it is too much', async () => {
+    const unsent = openUnsentBudget({ perCaller: 1000, total: 10_000 })
+    const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(100))
+    await assert.rejects(list(callV2, 'bytes', { unsent }), hasCode(Code.RESOURCE_EXHAUSTED))
+    assert.ok(pageTokens.length <= 5)
+    // Nothing of it is counted any more.
+    unsent.reserve(caller.identity, 1000)
   })
 
   test('rejects a list of more than a million items', async () => {
@@ -89,7 +130,16 @@ describe('listAllPages', () => {
   test('stops reading pages after the deadline', async () => {
     const { callV2, pageTokens } = fakeList(Number.MAX_SAFE_INTEGER, 1)
     const deadlineClock = () => (pageTokens.length < 3 ? deadline : deadline + 1)
-    await assert.rejects(list(callV2, 'json', { deadlineClock }), hasCode(Code.DEADLINE_EXCEEDED))
+    await assert.rejects(list(callV2, 'bytes', { deadlineClock }), hasCode(Code.DEADLINE_EXCEEDED))
+    assert.equal(pageTokens.length, 3)
+  })
+
+  test('stops sending pages after an hour', async () => {
+    const { callV2, pageTokens } = fakeList(Number.MAX_SAFE_INTEGER, 1)
+    const deadlineClock = () => (pageTokens.length < 3 ? deadline : deadline + 3_600_001)
+    const { parts } = await list(callV2, 'json', { deadlineClock })
+    assert.ok(parts)
+    await assert.rejects(Array.fromAsync(parts()), hasCode(Code.DEADLINE_EXCEEDED))
     assert.equal(pageTokens.length, 3)
   })
 })

@@ -1,5 +1,5 @@
-// A v1 list returns all items in one reply: every page of the v2 list, each rendered as soon as it arrives, so that
-// memory holds little more than the reply itself.
+// A v1 list returns all items in one reply: every page of the v2 list. Over REST, each page is read when the client has
+// received the one before. A message of gRPC starts with its length, so its pages are collected, within a budget.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   DescField,
@@ -21,6 +21,9 @@ import type { V1Dependencies } from './dependencies.ts'
 /** The largest page that v2 lists return. */
 const pageSize = 200
 const maxItems = 1_000_000
+/** How long a list may take to be sent, and each of its pages to be read, in milliseconds. */
+const maxSendMs = 3_600_000
+const maxPageMs = 60_000
 /** The largest message that published clients accept. */
 const maxBytes = 100 * 1024 * 1024
 
@@ -34,23 +37,100 @@ export type V1List<I extends DescMessage, O extends DescMessage, L extends DescM
   items(page: MessageShape<O>): Message[] | Promise<Message[]>
 }
 
+type ListDependencies = Pick<V1Dependencies, 'callV2' | 'deadlineClock' | 'unsent'>
+
+/** A list of one page is one reply. A longer one is sent page by page over REST, and collected for gRPC. */
 export async function listAllPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
-  { callV2, deadlineClock }: Pick<V1Dependencies, 'callV2' | 'deadlineClock'>,
+  deps: ListDependencies,
   call: Call,
-  { method, request, list, items }: V1List<I, O, L>,
+  v1List: V1List<I, O, L>,
 ): Promise<Reply> {
-  const collected = collectItems(list, call.form)
-  for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
-    if (deadlineClock() > call.deadline) throw deadlineExceeded()
-    // The request of every v2 list has both fields.
-    const paging = { pageSize, pageToken } as unknown as MessageInitShape<I>
-    const { message } = await callV2(call, method, { ...request, ...paging })
-    for (const item of await items(message)) collected.add(item)
-    pageToken = (message as { nextPageToken?: string }).nextPageToken || undefined
-    // The embedded store answers synchronously: let other calls run between two pages.
-    if (pageToken !== undefined) await nextTurn()
+  const first = await readPage(deps, call, v1List, '')
+  if (first.total > maxItems) throw tooLong()
+  const pages = followingPages(deps, call, v1List, first)
+  if (call.form === 'json' && first.nextPageToken !== undefined) return replyInParts(v1List.list, pages)
+  return collect(deps, call, v1List.list, pages)
+}
+
+type Page = { items: Message[]; nextPageToken: string | undefined; total: number }
+
+async function readPage<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
+  { callV2, deadlineClock }: ListDependencies,
+  call: Call,
+  { method, request, items }: V1List<I, O, L>,
+  pageToken: string,
+): Promise<Page> {
+  if (deadlineClock() > call.deadline) throw deadlineExceeded()
+  // The request of every v2 list has both fields.
+  const paging = { pageSize, pageToken } as unknown as MessageInitShape<I>
+  const { message } = await callV2(call, method, { ...request, ...paging })
+  const { nextPageToken, totalCount = 0n } = message as { nextPageToken?: string; totalCount?: bigint } // of every v2 list
+  return {
+    items: await items(message),
+    nextPageToken: nextPageToken || undefined,
+    total: Number(totalCount),
   }
-  return collected.reply()
+}
+
+/** Yields the items of the first page and of all that follow. */
+async function* followingPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
+  deps: ListDependencies,
+  call: Call,
+  v1List: V1List<I, O, L>,
+  first: Page,
+): AsyncGenerator<Message[], void, void> {
+  // While a list is sent, its client sets the pace; each page has the time of a call.
+  const isSent = call.form === 'json'
+  const end = deps.deadlineClock() + maxSendMs
+  for (let page = first; ; ) {
+    yield page.items
+    if (page.nextPageToken === undefined) return
+    // The embedded store answers synchronously: let other calls run between two pages.
+    await nextTurn()
+    const deadline = isSent ? Math.min(end, deps.deadlineClock() + maxPageMs) : call.deadline
+    page = await readPage(deps, { ...call, deadline }, v1List, page.nextPageToken)
+  }
+}
+
+function replyInParts(list: DescMessage, pages: AsyncGenerator<Message[], void, void>): Reply {
+  const { field, message } = itemsField(list)
+  const unused = () => {
+    throw new Error('this reply is sent in parts')
+  }
+  return {
+    json: unused,
+    bytes: unused,
+    async *parts() {
+      let separator = `{${JSON.stringify(field.jsonName)}:[`
+      for await (const items of pages) {
+        if (items.length === 0) continue
+        yield separator + items.map((item) => writeJson(message, item)).join(',')
+        separator = ','
+      }
+      yield separator === ',' ? ']}' : `${separator}]}`
+    },
+  }
+}
+
+async function collect(
+  { unsent }: ListDependencies,
+  { form, demand }: Call,
+  list: DescMessage,
+  pages: AsyncGenerator<Message[], void, void>,
+): Promise<Reply> {
+  const collected = collectItems(list, form)
+  const releases: (() => void)[] = []
+  try {
+    for await (const items of pages) {
+      const before = collected.size()
+      for (const item of items) collected.add(item)
+      releases.push(unsent.reserve(demand.caller.identity, collected.size() - before))
+    }
+    return collected.reply()
+  } finally {
+    // The corridor counts the complete reply.
+    for (const release of releases) release()
+  }
 }
 
 /** Renders items in the form that the door will send. */
@@ -59,11 +139,11 @@ function collectItems(list: DescMessage, form: Call['form']) {
   const rendered: (string | Uint8Array)[] = []
   let bytes = 0
   return {
+    size: () => bytes,
     add(item: Message) {
       const part = form === 'json' ? writeJson(message, item) : toBinary(message, item)
       bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length
-      if (bytes > maxBytes || rendered.push(part) > maxItems)
-        throw tooLarge('the list is too long for one response; narrow it, or use the paged list of v2', 429)
+      if (bytes > maxBytes || rendered.push(part) > maxItems) throw tooLong()
     },
     reply: (): Reply => ({
       json: () => asJson(`{${JSON.stringify(field.jsonName)}:[${rendered.join(',')}]}`),
@@ -77,6 +157,9 @@ function collectItems(list: DescMessage, form: Call['form']) {
     }),
   }
 }
+
+const tooLong = () =>
+  tooLarge('the list is too long for one response; narrow it, or use the paged list of v2', 429)
 
 function itemsField(list: DescMessage): { field: DescField; message: DescMessage } {
   const field = list.fields.find(({ name }) => name === 'items')

@@ -1,4 +1,5 @@
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import type { UnsentBudget } from '../../rpc/unsent-budget.ts'
 import type { Work } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
 import type { Dependencies } from '../dependencies.ts'
@@ -12,6 +13,8 @@ export type V1Dependencies = Dependencies & {
   advisoryWrites: AdvisoryWrites
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
+  /** Limits what is collected for large replies. */
+  unsent: UnsentBudget
 }
 
 /** The writes to advisories, which v2 has no calls for. */

@@ -1,0 +1,135 @@
+// Long lists of v1 whose clients do not read take neither memory nor time from others.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
+import { connect } from 'node:http2'
+import { after, before, test } from 'node:test'
+import { fromBinary } from '@bufbuild/protobuf'
+import { GroupListSchema, Groups } from '@stemma/api/gen/platform/iam/group_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { raw, sql } from '../../server/store/sql.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+
+/** About 20 MB as JSON: more than all buffers between server and client can hold. */
+const copies = 10_000
+
+onEachStore('long lists of v1', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startPlatform(engine, [], { unsentLimits: { perCaller: 30e6, total: 100e6 } })
+    const { organization, token } = platform.owner
+    const group = { name: 'copied', description: '😀'.repeat(512) }
+    const door = restDoor(platform.url)
+    const { body } = await door.call(GroupsService.method.createGroup, { parent: organization, group }, token)
+    await addCopies(String(body?.uid))
+  })
+  after(() => platform.stop())
+
+  /** Copies a group, with other uids. */
+  async function addCopies(uid: string): Promise<void> {
+    const columns = raw('parent, root, name, create_time, update_time, proto, json, shape')
+    const statement = sql`
+      with recursive numbers (number) as (
+        select 1 union all select number + 1 from numbers where number < ${copies}
+      )
+      insert into groups (uid, ${columns})
+      select parent || '/' || substr(cast(10000000000000000 + number as text), 2), ${columns}
+      from groups, numbers where uid = ${uid}`
+    await platform.store.write(function* () {
+      yield statement
+    })
+  }
+
+  const removeCopies = () =>
+    platform.store.write(function* () {
+      yield sql`delete from groups where uid like ${'%/000000000%'}`
+    })
+
+  async function assertOthersAreAnswered(): Promise<void> {
+    const { url, owner } = platform
+    const { body } = await restDoor(url).call(
+      GroupsService.method.getGroup,
+      { uid: owner.organization },
+      owner.token,
+    )
+    assert.equal(body?.uid, owner.organization)
+  }
+
+  /** Asks for the list of v1, and reads nothing of the response but its head. */
+  async function startList(method = 'GET'): Promise<IncomingMessage> {
+    const headers = { authorization: `Bearer ${platform.owner.token}` }
+    const sent = request(`${platform.url}/iam/v1/groups`, { method, headers, agent: false }).end()
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    return response.pause()
+  }
+
+  async function countItems(response: IncomingMessage): Promise<number> {
+    const text = Buffer.concat(await response.toArray()).toString()
+    return (JSON.parse(text) as { items: unknown[] }).items.length
+  }
+
+  function startOverGrpc(session: ClientHttp2Session): ClientHttp2Stream {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': `/${Groups.typeName}/List` },
+      ...{ 'content-type': 'application/grpc', te: 'trailers' },
+      authorization: `Bearer ${platform.owner.token}`,
+    })
+    stream.on('error', () => {})
+    return stream.end(Buffer.alloc(5))
+  }
+
+  function listOverGrpc(session: ClientHttp2Session): Promise<'refused' | 'waits'> {
+    const stream = startOverGrpc(session)
+    return new Promise((resolve) => {
+      stream.once('response', (head) => resolve(head['grpc-status'] === '8' ? 'refused' : 'waits'))
+    })
+  }
+
+  test('are sent completely, over REST and gRPC, as often as a caller asks', async () => {
+    assert.equal(await countItems(await startList()), copies + 2)
+    assert.equal(await countItems(await startList()), copies + 2)
+    const head = await startList('HEAD')
+    assert.equal(head.statusCode, 200)
+    head.resume()
+    // Together more than a caller may have unread.
+    const session = connect(platform.url)
+    for (let times = 0; times < 2; times++) {
+      const stream = startOverGrpc(session)
+      const bytes = Buffer.concat(await stream.toArray())
+      const list = fromBinary(GroupListSchema, bytes.subarray(5))
+      assert.equal(list.items.length, copies + 2)
+    }
+    session.destroy()
+  })
+
+  test('wait in memory over gRPC only as far as the budget of the caller allows', async () => {
+    // No byte of a message can be sent.
+    const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
+    session.on('error', () => {})
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => listOverGrpc(session)))
+    assert.ok(outcomes.includes('refused'))
+    await assertOthersAreAnswered()
+    session.destroy()
+    // The bytes are free again.
+    const next = connect(platform.url)
+    while ((await listOverGrpc(next)) === 'refused') await assertOthersAreAnswered()
+    next.destroy()
+  })
+
+  test('are read from the store only as far as their clients read', async () => {
+    const waiting = await Promise.all(Array.from({ length: 8 }, () => startList()))
+    await assertOthersAreAnswered()
+    // A list that was in memory would still contain what is deleted now.
+    await removeCopies()
+    for (const response of waiting) {
+      const count = await countItems(response)
+      assert.ok(count < copies, `${count} items were in memory`)
+    }
+    await assertOthersAreAnswered()
+  })
+})

@@ -1,0 +1,43 @@
+// A JSON response that is sent in parts. Each part is made when the client has received the one before, so a slow
+// client takes no memory. If it fails after its start, the connection is reset, so that it cannot be taken for complete.
+import { cancelled } from '../../aip/errors.ts'
+import type { JsonParts } from '../../wire/reply.ts'
+import type { Exchange, ResponseContext } from './exchange.ts'
+import { resetConnection } from './lines.ts'
+import { writeHead } from './response.ts'
+
+export async function sendParts(
+  context: ResponseContext,
+  { request, response, requestId }: Exchange,
+  parts: JsonParts,
+): Promise<void> {
+  let stopWaiting = () => {}
+  response.once('close', () => stopWaiting())
+  const write = (part: string) =>
+    new Promise<void>((resolve) => {
+      stopWaiting = resolve
+      response.write(part, () => resolve())
+    })
+  try {
+    // Read before it is decided whether it is sent: a generator that was never started cannot report its end.
+    let next = await parts.next()
+    if (response.destroyed) await parts.throw(cancelled())
+    const headers = [
+      ...context.securityHeaders,
+      'x-request-id',
+      requestId,
+      'content-type',
+      'application/json',
+    ]
+    writeHead(context, request, response, 200, headers, false)
+    if (request.method === 'HEAD') next = await parts.return()
+    for (; !next.done; next = await parts.next()) {
+      await write(next.value)
+      if (response.destroyed) await parts.throw(cancelled())
+    }
+    response.end()
+  } catch {
+    // The corridor has reported the error.
+    resetConnection(response.socket)
+  }
+}
