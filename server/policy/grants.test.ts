@@ -7,7 +7,9 @@ import fc from 'fast-check'
 import { StatusError } from '../aip/errors.ts'
 import { contains } from '../aip/region.ts'
 import { isAtOrBelow, lineage, newChildUid } from '../aip/uid.ts'
+import { signOutEverywhere } from '../auth/sign-outs.ts'
 import { groups } from '../resources/iam/groups/table.ts'
+import { endSignIn } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import type { Form } from '../store/table.ts'
 import { smallTree, uidInSmallTree } from '../testing/arbitraries.ts'
@@ -201,6 +203,40 @@ onEachStore('reading grants', (engine) => {
       await assert.rejects(read(callerOf(uid)), isUnauthenticated)
       await assert.rejects(readRow(callerOf(uid), platform.owner.organization), isUnauthenticated)
     }
+  })
+
+  test('rejects a caller whose sign-in was ended, also for an identity that they have assumed', async () => {
+    const { identity: person } = await platform.addIdentity('', 'viewer', platform.owner.organization)
+    const second = Math.floor(Date.now() / 1000)
+    const { organization } = platform.owner
+    for (const identity of [person, viewer.identity]) {
+      const callers = ['one', 'other'].map((id): Caller => {
+        const signIn = { person, second, id: `${id} of ${identity}` }
+        return { ...callerOf(identity), signIn }
+      }) as [Caller, Caller]
+      const [ended, other] = callers
+      const readers = [
+        (caller: Caller) => read(caller),
+        (caller: Caller) => read(caller, organization),
+        (caller: Caller) => read(caller, organization, true),
+        async (caller: Caller) => (await readRow(caller, organization)).grants,
+      ]
+      for (const reader of readers) assert.equal((await reader(ended)).list.length, 1)
+      await platform.store.write(() => endSignIn(ended.signIn?.id ?? '', Date.now()))
+      for (const reader of readers) {
+        await assert.rejects(reader(ended), isUnauthenticated)
+        assert.equal((await reader(other)).list.length, 1)
+      }
+    }
+    const later = { person, second: second + 2, id: '' }
+    await platform.store.write(() => signOutEverywhere(person, (second + 1) * 1000))
+    for (const identity of [person, viewer.identity]) {
+      const signIn = { person, second: second + 1, id: '' }
+      await assert.rejects(read({ ...callerOf(identity), signIn }), isUnauthenticated)
+      assert.equal((await read({ ...callerOf(identity), signIn: later })).list.length, 1)
+    }
+    await platform.deleteIdentity(person)
+    await assert.rejects(read({ ...callerOf(viewer.identity), signIn: later }), isUnauthenticated)
   })
 
   test('rejects a token that was issued before its identity was created, to the second', async () => {

@@ -1,7 +1,8 @@
 // Reads the grants of a caller, in the transaction that reads the data they protect.
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage } from '../aip/uid.ts'
-import { isSignInValid } from '../store/sign-ins.ts'
+import type { SignInCondition } from '../store/sign-ins.ts'
+import { isNotEnded, isOfPersonAndNotEnded } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
@@ -39,17 +40,23 @@ type IdentityAndGrants = [createTime: number, grants: string | null]
 
 function selectIdentity({ identity, signIn }: Caller): Sql {
   const statement = sql`select create_time from identities where uid = ${identity}`
-  return signIn ? sql`${statement} and ${isSignInValid(signIn.person, signIn.second, signIn.id)}` : statement
+  if (!signIn) return statement
+  const { person, second, id } = signIn
+  return sql`${statement} and ${conditionFor(identity, person)(person, second, id)}`
 }
+
+const conditionFor = (identity: string, person: string): SignInCondition =>
+  identity === person ? isNotEnded : isOfPersonAndNotEnded
 
 /** For a caller who has signed in, the statement returns no row once that sign-in was ended. */
 function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
   if (!signIn)
     return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
   const { person, second, id } = signIn
+  const condition = conditionFor(identity, person)
   return groups
-    ? prepared(validGrantsIn, [], [...groups, identity, person, second, id])
-    : prepared(allValidGrants, [], [identity, person, second, id])
+    ? prepared(validGrantsIn, [condition], [...groups, identity, person, second, id])
+    : prepared(allValidGrants, [condition], [identity, person, second, id])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
@@ -61,15 +68,20 @@ function grantsIn(values: Placeholders<[...string[], string]>): Sql {
   return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
 }
 
-/** The values of isSignInValid. */
+/** The values of a SignInCondition. */
 type SignInValues = [person: string, second: number, id: string]
 
-const allValidGrants = ([identity, person, second, id]: Placeholders<[string, ...SignInValues]>) =>
-  sql`${allGrants([identity])} and ${isSignInValid(person, second, id)}`
+const allValidGrants = (
+  [identity, ...signIn]: Placeholders<[string, ...SignInValues]>,
+  condition: SignInCondition,
+): Sql => sql`${allGrants([identity])} and ${condition(...signIn)}`
 
-function validGrantsIn(values: Placeholders<[...string[], string, ...SignInValues]>): Sql {
-  const [rest, [person, second, id]] = splitSignIn(values)
-  return sql`${grantsIn(rest as Placeholders<[...string[], string]>)} and ${isSignInValid(person, second, id)}`
+function validGrantsIn(
+  values: Placeholders<[...string[], string, ...SignInValues]>,
+  condition: SignInCondition,
+): Sql {
+  const [rest, signIn] = splitSignIn(values)
+  return sql`${grantsIn(rest as Placeholders<[...string[], string]>)} and ${condition(...signIn)}`
 }
 
 const splitSignIn = (values: readonly Placeholder[]) =>
@@ -112,17 +124,19 @@ export function grantsWithRow(
 ): Sql {
   if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
   const { person, second, id } = signIn
-  return prepared(validGrantsAndRow, [table, form], [...groups, uid, identity, person, second, id])
+  const condition = conditionFor(identity, person)
+  return prepared(validGrantsAndRow, [table, form, condition], [...groups, uid, identity, person, second, id])
 }
 
 function validGrantsAndRow(
   values: Placeholders<[...string[], string, string, ...SignInValues]>,
   table: Table,
   form: Form,
+  condition: SignInCondition,
 ): Sql {
-  const [rest, [person, second, id]] = splitSignIn(values)
+  const [rest, signIn] = splitSignIn(values)
   const statement = grantsAndRow(rest as Placeholders<[...string[], string, string]>, table, form)
-  return sql`${statement} and ${isSignInValid(person, second, id)}`
+  return sql`${statement} and ${condition(...signIn)}`
 }
 
 function grantsAndRow(values: Placeholders<[...string[], string, string]>, table: Table, form: Form): Sql {

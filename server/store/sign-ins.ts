@@ -13,15 +13,26 @@ export function* endSignIn(id: string, now: number): Work<void> {
     on conflict (id) do nothing`
 }
 
-/**
- * A condition: the person exists since before the sign-in, was not signed out everywhere since (table `sign_outs`, whose
- * rows are younger than the person), and the sign-in itself was not ended. Three look-ups by primary key.
- */
-export const isSignInValid = (
+/** Makes a condition from the uid of a person, and the second and the id of a sign-in. */
+export type SignInCondition = (
   person: string | Placeholder,
   second: number | Placeholder,
   id: string | Placeholder,
-): Sql =>
+) => Sql
+
+/**
+ * The person was not signed out everywhere since the sign-in, and the sign-in itself was not ended. For a token of the
+ * person, whose identity is checked anyway. Two look-ups by primary key: 1 µs on SQLite, 11 µs on PostgreSQL.
+ */
+export const isNotEnded: SignInCondition = (person, second, id) =>
+  sql`not exists (select 1 from sign_outs o where o.identity = ${person} and o.second >= ${second})
+    and not exists (select 1 from ended_sign_ins e where e.id = ${id})`
+
+/**
+ * The same, and the person exists since before the sign-in: for a token of an identity that the person has assumed. The
+ * rows of `sign_outs` are younger than the person.
+ */
+export const isOfPersonAndNotEnded: SignInCondition = (person, second, id) =>
   sql`exists (select 1 from identities p left join sign_outs o on o.identity = p.uid
     where p.uid = ${person} and coalesce(o.second, p.create_time / 1000 - 1) < ${second}
     and not exists (select 1 from ended_sign_ins e where e.id = ${id}))`
