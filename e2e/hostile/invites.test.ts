@@ -82,6 +82,18 @@ onEachStore('an attacker with an invite', (engine) => {
       assert.equal(await isMember(identity), false)
     })
 
+    test('cannot accept it with an account of an earlier version that only claims the address', async () => {
+      const email = 'una@example.com'
+      const identity = await addAccount(platform, email)
+      await platform.store.write(function* () {
+        yield sql`update accounts set is_vouched = 0 where email = ${email}`
+      })
+      const visitor = new Visitor(platform.url)
+      const page = await visitor.open((await begin(party, { invite: await invite({ email }) })).url)
+      assert.match((await visitor.submit(page, { email, password })).alert ?? '', refused)
+      assert.equal(await isMember(identity), false)
+    })
+
     test('leaves it to the person, whose address the operator has verified', async () => {
       const email = 'wim@example.com'
       const code = await invite({ email: 'Wim@Example.com', singleUse: true })
