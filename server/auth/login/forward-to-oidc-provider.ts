@@ -27,8 +27,16 @@ const providerPaths: readonly string[] = [
   ...[paths.deviceAuthorization, paths.logout, paths.device],
 ]
 
+/** Below these, oidc-provider has pages of one segment: an interrupted sign-in by its id, and the steps of a logout. */
+const parentPaths: readonly string[] = [paths.authorization, paths.device, paths.logout]
+
+/**
+ * Only exact paths are forwarded: the router of oidc-provider ignores a slash at the end, so that `/device/` would be the
+ * page of device codes without our limits of wrong codes.
+ */
 export const isOidcProviderPath = (path: string) =>
-  providerPaths.some((base) => path === base || path.startsWith(`${base}/`))
+  providerPaths.includes(path) ||
+  parentPaths.some((base) => path.startsWith(`${base}/`) && /^[\w-]+$/.test(path.slice(base.length + 1)))
 
 export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page

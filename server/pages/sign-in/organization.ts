@@ -19,7 +19,7 @@ export const organizationPage = (
   body: html`${notices(context)}${!isVerified && html`<p>Nobody has verified who this organization is.</p>`}
 <form method="post" action="${context.path}/organization">
 <input type="hidden" name="organization" value="${reference}">
-<button autofocus>Continue to its sign-in</button>
+<button>Continue to its sign-in</button>
 </form>
 ${signInFormButton(context, 'Sign in another way')}
 ${cancelForm(context)}`,

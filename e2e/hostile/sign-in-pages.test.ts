@@ -1,0 +1,46 @@
+// Pages of sign-in that another web page opens in the browser of a person, and paths that resemble theirs.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import type { Platform } from '@stemma/server/testing/platform.ts'
+import { onEachStore } from '@stemma/server/testing/stores.ts'
+import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+
+const ada = 'ada@example.com'
+
+onEachStore('pages of sign-in', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startSignIn(engine)
+    await addAccount(platform, ada)
+  })
+  after(() => platform.stop())
+
+  test('do not hand out a token by a key that a person holds down', async () => {
+    const { visitor } = await signIn(platform, ada)
+    const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
+    const page = await visitor.open(`${platform.url}/oauth?headless_code=${code}`)
+    assert.equal(page.title, 'Continue?')
+    assert.doesNotMatch(page.text, /autofocus/)
+  })
+
+  test('of device codes have one path only, which limits wrong codes and does not submit a code of a link', async () => {
+    const { origin } = new URL(platform.config.authUrl)
+    for (const path of [
+      '/device/',
+      '/device//',
+      '/device/%2F',
+      '/oauth/device/',
+      '/oauth/authorize/',
+      '/oauth/token/',
+    ]) {
+      for (const method of ['GET', 'POST']) {
+        const { status } = await fetch(`${platform.url}${path}?user_code=BCDF-GHJK`, {
+          method,
+          headers: { origin },
+        })
+        assert.equal(status, 404, `${method} ${path}`)
+      }
+    }
+  })
+})
