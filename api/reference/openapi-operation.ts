@@ -1,5 +1,6 @@
 // Operations of an OpenAPI document: parameters, body and responses.
 import type { DescField, JsonObject } from '@bufbuild/protobuf'
+import { ScalarType } from '@bufbuild/protobuf'
 import { isRequired, rulesOf } from '../method.ts'
 import type { ErrorResponse } from './error-responses.ts'
 import { errorResponsesOf } from './error-responses.ts'
@@ -83,6 +84,15 @@ function queryExample(field: DescField, { body }: Operation): string | undefined
   return Object.keys(bodyExample(body) as JsonObject).join(',')
 }
 
+/** Parameters that may be sent without a value. All others restrict the call, and must not be empty. */
+const mayBeEmpty = new Set(['page_token', 'order_by', 'identity_provider'])
+
+function withoutEmpty(field: DescField, schema: Schema): Schema {
+  if (field.scalar !== ScalarType.STRING || mayBeEmpty.has(field.name)) return schema
+  if (field.fieldKind === 'list') return { ...schema, items: { ...(schema.items as Schema), minLength: 1 } }
+  return field.fieldKind === 'scalar' ? { ...schema, minLength: 1 } : schema
+}
+
 function queryParameterObject(
   schemas: Schemas,
   { name, field }: QueryParameter,
@@ -98,7 +108,7 @@ function queryParameterObject(
     ...(description ? { description } : {}),
     ...(deprecated ? { deprecated } : {}),
     ...(field.fieldKind === 'map' ? { style: 'deepObject' } : {}),
-    schema: isUids ? { ...schema, maxItems: maxUidsInUrl } : schema,
+    schema: isUids ? { ...schema, maxItems: maxUidsInUrl } : withoutEmpty(field, schema),
     ...(example === undefined ? {} : { example }),
   }
 }

@@ -152,6 +152,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
     case 'map':
       return {
         type: 'object',
+        ...(field.mapKey === ScalarType.STRING ? {} : { propertyNames: { pattern: '^-?[0-9]+$' } }),
         additionalProperties: valueSchema(schemas, field, purpose),
         ...(limit ? { maxProperties: limit } : {}),
       }

@@ -38,6 +38,10 @@ onEachStore('refusals', (engine) => {
       '/vulnerabilities/v2beta1/advisories': 'GET, HEAD, OPTIONS',
       '/iam/v1/groups': 'GET, POST, HEAD, OPTIONS',
       '/iam/v1/roles': 'GET, HEAD, OPTIONS',
+      '/iam/v1/identities/lookup': 'GET, HEAD, OPTIONS',
+      '/iam/v1/rolebindings/batch/x': 'POST, OPTIONS',
+      '/iam/v2beta1/groups/x:requestGroupAccess': 'POST, OPTIONS',
+      '/registry/v2beta1/repos/x/readme': 'GET, PATCH, HEAD, OPTIONS',
     }
 
     test('are 405 and name the methods that exist', async () => {

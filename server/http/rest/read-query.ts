@@ -46,14 +46,20 @@ export function readQuery(target: ReflectMessage, query: string, { isBound, isSt
   }
 }
 
-/** Parameters that do not restrict a call. Clients send them without a value, for the first page or the default. */
-const mayBeEmpty = new Set(['page_token', 'order_by', 'identity', 'identity_provider'])
+/** Parameters that do not restrict a list. Clients send them without a value, for the first page or the default. */
+const mayBeEmpty = new Set(['page_token', 'order_by'])
+
+/** Of the token exchange: published clients send them without a value. Without them the token's own identity is meant. */
+const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
 
 /**
  * Whether a field restricts the call to a part of its result. Without a value it would restrict nothing, which is the
  * opposite of what is meant by a script whose variable is empty. Other types than strings have no empty value.
  */
-const isNarrowing = ({ scalar, name }: DescField) => scalar === ScalarType.STRING && !mayBeEmpty.has(name)
+const isNarrowing = ({ scalar, name, parent }: DescField) =>
+  scalar === ScalarType.STRING &&
+  !mayBeEmpty.has(name) &&
+  !(mayBeEmptyInExchange.has(name) && parent.typeName === 'platform.oidc.ExchangeRequest')
 
 export function* parameters(query: string): Generator<[string, string]> {
   if (query === '') return

@@ -13,7 +13,10 @@ export type Route = {
   template: Template
   /** Whether `**` may match no segment, as in the path of a call that creates an organization. */
   mayBeEmpty: boolean
+  /** The path without the names of its variables: calls of one resource have the same. */
+  shape: string
 }
+
 export type Match = {
   route: Route
   fields: Map<string, string>
@@ -35,18 +38,25 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   const root = makeTrie(endpoints)
   return {
     match(verb, segments) {
+      let shape: string | undefined
       for (const route of candidates(root, segments)) {
-        if (route.binding.verb !== verb) continue
         const fields = matchRoute(route, segments)
-        if (fields) return { route, fields }
+        if (!fields) continue
+        shape ??= shapeAt(route, segments)
+        if (shape !== shapeAt(route, segments)) return undefined
+        if (route.binding.verb === verb) return { route, fields }
       }
       return undefined
     },
     find(segments) {
       const matches = new Map<string, Match>()
+      let shape: string | undefined
       for (const route of candidates(root, segments)) {
         const fields = matchRoute(route, segments)
-        if (fields && !matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
+        if (!fields) continue
+        shape ??= shapeAt(route, segments)
+        if (shape !== shapeAt(route, segments)) break
+        if (!matches.has(route.binding.verb)) matches.set(route.binding.verb, { route, fields })
       }
       return matches
     },
@@ -55,9 +65,18 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
 
 /** A collection does not have the methods of its resources: DELETE without a uid is not allowed. */
 function matchRoute({ template, mayBeEmpty }: Route, segments: readonly string[]) {
-  const isEmpty = template.many >= 0 && segments.length < template.tokens.length
-  return isEmpty && !mayBeEmpty ? undefined : matchTemplate(template, segments)
+  return isEmptyAt(template, segments) && !mayBeEmpty ? undefined : matchTemplate(template, segments)
 }
+
+const isEmptyAt = ({ many, tokens }: Template, segments: readonly string[]) =>
+  many >= 0 && segments.length < tokens.length
+
+/**
+ * The resource that a path means. The first route that matches is the most specific and decides: `groups/x:approve` is
+ * not also a group with the uid `x:approve`, of which the methods GET and DELETE would be allowed.
+ */
+const shapeAt = ({ template, shape }: Route, segments: readonly string[]) =>
+  isEmptyAt(template, segments) ? shape.replace('/**', '') : shape
 
 /** Paths start with domain, version and collection, or are shorter; a custom verb such as `:osv` may follow. */
 const prefixLength = 3
@@ -71,7 +90,8 @@ function makeTrie(endpoints: readonly Endpoint[]): Node {
   const routes = endpoints.flatMap((endpoint) =>
     endpoint.method.bindings.map((binding): Route => {
       const template = parseTemplate(binding.path)
-      return { endpoint, binding, template, mayBeEmpty: mayBeEmpty(endpoint, template) }
+      const shape = binding.path.replaceAll(/\{[^=}]+(?:=([^}]*))?\}/g, (_, pattern = '*') => pattern)
+      return { endpoint, binding, template, shape, mayBeEmpty: mayBeEmpty(endpoint, template) }
     }),
   )
   const root = emptyNode()
