@@ -6,6 +6,7 @@ import { preparedByKeys } from '../statement/prepared.ts'
 import { contentOf, fill } from '../statement/statement.ts'
 import type { Table } from '../table.ts'
 import { tallied } from '../tally.ts'
+import { renderedIfSmall } from './large-rows.ts'
 import type { Listing, Page } from './listing.ts'
 import { columnsOf, orderBy } from './order-sql.ts'
 import type { JoinedPlan } from './plan.ts'
@@ -33,10 +34,11 @@ export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): 
   })
 }
 
-function joinedStatement(table: Table, { form, order, size }: Listing, where: Sql, total: Sql): Sql {
+function joinedStatement(table: Table, listing: Listing, where: Sql, total: Sql): Sql {
+  const { order, size } = listing
   const rows = sql`from ${raw(table.name)} where ${where} order by ${orderBy(order)}`
   const nulls = raw(order.map(() => 'null').join(', '))
-  const rendered = sql`coalesce(${table.rendered(form)}, ${raw(`'${staleMark}'`)})`
+  const rendered = sql`coalesce(${renderedIfSmall(table, listing)}, ${raw(`'${missingMark}'`)})`
   const text = raw("string_agg(rendered, ',')")
   return sql`select ${text}, octet_length(/*pg convert_to( */ ${text} /*pg , 'UTF8') */), ${total}, ${nulls}
       from (select ${rendered} as rendered ${rows} ${raw(`limit ${size}`)}) page
@@ -44,13 +46,13 @@ function joinedStatement(table: Table, { form, order, size }: Listing, where: Sq
       from (select ${columnsOf(order)} ${rows} ${raw(`limit 2 offset ${size - 1}`)}) ends`
 }
 
-/** Selected in place of JSON that has another shape. No JSON contains this character. */
-const staleMark = '\u0001'
+/** Selected in place of a row that is large or has JSON of another shape. No JSON contains this character. */
+const missingMark = '\u0001'
 
-/** The page, or undefined if some of its JSON is stale. */
+/** The page, or undefined if one of its rows is large or stale. */
 export function joinedPage([summary, last, beyond]: readonly Row[]): Page | undefined {
   const [text, bytes, total] = summary as [string | null, number, number] // as selected
-  if (text?.includes(staleMark)) return undefined
+  if (text?.includes(missingMark)) return undefined
   const rows = text === null ? [] : { text, size: bytes }
   return { rows, next: beyond && last?.slice(3), total }
 }

@@ -31,7 +31,7 @@ export type RowsPlan = { total: Total } & (
   | { kind: 'empty' }
   /** One index has the rows in order. */
   | { kind: 'indexed'; scan: Scan }
-  /** The rows are named by uid. They are looked up and sorted. */
+  /** The rows are named by uid and ordered by it. */
   | { kind: 'points'; scan: Scan }
   /** One statement merges, sorts and skips the keys of the scans, then reads only the rows of the page. */
   | { kind: 'merged'; scans: readonly Scan[] }
@@ -109,7 +109,9 @@ export function chooseRowsPlan(
   const [scan, ...others] = scans
   if (!scan) return { kind: 'empty', total }
   const isInOrder = others.length === 0 && skip === 0 && order.length <= 2 && scan.access !== 'sort'
-  if (isInOrder) return { kind: scan.region.kind === 'points' ? 'points' : 'indexed', scan, total }
+  if (isInOrder && scan.region.kind !== 'points') return { kind: 'indexed', scan, total }
+  // In another order, rows that are not in the page would be read in order to be sorted.
+  if (isInOrder && isByUid(order)) return { kind: 'points', scan, total }
   if (scans.length <= scansPerStatement) return { kind: 'merged', scans, total }
   const isSequence = isByUid(order) && scans.every(({ region }) => isSubtree(region))
   const isBackward = isSequence && order[0]?.descending

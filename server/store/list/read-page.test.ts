@@ -5,13 +5,15 @@ import fc from 'fast-check'
 import { operatorAccess } from '../../policy/system-access.ts'
 import type { Store } from '../db.ts'
 import type { Sql, Value } from '../sql.ts'
-import { sql } from '../sql.ts'
+import { raw, sql } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
 import type { Table } from '../table.ts'
 import { insertEntry, storedForm } from '../table.ts'
 import type { TestStore } from '../test-stores.ts'
 import { onEach, openMigrated } from '../test-stores.ts'
 import type { Work } from '../work.ts'
+import { all } from '../work.ts'
+import { maxPageBytes } from './large-rows.ts'
 import type { Listing, Page, Region, Term, UncountedPage } from './listing.ts'
 import { readPage, readUncountedPage } from './read-page.ts'
 
@@ -147,6 +149,43 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
       assert.equal(page.total, 1500)
       assert.deepEqual(uidsOf(page), uids.toReversed().slice(10, 15))
     }
+  })
+
+  test('ends a page of large and stale rows at a number of bytes', async () => {
+    const root = '9'.repeat(40)
+    const uids = Array.from({ length: 40 }, (_, at) => `${root}/${at.toString(16).padStart(16, '0')}`)
+    await insertTree(store, [
+      { uid: root, name: 'a', create_time: 1, update_time: 1 },
+      ...uids.map((uid, at) => ({ uid, name: 'a', create_time: 1, update_time: at % 5 === 0 ? 37 : 1 })),
+    ])
+    // Every third row and some of the stale ones are large.
+    const large = uids.filter((_, at) => at % 3 === 0)
+    const fill = raw(store.engine === 'sqlite' ? "printf('%.*c', 900000, 'x')" : "repeat('x', 900000)")
+    for (const uid of large)
+      await store.write(() => all(sql`update groups set json = uid || ${fill} where uid = ${uid}`))
+    const regions: Region[] = [{ kind: 'below', uid: root }]
+    for (const descending of [false, true])
+      for (const size of [10, 50, 200]) {
+        const order = [{ column: 'uid', descending }]
+        const pages: string[][] = []
+        let after: Value[] | undefined
+        do {
+          const listing = { regions, filters: [], order, after, skip: 0, size, form }
+          const page = await store.read(() => readPage(groups, listing))
+          const uncounted = await store.read(() => readUncountedPage(groups, listing))
+          assert.deepEqual(uncounted, { rows: page.rows, next: page.next })
+          assert.equal(page.total, uids.length)
+          const rows = page.rows as (string | Uint8Array)[] // pages with large rows are not joined
+          assert.ok(
+            Buffer.byteLength(rows.map((row) => Buffer.from(row).toString()).join('')) <= maxPageBytes,
+          )
+          pages.push(rows.map((row) => Buffer.from(row).toString().slice(0, 57)))
+          after = page.next
+        } while (after)
+        assert.deepEqual(pages.flat(), descending ? uids.toReversed() : uids)
+        assert.ok(pages.every((page) => page.length > 0))
+        assert.ok(pages.length <= 6, `${pages.length} pages`)
+      }
   })
 })
 

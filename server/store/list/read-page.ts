@@ -1,10 +1,10 @@
 // Pages of rows in any documented order, with exact totals: asks for a plan (plan.ts) and runs it.
 import type { Row, Sql } from '../sql.ts'
 import { among, join, raw, sql } from '../sql.ts'
-import type { Rendered, Table } from '../table.ts'
-import { readBytes } from '../table.ts'
+import type { Table } from '../table.ts'
 import type { Work } from '../work.ts'
 import { joinedPage, selectJoined } from './joined-page.ts'
+import { renderPage } from './large-rows.ts'
 import type { Listing, Page, UncountedPage } from './listing.ts'
 import { mergeKeys } from './merge-keys.ts'
 import type { RowsPlan, Total } from './plan.ts'
@@ -17,7 +17,7 @@ export function* readPage(table: Table, listing: Listing): Work<Page> {
   const plan = yield* planList(table, listing)
   if (plan.kind !== 'joined') return yield* readRowsPage(table, listing, plan)
   const page = joinedPage(yield selectJoined(table, listing, plan))
-  // Stale JSON is rendered row by row.
+  // Large rows and stale JSON are read row by row.
   return page ?? (yield* readRowsPage(table, listing, yield* planRows(table, listing)))
 }
 
@@ -36,9 +36,9 @@ function* readRowsPage(table: Table, listing: Listing, plan: RowsPlan): Work<Pag
 
 function* readRows(table: Table, listing: Listing, plan: RowsPlan): Work<UncountedPage> {
   const rows = yield* runPlan(table, listing, plan)
-  const page = rows.slice(0, listing.size)
-  const last = rows.length > listing.size ? page.at(-1) : undefined
-  return { rows: yield* renderAll(table, page), next: last?.slice(1) }
+  const page = yield* renderPage(table, listing, rows.slice(0, listing.size))
+  const last = page.length < rows.length ? rows[page.length - 1] : undefined
+  return { rows: page, next: last?.slice(1) }
 }
 
 /** The rows of the page, and at least one more if there is a next page. */
@@ -62,14 +62,6 @@ function* runPlan(table: Table, listing: Listing, plan: RowsPlan): Work<Row[]> {
       return uids.length === 0 ? [] : yield selectRows(table, listing, sql`uid in ${among(uids)}`, limit)
     }
   }
-}
-
-/** Rows start with the rendered form, or null if it is stale, and end with the uid. */
-function* renderAll(table: Table, rows: readonly Row[]): Work<Rendered[]> {
-  const stale = rows.filter((row) => row[0] === null).map((row) => row.at(-1) as string)
-  if (stale.length === 0) return rows.map((row) => row[0] as Rendered)
-  const bytes = yield* readBytes(table, stale)
-  return rows.map((row) => (row[0] ?? bytes.get(row.at(-1) as string)) as Rendered) // same snapshot: none is missing
 }
 
 function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<number> {

@@ -1,21 +1,23 @@
-// The statements that read the rows of a page: the rendered form of each, then the columns of the order.
+// The statements that read the rows of a page: each as it is sent unless it is large or stale, then the columns of the
+// order.
 import type { Sql } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
 import type { Table } from '../table.ts'
+import { renderedIfSmall } from './large-rows.ts'
 import type { Listing, Term } from './listing.ts'
 import { columnsOf, orderBy } from './order-sql.ts'
 
-type Output = Pick<Listing, 'form' | 'order'>
+type Output = Pick<Listing, 'form' | 'order' | 'size'>
 
 /** Rows that one index has in order, or few that the engine sorts. */
-export const selectRows = (table: Table, { form, order }: Output, where: Sql, limit: number): Sql =>
-  sql`select ${table.rendered(form)}, ${columnsOf(order)} from ${raw(table.name)} where ${where}
-    order by ${orderBy(order)} ${limitTo(limit)}`
+export const selectRows = (table: Table, output: Output, where: Sql, limit: number): Sql =>
+  sql`select ${renderedIfSmall(table, output)}, ${columnsOf(output.order)} from ${raw(table.name)} where ${where}
+    order by ${orderBy(output.order)} ${limitTo(limit)}`
 
 /** Rows of the selected keys. Sorting, merging and skipping read only keys; the rows of the page are read last. */
-export const selectRowsOfKeys = (table: Table, { form, order }: Output, keys: Sql): Sql =>
-  sql`select ${table.rendered(form)}, ${columnsOf(order, `${table.name}.`)} from (${keys}) k
-    join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(order, 'k.')}`
+export const selectRowsOfKeys = (table: Table, output: Output, keys: Sql): Sql =>
+  sql`select ${renderedIfSmall(table, output)}, ${columnsOf(output.order, `${table.name}.`)} from (${keys}) k
+    join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(output.order, 'k.')}`
 
 /**
  * The first keys of several scans, in order. SQLite merges the scans of a `union all` as they are. PostgreSQL merges

@@ -1,0 +1,69 @@
+// Bounds pages in bytes, so that large rows cannot make a page of any size. The statement of a page leaves large rows
+// out; only if it has left one out are the lengths of rows added up, and those that still fit are read. So pages of
+// small rows cost one comparison for each row.
+import type { Row, Sql } from '../sql.ts'
+import { among, raw, sql } from '../sql.ts'
+import type { Form, Rendered, Table } from '../table.ts'
+import { readBytes } from '../table.ts'
+import type { Work } from '../work.ts'
+import type { Listing } from './listing.ts'
+import { limitOf } from './plan.ts'
+
+/** Clients of gRPC accept messages of 4 MiB. 64 KiB are left for tags, commas and the other fields of a response. */
+export const maxPageBytes = 4 * 1024 * 1024 - 64 * 1024
+
+/** As many rows of this length as a statement reads are no larger than a page may be. */
+const maxSmallBytes = (size: number): number => Math.floor(maxPageBytes / limitOf(size))
+
+/** The length of a row as it is stored, which the engines know without reading the value. */
+const storedBytes = ({ name }: Table, form: Form): Sql =>
+  raw(`octet_length(${name}.${form.kind === 'bytes' ? 'proto' : 'json'})`)
+
+/** The row as it is sent, or null if it is large or its JSON is stale. */
+export const renderedIfSmall = (table: Table, { form, size }: Pick<Listing, 'form' | 'size'>): Sql =>
+  sql`case when ${storedBytes(table, form)} <= ${raw(String(maxSmallBytes(size)))} then ${table.rendered(form)} end`
+
+/**
+ * The first of these rows, as many as a page may contain and at least one. Rows start with `renderedIfSmall` and end
+ * with the uid.
+ */
+export function* renderPage(table: Table, listing: Listing, rows: readonly Row[]): Work<Rendered[]> {
+  const missing = uidsOfMissing(rows)
+  if (missing.length === 0) return rows.map((row) => row[0] as Rendered) // none is null
+  const lengths = yield* readLengths(table, listing.form, missing)
+  const page = rows.slice(0, countFitting(rows, lengths))
+  const inPage = uidsOfMissing(page)
+  const large = inPage.filter((uid) => (lengths.get(uid) ?? 0) > maxSmallBytes(listing.size))
+  const found = yield* readRendered(table, listing.form, large)
+  const stale = inPage.filter((uid) => !found.has(uid))
+  const bytes = yield* readBytes(table, stale)
+  return page.map((row) => (row[0] ?? found.get(uidOf(row)) ?? bytes.get(uidOf(row))) as Rendered) // same snapshot: none is missing
+}
+
+const uidOf = (row: Row) => row.at(-1) as string // as selected
+
+const uidsOfMissing = (rows: readonly Row[]) => rows.filter((row) => row[0] === null).map(uidOf)
+
+/** How many rows fit into a page: at least one. */
+function countFitting(rows: readonly Row[], lengths: ReadonlyMap<string, number>): number {
+  let bytes = 0
+  const end = rows.findIndex((row) => {
+    bytes += lengths.get(uidOf(row)) ?? Buffer.byteLength(row[0] as Rendered) // null has a length
+    return bytes > maxPageBytes
+  })
+  return end < 0 ? rows.length : Math.max(end, 1)
+}
+
+function* readLengths(table: Table, form: Form, uids: readonly string[]): Work<Map<string, number>> {
+  const rows =
+    yield sql`select uid, ${storedBytes(table, form)} from ${raw(table.name)} where uid in ${among(uids)}`
+  return new Map(rows as [string, number][])
+}
+
+/** Without rows whose JSON is stale. */
+function* readRendered(table: Table, form: Form, uids: readonly string[]): Work<Map<string, Rendered>> {
+  if (uids.length === 0) return new Map()
+  const rows =
+    yield sql`select uid, ${table.rendered(form)} from ${raw(table.name)} where uid in ${among(uids)}`
+  return new Map(rows.filter((row) => row[1] !== null) as [string, Rendered][])
+}
