@@ -37,8 +37,8 @@ function parseFlags(args: string[], ownFlags: FlagTypes) {
     if (token.kind !== 'option') continue
     const { name, rawName, value, inlineValue } = token
     const type = Object.hasOwn(options, name) && rawName.startsWith('--') ? options[name]?.type : undefined
-    // Without `=`, text that starts with a dash is the next flag and not a value.
-    const isMissing = value === undefined || (!inlineValue && value.startsWith('-'))
+    // Without `=`, text that starts with a dash is the next flag and not a value; a dash alone means standard input.
+    const isMissing = value === undefined || (!inlineValue && /^-./s.test(value))
     if (type === undefined) faults.push(`there is no flag ${rawName}`)
     else if (type === 'boolean' && value !== undefined) faults.push(`${rawName} takes no value`)
     else if (type === 'string' && isMissing) faults.push(`${rawName} needs a value`)
