@@ -113,6 +113,25 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })
 
+  test('check readmes in a thread, and passwords by the list', async () => {
+    const { token, organization } = await bootstrap()
+    await withServer([], async ({ url }) => {
+      const send = async (method: string, path: string, body: object) => {
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+        const answer = await fetch(url + path, { method, headers, body: JSON.stringify(body) })
+        return { status: answer.status, body: (await answer.json()) as { uid: string; message: string } }
+      }
+      const repo = await send('POST', `/registry/v2beta1/repos/${organization.uid}`, { name: 'app' })
+      const readme = `/registry/v2beta1/repos/${repo.body.uid}/readme`
+      assert.equal((await send('PATCH', readme, { content: '# Title' })).status, 200)
+      const unsafe = await send('PATCH', readme, { content: '<script>x</script>' })
+      assert.match(unsafe.body.message, /contains unsafe HTML/)
+    })
+    const add = ['users', 'add', 'ada@example.com', '--password-file', '-']
+    const { code, stderr } = await runStemmad(folder, add, {}, 'Password2026!', stemmad)
+    assert.deepEqual([code, stderr], [2, 'the password must be harder to guess\n'])
+  })
+
   test('serve, import in a worker thread, and answer the SDK', async () => {
     const { token, organization } = await bootstrap()
     const record = { schema_version: '1.7.3', id: 'GHSA-1', modified: '2026-02-03T04:05:06Z' }

@@ -1,12 +1,15 @@
 // Passwords that many people choose, which an attacker tries first (NIST SP 800-63B, 3.1.1.2).
 import { readFileSync } from 'node:fs'
 
-/** Lines that start with # are comments. */
-const list = new Set(
-  readFileSync(new URL('./common-passwords.txt', import.meta.url), 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#')),
-)
+const listFile = new URL('./common-passwords.txt', import.meta.url)
+
+/** Read for each new password, which is rare: every command would wait for it otherwise. Lines with # are comments. */
+const readList = (): ReadonlySet<string> =>
+  new Set(
+    readFileSync(listFile, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
+  )
 
 const rows = [
   ...['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', '0987654321098765432109876543210'],
@@ -23,18 +26,19 @@ const substitutes: Record<string, string> = {
  * Whether a password is a common one, or becomes one if digits and signs at its ends are removed, substitutes are
  * replaced by letters, or repetitions are left out: `Password2026!`, `p4$$w0rdp4$$w0rd`.
  */
-export const isCommonPassword = (password: string): boolean =>
-  variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
+export function isCommonPassword(password: string): boolean {
+  const list = readList()
+  const isCommon = (word: string) =>
+    list.has(word) || (word.length > 3 && rows.some((row) => row.includes(word)))
+  return variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
     const part = repeatedPart(variant)
     const isShortPart = part.length <= maxShortPart && part.length < variant.length
     return isCommon(variant) || isCommon(part) || isShortPart
   })
+}
 
 /** Repeating so few characters is always easy to guess. */
 const maxShortPart = 4
-
-const isCommon = (word: string) =>
-  list.has(word) || (word.length > 3 && rows.some((row) => row.includes(word)))
 
 const variantsOf = (text: string) => [
   ...[text, coreOf(text), withLetters(text)],
