@@ -61,7 +61,7 @@ export function openCorridor({
     function finish(reply: Reply): Reply {
       const { parts } = reply
       if (parts && envelope.door === 'rest')
-        return { ...reply, parts: () => reportedParts(parts(), reportEnd) }
+        return { ...reply, parts: () => countedParts(parts(), unsent, caller, reportEnd) }
       const rendered = renderFor(reply, envelope.door)
       const bytes = envelope.door === 'rest' ? rendered.json().size : rendered.bytes().length
       if (bytes > maxUncountedBytes) rendered.onSent = unsent.reserve(caller?.identity ?? '', bytes)
@@ -83,15 +83,26 @@ export function openCorridor({
 /** Responses up to this size do not count as unsent: each connection has few of them. */
 const maxUncountedBytes = 64 * 1024
 
-/** Reports the call when its response is complete. */
-async function* reportedParts(parts: JsonParts, reportEnd: (error?: StatusError) => void): JsonParts {
+/** Counts each part as unsent until the next one is asked for, and reports the call when its response is complete. */
+async function* countedParts(
+  parts: JsonParts,
+  unsent: UnsentBudget,
+  caller: Caller | undefined,
+  reportEnd: (error?: StatusError) => void,
+): JsonParts {
   let error: StatusError | undefined
+  let release = () => {}
   try {
-    yield* parts
+    for await (const part of parts) {
+      release = unsent.reserve(caller?.identity ?? '', Buffer.byteLength(part))
+      yield part
+      release()
+    }
   } catch (thrown) {
     error = asStatusError(thrown)
     throw error
   } finally {
+    release()
     reportEnd(error)
   }
 }

@@ -25,7 +25,7 @@ export type SessionGuard = {
   onReset(stream: ServerHttp2Stream): void
 }
 
-/** `session` is undefined on a stream that is closed. */
+/** A stream with the bytes of its headers, and the session that they count for. */
 export type GuardedStream = ServerHttp2Stream & { usage: SessionUsage; headerBytes: number }
 
 /** A session becomes abusive when `points` exceed their maximum. Every call that is answered takes one away. */

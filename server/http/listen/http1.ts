@@ -50,7 +50,10 @@ export function openHttp1(options: Http1Options): Server {
   return server
 }
 
-/** Closes the connection and returns false if the client has sent too many requests without reading the responses. */
+/**
+ * False if the client has sent too many requests without reading the responses; the connection is then closed. After too
+ * many refusals, it is closed with the next response.
+ */
 function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
   const state = options.stateOf(socket)
   const { latest } = state

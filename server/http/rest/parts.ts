@@ -19,7 +19,7 @@ export async function sendParts(
       response.write(part, () => resolve())
     })
   try {
-    // Read before it is decided whether it is sent: a generator that was never started cannot report its end.
+    // Read before anything is sent: it may fail, and a generator that was never started cannot report its end.
     let next = await parts.next()
     if (response.destroyed) await parts.throw(cancelled())
     const headers = [
@@ -36,7 +36,8 @@ export async function sendParts(
       if (response.destroyed) await parts.throw(cancelled())
     }
     response.end()
-  } catch {
+  } catch (error) {
+    if (!response.headersSent) throw error
     // The corridor has reported the error.
     resetConnection(response.socket)
   }

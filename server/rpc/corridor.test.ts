@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { create } from '@bufbuild/protobuf'
+import { GroupsService, ListGroupsRequestSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { describeMethod } from '@stemma/api/method.ts'
+import { Code } from '../aip/code.ts'
+import type { StatusError } from '../aip/errors.ts'
+import { cancelled } from '../aip/errors.ts'
+import type { ParseGrants } from '../policy/grants.ts'
+import type { Reply } from '../wire/reply.ts'
+import { asJson } from '../wire/reply.ts'
+import { openCorridor } from './corridor.ts'
+import { openDeadlines } from './deadline.ts'
+import { openUnsentBudget } from './unsent-budget.ts'
+
+const caller = { identity: 'someone', issuedAt: 0 }
+const method = describeMethod(GroupsService.method.listGroups)
+const limit = 200_000
+
+/** Calls a method that returns this reply. `used` is how much of the budget of the caller is in use. */
+async function callOf(reply: Reply) {
+  const unsent = openUnsentBudget({ perCaller: limit, total: limit })
+  const reported: (StatusError | undefined)[] = []
+  const corridor = openCorridor({
+    authenticate: () => caller,
+    report: (_method, _envelope, _caller, _milliseconds, error) => void reported.push(error),
+    deadlines: openDeadlines(Date.now),
+    parseGrants: (() => assert.fail('no grants are read')) as ParseGrants,
+    clock: () => 0,
+    unsent,
+  })
+  const envelope = { door: 'rest', requestId: '', authorization: '', address: '', timeout: 1000 } as const
+  const answer = async () =>
+    corridor({ method, handler: () => reply }, { ...envelope, ifMatch: undefined }, () =>
+      create(ListGroupsRequestSchema),
+    )
+  const isFree = (bytes: number) => {
+    try {
+      unsent.reserve(caller.identity, bytes)()
+      return true
+    } catch {
+      return false
+    }
+  }
+  return { answer, reported, isFree }
+}
+
+const bytes = () => new Uint8Array()
+const inParts = (parts: string[]): Reply => ({
+  json: () => asJson(''),
+  bytes,
+  async *parts() {
+    yield* parts
+  },
+})
+
+describe('a large reply', () => {
+  test('counts as unsent until the door has sent it', async () => {
+    const { answer, isFree } = await callOf({ json: () => asJson('x'.repeat(150_000)), bytes })
+    const { onSent } = await answer()
+    assert.ok(!isFree(60_000))
+    await assert.rejects(answer, { code: Code.RESOURCE_EXHAUSTED })
+    onSent?.()
+    assert.ok(isFree(limit))
+  })
+
+  test('in parts counts one part at a time, and is reported at its end', async () => {
+    const { answer, reported, isFree } = await callOf(inParts(['x'.repeat(150_000), 'y'.repeat(150_000)]))
+    const parts = (await answer()).parts?.()
+    assert.ok(parts)
+    for (let taken = 0; taken < 2; taken++) {
+      await parts.next()
+      assert.ok(!isFree(60_000))
+      assert.deepEqual(reported, [])
+    }
+    await parts.next()
+    assert.ok(isFree(limit))
+    assert.deepEqual(reported, [undefined])
+  })
+
+  test('in parts is reported as cancelled if its client disconnects', async () => {
+    const { answer, reported, isFree } = await callOf(inParts(['x'.repeat(150_000), 'y']))
+    const parts = (await answer()).parts?.()
+    await parts?.next()
+    await assert.rejects(async () => parts?.throw(cancelled()), { code: Code.CANCELLED })
+    assert.deepEqual(
+      reported.map((error) => error?.code),
+      [Code.CANCELLED],
+    )
+    assert.ok(isFree(limit))
+  })
+})
