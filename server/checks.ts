@@ -1,10 +1,11 @@
 // Computations on input of callers whose cost grows faster than the input, performed by threads (checks-thread.ts).
 import { extname } from 'node:path'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
+import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule } from './claims/pattern-rule.ts'
 import type { Checks } from './resources/dependencies.ts'
-import type { PoolOptions } from './threads/pool.ts'
+import type { Pool, PoolOptions } from './threads/pool.ts'
 import { LimitError, openPool } from './threads/pool.ts'
 
 export type CheckTask =
@@ -20,7 +21,8 @@ const program = new URL(`./checks-thread${extname(import.meta.filename)}`, impor
 
 /**
  * Two threads, so that one costly input delays the others by half at most. The time limit is far above what any valid
- * input needs (a readme of 64 KB: 0.3 s), since a thread may get little time on a busy machine.
+ * input needs (a readme of 64 KB: 0.3 s), since a thread may get little time on a busy machine. Anyone can have a token
+ * matched, so matching has threads of its own and cannot fill the queue of the calls of authorized callers.
  */
 const limits: PoolOptions = {
   program,
@@ -34,10 +36,11 @@ const limits: PoolOptions = {
 export type OpenChecks = Checks & { match: RunMatch; close(): Promise<void> }
 
 export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
-  const pool = openPool({ ...limits, ...overrides })
+  const checks = openPool({ ...limits, ...overrides })
+  const matches = openPool({ ...limits, ...overrides })
 
   /** Undefined if the task exceeded its limits. */
-  async function run(task: CheckTask, owner: string): Promise<{ result: unknown } | undefined> {
+  async function run(pool: Pool, task: CheckTask, owner: string): Promise<{ result: unknown } | undefined> {
     try {
       const answer = (await pool.run(task, owner)) as CheckAnswer // checks-thread.ts sends nothing else
       if ('error' in answer) throw new Error(`a check failed: ${answer.error}`)
@@ -50,22 +53,24 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
 
   return {
     async readmeFault(content, caller) {
-      const answer = await run({ kind: 'readme', content }, caller)
+      const answer = await run(checks, { kind: 'readme', content }, caller)
       return answer ? (answer.result as string | undefined) : 'is too complex to be checked; make it simpler'
     },
     async patternFaults(rules, caller) {
-      const answer = await run({ kind: 'patterns', rules }, caller)
+      const answer = await run(checks, { kind: 'patterns', rules }, caller)
       return answer
         ? (answer.result as (string | undefined)[])
         : rules.map(() => 'is too complex; make it simpler')
     },
     async match(task, owner) {
-      const answer = await run(task, owner)
+      const answer = await run(matches, task, rootOf(owner))
       if (!answer)
         throw tooManyRequests('the patterns of this identity take too long to match; simplify them')
       return answer.result
     },
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([checks.close(), matches.close()])
+    },
   }
 }
 

@@ -12,7 +12,7 @@ export type MatchTask =
   | { kind: 'issuer'; identity: Uint8Array; issuer: string }
   | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }
 
-/** Runs a task in a thread. `owner` is the identity, so that one with costly patterns delays only itself. */
+/** Runs a task in a thread. `owner` is the identity, whose organization may have a few tasks at a time. */
 export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
 
 /**
@@ -20,6 +20,9 @@ export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
  * such as `repo:acme/.+:ref:refs/heads/main` have less than 50.
  */
 const cheapSize = 300
+
+/** As the rules of `claim_match.issuer` in the API. */
+const maxIssuerLength = 1024
 
 export type Matcher = {
   acceptsIssuer(identity: Identity, issuer: string): boolean | Promise<boolean>
@@ -32,6 +35,8 @@ export function openMatcher(run: RunMatch, audiences: readonly string[]): Matche
   const inThread = (identity: Identity, task: MatchTask) => run(task, identity.uid)
   return {
     acceptsIssuer(identity, issuer) {
+      // The issuer of a token is matched before its signature is verified, so anyone can send one.
+      if (issuer.length > maxIssuerLength) return false
       if (isCheap(identity)) return acceptsIssuer(patterns, identity, issuer)
       const bytes = toBinary(IdentitySchema, identity)
       // The thread answers with the result of the same function.
