@@ -32,7 +32,7 @@ describe('a server and its administration commands', timeout, () => {
     assert.match(server.greeting, /Stemma serves http:\/\/stemma\.test /)
     assert.match(server.greeting, /on 127\.0\.0\.1:\d+/)
     assert.match(server.greeting, /\.\/data/)
-    assert.match(server.greeting, /stemmad bootstrap --org/)
+    assert.match(server.greeting, /npx @stemma\/server bootstrap --org/)
     assert.match(server.greeting, /http:\/\/stemma\.test\/set-up\?code=[\w-]{32}\n/)
   })
 
