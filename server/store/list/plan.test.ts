@@ -115,8 +115,8 @@ describe('the plan of a list', () => {
     }
     for (const changes of [{ order: byName }, { filters: [sql`name = ${'x'}`] }]) {
       const plan = planMany(changes)
-      const region = plan?.kind === 'indexed' && plan.scan.region
-      assert.deepEqual(region, { kind: 'subtrees', table: 'groups', subtrees: filled })
+      const regions = plan?.kind === 'merged' && plan.scans.map(({ region }) => region)
+      assert.deepEqual(regions, [{ kind: 'subtrees', table: 'groups', subtrees: filled }])
     }
     const inOrder = planMany({})
     assert.deepEqual(inOrder?.kind === 'batched' && inOrder.batches.map(({ length }) => length), [40, 40, 20])

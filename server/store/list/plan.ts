@@ -109,9 +109,9 @@ export function chooseRowsPlan(
   const [scan, ...others] = scans
   if (!scan) return { kind: 'empty', total }
   const isInOrder = others.length === 0 && skip === 0 && order.length <= 2 && scan.access !== 'sort'
-  if (isInOrder && scan.region.kind !== 'points') return { kind: 'indexed', scan, total }
+  if (isInOrder && isGroupRegion(scan.region)) return { kind: 'indexed', scan, total }
   // In another order, rows that are not in the page would be read in order to be sorted.
-  if (isInOrder && isByUid(order)) return { kind: 'points', scan, total }
+  if (isInOrder && scan.region.kind === 'points' && isByUid(order)) return { kind: 'points', scan, total }
   if (scans.length <= scansPerStatement) return { kind: 'merged', scans, total }
   const isSequence = isByUid(order) && scans.every(({ region }) => isSubtree(region))
   const isBackward = isSequence && order[0]?.descending
