@@ -1,18 +1,24 @@
-// Resources as large as they may be: pages end at a number of bytes, whatever they contain.
+// Resources are limited in size, and pages end at a number of bytes, whatever they contain.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
+import { create } from '@bufbuild/protobuf'
 import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsService } from '@stemma/api/gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
-import type { Door } from '../../server/testing/doors.ts'
+import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { operatorAccess } from '../../server/policy/system-access.ts'
+import { createAdvisory } from '../../server/resources/vulnerabilities/advisories/write.ts'
+import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const { createGroup } = GroupsService.method
-const { createAccountAssociation, listAccountAssociations } = AccountAssociationsService.method
+const { createAccountAssociation, getAccountAssociation, listAccountAssociations, updateAccountAssociation } =
+  AccountAssociationsService.method
 
 /** Clients of gRPC refuse larger messages, also the one of these tests. */
 const maxResponseBytes = 4 * 1024 * 1024
@@ -29,9 +35,79 @@ function installations(apps: number): JsonObject {
 const large = installations(8)
 const count = 12
 
+/** Its JSON is stored with two quotes more for each installation: 1.06 MB in place of 1.04 MB. */
+const tooLarge = Object.fromEntries(
+  Array.from({ length: 10 }, (_, at) => [
+    at + 1,
+    { installations: Array.from({ length: 1000 }, () => ({ installationId: 1, name: 'n'.repeat(73) })) },
+  ]),
+)
+
+onEachStore('a resource that is too large', (engine) => {
+  let platform: Platform
+  let doors: [Door, Door]
+  before(async () => {
+    platform = await startPlatform(engine)
+    doors = [restDoor(platform.url), grpcDoor(platform.url)]
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await platform.stop()
+  })
+
+  const assertRefused = ({ error }: CallResult, what: string, field: string) => {
+    assert.equal(error?.code, 3, what)
+    assert.match(error?.message ?? '', /is too large: the resource must have at most 1048576 bytes as JSON/)
+    const fields = error?.details.flatMap(
+      ({ fieldViolations = [] }) => fieldViolations as { field: string }[],
+    )
+    assert.deepEqual(
+      fields?.map((violation) => violation.field),
+      [field],
+      what,
+    )
+  }
+
+  test('is neither created nor stored by an update, in v2 and v1', async () => {
+    const { organization, token } = platform.owner
+    const association = { name: 'accounts', github: { appInstallations: tooLarge } }
+    const { create: createV1, update: updateV1 } = GroupAccountAssociations.method
+    for (const door of doors) {
+      const creation = { parent: organization, accountAssociation: association }
+      assertRefused(await door.call(createAccountAssociation, creation, token), `${door.name} v2`, 'github')
+      const old = { group: organization, ...association }
+      assertRefused(await door.call(createV1, old, token), `${door.name} v1`, 'github')
+    }
+    const small = { parent: organization, accountAssociation: { name: 'accounts' } }
+    const { body: created } = await doors[0].call(createAccountAssociation, small, token)
+    for (const door of doors) {
+      const request = { accountAssociation: { uid: organization, ...association } }
+      assertRefused(await door.call(updateAccountAssociation, request, token), `${door.name} v2`, 'github')
+      const old = { group: organization, ...association }
+      assertRefused(await door.call(updateV1, old, token), `${door.name} v1`, 'github')
+      const { body } = await door.call(getAccountAssociation, { uid: organization }, token)
+      assert.deepEqual(body, created)
+    }
+  })
+
+  test('is no advisory either, whose JSON is six times as long as its message', async () => {
+    const event = {
+      ...{ author: 'ada', reviewState: ReviewState.APPROVED },
+      type: { case: 'fixed', value: { fixedVersion: '1', note: '\u0001'.repeat(8000) } } as const,
+    }
+    const base = { author: 'ada', artifactName: 'nginx', artifactType: 'apk' }
+    const draft = create(AdvisorySchema, { ...base, events: Array.from({ length: 60 }, () => event) })
+    const context = { access: operatorAccess, now: Date.now, random: randomBytes }
+    await assert.rejects(
+      platform.store.write(() => createAdvisory(context, platform.owner.organization, draft)),
+      /events: is too large: the resource must have at most 1048576 bytes as JSON/,
+    )
+  })
+})
+
 onEachStore('lists of large resources', (engine) => {
   let platform: Platform
-  let doors: Door[]
+  let doors: [Door, Door]
   const uids: string[] = []
 
   before(async () => {

@@ -16,6 +16,7 @@ import type { Value } from '../store/sql.ts'
 import type { Columns, Entry, Form, Rendered, Table } from '../store/table.ts'
 import { storedForm } from '../store/table.ts'
 import { shapeOf, writeJson } from '../wire/json-writer.ts'
+import { requireStorable } from './resource-size.ts'
 
 export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> = {
   desc: D
@@ -130,8 +131,20 @@ export function standardFieldsOf(uid: string, resource: Message, updateTime: num
   return { uid, name, createTime: createTime ? timestampMs(createTime) : 0, updateTime }
 }
 
-/** The row of a resource. */
+/** The row of a resource. Throws a StatusError if the resource is too large to be stored. */
 export function entryOf<D extends DescMessage, X extends ExtraColumns>(
+  kind: Kind<D, X>,
+  resource: MessageShape<D>,
+  fields: StandardFields,
+  extra?: Partial<ExtraValues<X>>,
+): Entry {
+  const entry = storedEntryOf(kind, resource, fields, extra)
+  requireStorable(kind.desc, entry.json)
+  return entry
+}
+
+/** The row of a resource that was stored before, which is kept even if it is larger than resources may be now. */
+export function storedEntryOf<D extends DescMessage, X extends ExtraColumns>(
   kind: Kind<D, X>,
   resource: MessageShape<D>,
   fields: StandardFields,

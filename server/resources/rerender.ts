@@ -2,10 +2,12 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import type { Store } from '../store/db.ts'
 import { raw, sql } from '../store/sql.ts'
+import { updateEntry } from '../store/table.ts'
 import type { Work } from '../store/work.ts'
 import type { WriteAccess } from '../store/write-access.ts'
 import type { Kind } from './kind.ts'
-import { lockResource, replaceResource } from './stored-resource.ts'
+import { standardFieldsOf, storedEntryOf } from './kind.ts'
+import { lockResource } from './stored-resource.ts'
 
 const batchSize = 500
 
@@ -25,5 +27,8 @@ export async function rerenderRows(
 
 function* rerender(access: WriteAccess, kind: Kind<DescMessage>, uid: string): Work<void> {
   const stored = yield* lockResource(kind, uid)
-  if (stored) yield* replaceResource(access, kind, stored.resource, { uid, updateTime: stored.updateTime })
+  if (!stored) return
+  const { resource, updateTime } = stored
+  const fields = standardFieldsOf(uid, resource, updateTime)
+  yield* updateEntry(access, kind.table, storedEntryOf(kind, resource, fields))
 }

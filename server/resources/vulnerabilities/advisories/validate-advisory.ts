@@ -8,7 +8,7 @@ import { rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 
-/** Lists read up to 200 advisories into memory at once. */
+/** Of the binary message. Its JSON is larger, and is limited as that of every resource. */
 const maxBytes = 512 * 1024
 
 const controlCharacter = /\p{C}/u

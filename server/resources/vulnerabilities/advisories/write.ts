@@ -14,7 +14,7 @@ import { first } from '../../../store/work.ts'
 import { createIn } from '../../create.ts'
 import { removeEntry } from '../../delete.ts'
 import type { WriteContext } from '../../dependencies.ts'
-import { entryOf, standardFieldsOf } from '../../kind.ts'
+import { standardFieldsOf, storedEntryOf } from '../../kind.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { advisoryIdLetters, isAdvisoryId, newAdvisoryId } from '../advisory-id.ts'
 import { searchColumnsOf, storedHashes } from './search-columns.ts'
@@ -106,7 +106,9 @@ export function* withdrawAdvisory({ access, now }: WriteContext, uid: string): W
   )
   yield* removeEntry(access, advisories, uid)
   const fields = { ...standardFieldsOf(uid, advisory, time), name: advisory.advisoryId }
-  yield* insertUncounted(access, withdrawnAdvisories.table, [entryOf(withdrawnAdvisories, advisory, fields)])
+  yield* insertUncounted(access, withdrawnAdvisories.table, [
+    storedEntryOf(withdrawnAdvisories, advisory, fields),
+  ])
 }
 
 /** New events get a uid below that of the advisory, and the current time. */

@@ -1,0 +1,31 @@
+// The largest resource that can be stored.
+import type { DescMessage } from '@bufbuild/protobuf'
+import { invalidField } from '../aip/errors.ts'
+
+/**
+ * Of the JSON of a resource, in bytes. Lists end a page at 4 MiB (server/store/list/large-rows.ts), so every resource
+ * fits into one. A body over REST has at most as many; a message over gRPC has more, and its JSON can be six times
+ * as long as the message.
+ */
+export const maxResourceBytes = 1024 * 1024
+
+export function requireStorable(desc: DescMessage, json: string): void {
+  // A UTF-16 unit has at most three bytes in UTF-8.
+  if (json.length * 3 <= maxResourceBytes) return
+  const bytes = Buffer.byteLength(json)
+  if (bytes > maxResourceBytes)
+    throw invalidField(
+      largestField(desc, json),
+      `is too large: the resource must have at most ${maxResourceBytes} bytes as JSON, and has ${bytes}`,
+    )
+}
+
+/** The name of the field that takes the most space. */
+function largestField(desc: DescMessage, json: string): string {
+  const sizes = Object.entries(JSON.parse(json)).map(([key, value]) => ({
+    key,
+    size: JSON.stringify(value).length,
+  }))
+  const largest = sizes.reduce((a, b) => (b.size > a.size ? b : a))
+  return desc.fields.find(({ jsonName }) => jsonName === largest.key)?.name ?? largest.key
+}
