@@ -14,6 +14,8 @@ export function stringCheck(rules: FieldRules): StringCheck {
     else if (value.includes('\0')) report('must not contain a NUL character')
     else if (rules.text && !freeText.test(value)) {
       report('must not contain control characters other than tab and line breaks')
+    } else if (rules.singleLine && controlCharacter.test(value)) {
+      report('must not contain line breaks or control characters')
     } else if (rules.maxLength > 0 && isLongerThan(value, rules.maxLength)) {
       report(`must be at most ${rules.maxLength} characters long`)
     } else if (pattern && !pattern.test(value)) report(ruleText(rules))
@@ -24,6 +26,9 @@ export function stringCheck(rules: FieldRules): StringCheck {
 }
 
 const freeText = /^(?:[^\x00-\x08\x0b-\x1f\x7f]|\r\n)*$/
+
+/** C0 and C1 controls, and the line separators of Unicode. */
+const controlCharacter = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/
 
 /** The check of a string whose field has no rules. */
 export const checkAnyString = stringCheck(create(FieldRulesSchema))

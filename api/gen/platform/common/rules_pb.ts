@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file platform/common/rules.proto.
  */
 export const file_platform_common_rules: GenFile = /*@__PURE__*/
-  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKEAgoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAgSDwoHZXhhbXBsZRgLIAEoCRIaChJyZXF1aXJlZF9vbl9jcmVhdGUYDCABKAgSFwoPcmVxdWlyZWRfdW5sZXNzGA0gASgJOlIKBXJ1bGVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxibiAMgASgLMhsucGxhdGZvcm0uY29tbW9uLkZpZWxkUnVsZXNSBXJ1bGVzOkAKC2V4YWN0bHlfb25lEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxieiAMgASgIUgpleGFjdGx5T25lYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChtwbGF0Zm9ybS9jb21tb24vcnVsZXMucHJvdG8SD3BsYXRmb3JtLmNvbW1vbiKZAgoKRmllbGRSdWxlcxIPCgdwYXR0ZXJuGAEgASgJEhIKCm1heF9sZW5ndGgYAiABKA0SEQoJbWF4X2l0ZW1zGAMgASgNEgsKA3VpZBgEIAEoCBIUCgxub25fbmVnYXRpdmUYBSABKAgSFQoNb3BlcmF0b3Jfb25seRgGIAEoCBISCgpvbWl0X2VtcHR5GAcgASgIEgwKBGhpbnQYCCABKAkSDAoEdGV4dBgJIAEoCBIOCgZzZWNyZXQYCiABKAgSDwoHZXhhbXBsZRgLIAEoCRIaChJyZXF1aXJlZF9vbl9jcmVhdGUYDCABKAgSFwoPcmVxdWlyZWRfdW5sZXNzGA0gASgJEhMKC3NpbmdsZV9saW5lGA4gASgIOlIKBXJ1bGVzEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxibiAMgASgLMhsucGxhdGZvcm0uY29tbW9uLkZpZWxkUnVsZXNSBXJ1bGVzOkAKC2V4YWN0bHlfb25lEh0uZ29vZ2xlLnByb3RvYnVmLk9uZW9mT3B0aW9ucxieiAMgASgIUgpleGFjdGx5T25lYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * Rules for the value of a field. `google.api.field_behavior` says whether a field is required, output only or
@@ -113,6 +113,13 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
    * @generated from field: string required_unless = 13;
    */
   requiredUnless: string;
+
+  /**
+   * A name: contains no line breaks and no other control characters. Of a map, this applies to keys and values.
+   *
+   * @generated from field: bool single_line = 14;
+   */
+  singleLine: boolean;
 };
 
 /**
@@ -214,6 +221,13 @@ export type FieldRulesJson = {
    * @generated from field: string required_unless = 13;
    */
   requiredUnless?: string;
+
+  /**
+   * A name: contains no line breaks and no other control characters. Of a map, this applies to keys and values.
+   *
+   * @generated from field: bool single_line = 14;
+   */
+  singleLine?: boolean;
 };
 
 /**
