@@ -4,6 +4,7 @@ import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
 import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule } from './claims/pattern-rule.ts'
+import type { TrustTask } from './claims/trust.ts'
 import type { Checks } from './resources/dependencies.ts'
 import type { Pool, PoolOptions } from './threads/pool.ts'
 import { LimitError, openPool } from './threads/pool.ts'
@@ -12,6 +13,7 @@ export type CheckTask =
   | { kind: 'readme'; content: string }
   | { kind: 'patterns'; rules: readonly PatternRule[] }
   | MatchTask
+  | TrustTask
 
 /** From the thread: the result, or the stack of an unexpected error. */
 export type CheckAnswer = { result: unknown } | { error: string }
@@ -61,6 +63,10 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
       return answer
         ? (answer.result as (string | undefined)[])
         : rules.map(() => 'is too complex; make it simpler')
+    },
+    async trust(task, caller) {
+      const answer = await run({ kind: 'trust', ...task }, caller)
+      return answer?.result as boolean[] | undefined // the result of performTrust
     },
     async match(task, owner) {
       const answer = await run(matches, task, rootOf(owner))

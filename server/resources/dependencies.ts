@@ -3,6 +3,7 @@ import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/
 import type { PageSeals } from '../aip/page-token.ts'
 import type { IssuerRule } from '../claims/issuer.ts'
 import type { PatternRule } from '../claims/pattern-rule.ts'
+import type { TrustTask } from '../claims/trust.ts'
 import type { RandomBytes } from '../crypto/random.ts'
 import type { Store } from '../store/db.ts'
 import type { WriteAccess } from '../store/write-access.ts'
@@ -25,6 +26,8 @@ export type Checks = {
   readmeFault(content: string, caller: string): Promise<string | undefined>
   /** The fault of each pattern, in the same order. */
   patternFaults(rules: readonly PatternRule[], caller: string): Promise<(string | undefined)[]>
+  /** Whether each identity trusts the subject of the same position. Undefined if that takes too long. */
+  trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }
 
 /** For functions that write on behalf of a caller, the operator or sign-in alike. */

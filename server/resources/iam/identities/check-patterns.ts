@@ -2,44 +2,46 @@
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { aborted } from '../../../aip/errors.ts'
 import type { PatternFaultOf, PatternKind, PatternRule } from '../../../claims/pattern-rule.ts'
-import { patternRuleFault } from '../../../claims/pattern-rule.ts'
 import type { Demand } from '../../../policy/admit.ts'
 import { admitToRead } from '../../../policy/admit.ts'
 import type { Dependencies } from '../../dependencies.ts'
+import { readResource } from '../../stored-resource.ts'
+import { identities } from './table.ts'
 
 /** More than an identity may have. One with more is refused for their number. */
 const maxRules = 30
 
 export type CheckedPatterns = {
-  /** The fault of a pattern of the request, or of one that was stored already in `current`. */
-  faultOf(current?: Identity): PatternFaultOf
+  /** The fault of a pattern of the request, or of one that is stored already. */
+  faultOf: PatternFaultOf
 }
 
-/** Compiling patterns is expensive, so the caller is authorized before. */
+/**
+ * Compiling patterns is expensive, so the caller is authorized before. An update merges the request with the stored
+ * identity, whose patterns are checked as well: a rule may be newer than they are.
+ */
 export async function checkPatterns(
   { store, checks }: Dependencies,
   demand: Demand,
   identity: Identity | undefined,
+  isUpdate = false,
 ): Promise<CheckedPatterns> {
   const rules = identity ? patternRulesOf(identity).slice(0, maxRules) : []
-  const faults = new Map<string, string | undefined>()
-  if (rules.length > 0) {
-    await store.read(() => admitToRead(demand))
-    const found = await checks.patternFaults(rules, demand.caller.identity)
-    for (const [at, { kind, pattern }] of rules.entries()) faults.set(keyOf(kind, pattern), found[at])
+  const mayKeepStored = isUpdate && identity?.relationship.case !== undefined
+  if (rules.length > 0 || mayKeepStored) {
+    const stored = await store.read(function* () {
+      yield* admitToRead(demand)
+      return mayKeepStored ? yield* readResource(identities, demand.scope) : undefined
+    })
+    if (stored) rules.push(...patternRulesOf(stored).slice(0, maxRules))
   }
+  const found = rules.length > 0 ? await checks.patternFaults(rules, demand.caller.identity) : []
+  const faults = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), found[at]]))
   return {
-    faultOf: (current) => {
-      const stored = new Set(
-        current && patternRulesOf(current).map(({ kind, pattern }) => keyOf(kind, pattern)),
-      )
-      return (kind, pattern) => {
-        const key = keyOf(kind, pattern)
-        if (faults.has(key)) return faults.get(key)
-        // A stored pattern was checked before, so it is not expensive. Another caller may have added one meanwhile.
-        if (stored.has(key)) return patternRuleFault(kind, pattern)
-        throw aborted('the identity has changed meanwhile; try again')
-      }
+    faultOf(kind, pattern) {
+      const key = keyOf(kind, pattern)
+      if (faults.has(key)) return faults.get(key)
+      throw aborted('the identity has changed meanwhile; try again') // another caller has added a pattern
     },
   }
 }

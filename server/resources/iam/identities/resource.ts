@@ -39,11 +39,13 @@ import { checkPatterns } from './check-patterns.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
 import { requireNewIdentity, requireTakeover } from './takeover.ts'
+import { withTrustDecisions } from './trust-decisions.ts'
 
 function identitiesMethods(deps: Dependencies) {
   const { store, settings } = deps
   const { issuerRule } = settings
-  const takeover = { authUrl: settings.authUrl, patterns: openPatterns() }
+  const { authUrl } = settings
+  const trust = { authUrl, patterns: openPatterns(), checks: deps.checks }
   return {
     /** People may read themselves. They are in no group, so no grant applies to them. */
     getIdentity(call: Call) {
@@ -67,30 +69,37 @@ function identitiesMethods(deps: Dependencies) {
 
     async createIdentity(call: Call<CreateIdentityRequest>) {
       const checked = await checkPatterns(deps, call.demand, call.request.identity)
-      return createResource(deps, identities, call, {
-        *beforeCreate(draft, { grants, uid, time }) {
-          draft.lastSeenTime = timestampFromMs(time)
-          setExpiry(draft, time)
-          requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf(), now: time })
-          yield* requireNewIdentity(takeover, grants, uid)
-        },
-      })
+      let chosen: { uid?: string } = {}
+      return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
+        createResource(deps, identities, call, {
+          ...chosen,
+          *beforeCreate(draft, { grants, uid, time }) {
+            chosen = { uid } // decisions are about this uid
+            draft.lastSeenTime = timestampFromMs(time)
+            setExpiry(draft, time)
+            requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })
+            yield* requireNewIdentity({ authUrl, decisions }, grants, uid)
+          },
+        }),
+      )
     },
 
     async updateIdentity(call: Call<UpdateIdentityRequest>) {
-      const checked = await checkPatterns(deps, call.demand, call.request.identity)
-      return updateResource(deps, identities, call, {
-        *beforeUpdate({ current, merged, grants, time }) {
-          setExpiry(merged, time)
-          if (isSameRelationship(current, merged)) return
-          requireValidRelationship(merged, {
-            issuerRule,
-            patternFaultOf: checked.faultOf(current),
-            now: time,
-          })
-          yield* requireTakeover(takeover, grants, call.demand.scope)
-        },
-      })
+      const checked = await checkPatterns(deps, call.demand, call.request.identity, true)
+      return withTrustDecisions(trust, call.demand.caller.identity, (decisions) =>
+        updateResource(deps, identities, call, {
+          *beforeUpdate({ current, merged, grants, time }) {
+            setExpiry(merged, time)
+            if (isSameRelationship(current, merged)) return
+            requireValidRelationship(merged, {
+              issuerRule,
+              patternFaultOf: checked.faultOf,
+              now: time,
+            })
+            yield* requireTakeover({ authUrl, decisions }, grants, call.demand.scope)
+          },
+        }),
+      )
     },
 
     deleteIdentity: (call: Call) =>

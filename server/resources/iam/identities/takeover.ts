@@ -3,8 +3,6 @@
 // there. So the caller must hold everything that all of these hold.
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { rootOf, userUid } from '../../../aip/uid.ts'
-import { mismatchedClaim } from '../../../claims/match.ts'
-import type { Patterns } from '../../../claims/pattern.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Row, Sql } from '../../../store/sql.ts'
 import { among, raw, sql } from '../../../store/sql.ts'
@@ -12,8 +10,9 @@ import type { Work } from '../../../store/work.ts'
 import { messageOf } from '../../kind.ts'
 import { requireAllGrantsOf, requireOwner } from '../delegation.ts'
 import { anyIssuer, identities } from './table.ts'
+import type { TrustDecisions } from './trust-decisions.ts'
 
-export type TakeoverDependencies = { authUrl: string; patterns: Patterns }
+export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions }
 
 /** How many identities are followed, and how many with patterns are read. Each pattern is matched with each uid. */
 const maxIdentities = 50
@@ -61,8 +60,7 @@ function* findTrusting(
     const exact = yield* select(sql`known_by in ${among(hashes)} and known_by <> ''`, maxIdentities)
     if (candidates.length > maxPatterns) return undefined
     const all = [...exact, ...candidates].filter((identity) => !found.has(identity.uid))
-    const accepting = all.filter((identity) => reached.some((subject) => accepts(deps, identity, subject)))
-    reached = [...new Set(accepting.map((identity) => identity.uid))]
+    reached = [...new Set(deps.decisions.trusting(all, reached).map((identity) => identity.uid))]
     for (const each of reached) found.add(each)
     if (found.size > maxIdentities) return undefined
     const newRoots = [...new Set(reached.map(rootOf))].filter((root) => !roots.has(root))
@@ -84,18 +82,4 @@ function* select(condition: Sql, limit: number): Work<Identity[]> {
 function candidatesFor({ authUrl }: TakeoverDependencies, root: string): [own: Sql, others: Sql] {
   const acceptsUs = sql`pattern_issuer in (${authUrl}, ${anyIssuer})`
   return [sql`root = ${root} and ${acceptsUs}`, sql`trusted_root = ${root} and ${acceptsUs}`]
-}
-
-/** The claims besides issuer, subject and audience that the token of a workload contains as text or number. */
-const ownClaims = new Set(['client_id', 'iat', 'nbf', 'exp', 'jti'])
-
-/** Whether an identity accepts tokens of this server for a workload. The audience is assumed to match. */
-function accepts({ authUrl, patterns }: TakeoverDependencies, identity: Identity, subject: string): boolean {
-  const claims = { iss: authUrl, sub: subject, aud: authUrl }
-  const mismatch = mismatchedClaim(patterns, identity, claims, [authUrl])
-  if (mismatch === 'iss' || mismatch === 'sub') return false
-  const { relationship } = identity
-  if (relationship.case !== 'claimMatch') return true
-  const { claims: exact, claimPatterns } = relationship.value
-  return Object.keys({ ...exact, ...claimPatterns }).every((name) => ownClaims.has(name))
 }
