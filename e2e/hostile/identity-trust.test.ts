@@ -99,7 +99,22 @@ examples('an administrator of identities in a team', {
     await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: first } } })
   },
 
-  async 'cannot take over an identity of another organization that trusts one of the team'(stage) {
+  async 'is not hindered by strangers who trust an identity of the team'(stage) {
+    for (const way of ['its uid', 'a pattern for its team']) {
+      const { team, robot, admin } = await makeTeam(stage)
+      const stranger = await stage.platform.addOrganization('stranger')
+      const claimMatch = trusting[way]?.(robot, team) ?? {}
+      const { uid } = await stage.succeed(
+        createIdentity,
+        { parent: stranger.organization, identity: { name: 'stranger', claimMatch } },
+        stranger.token,
+      )
+      await stage.platform.bind(uid as string, 'viewer', stranger.organization)
+      await stage.succeed(updateIdentity, change(robot), admin.token)
+    }
+  },
+
+  async 'cannot take over an identity of another organization that has a role in this one'(stage) {
     const { platform, owner } = stage
     for (const way of ['its uid', 'a pattern for its team']) {
       const { team, robot, admin } = await makeTeam(stage)
@@ -110,13 +125,24 @@ examples('an administrator of identities in a team', {
         { parent: partner.organization, identity: { name: 'partner', claimMatch } },
         partner.token,
       )
-      await platform.bind(uid as string, 'viewer', partner.organization)
+      await platform.bind(uid as string, 'viewer', owner.organization)
       const error = await stage.fail(updateIdentity, change(robot), admin.token)
       assert.equal(error.code, 7)
       assert.ok(!JSON.stringify(error).includes(partner.organization))
-      const wide = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
-      await stage.succeed(updateIdentity, change(robot), wide.token)
     }
+  },
+
+  async 'cannot take over an identity of the organization that has a role in another one'(stage) {
+    const { platform, owner } = stage
+    const { robot, admin } = await makeTeam(stage)
+    const partner = await platform.addOrganization('partner')
+    const deployer = await makeIdentity(stage, owner.organization, { issuer, subject: robot })
+    await platform.bind(deployer, 'viewer', partner.organization)
+    const error = await stage.fail(updateIdentity, change(robot), admin.token)
+    assert.equal(error.code, 7)
+    assert.ok(!JSON.stringify(error).includes(partner.organization))
+    const wide = await platform.addIdentityWith(owner.organization, ['CAP_IAM_IDENTITY_UPDATE'])
+    await stage.succeed(updateIdentity, change(robot), wide.token)
   },
 
   async 'cannot create an identity that a stronger one trusts by a pattern'(stage) {

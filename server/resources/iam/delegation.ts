@@ -75,8 +75,10 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 }
 
 /**
- * Requires that the caller holds everything that these identities hold. Grants in other organizations than `root`
- * cannot be compared, so for those the caller must be allowed to update every identity of `root`.
+ * Requires that the caller holds everything that these identities hold in the organization `root`. What identities of
+ * `root` hold in other organizations cannot be compared, so for those the caller must be allowed to update every
+ * identity of `root`. What identities of other organizations hold elsewhere does not count: anybody can create one that
+ * trusts an identity of `root`, and must not hinder those who administer it.
  */
 export function* requireAllGrantsOf(
   { caller }: Grants,
@@ -84,11 +86,17 @@ export function* requireAllGrantsOf(
   root: string,
 ): Work<void> {
   if (identities.length === 0) return
-  const held = sql`from role_bindings b join roles r on r.uid = b.role where b.identity in ${among(identities)}`
-  const elsewhere = yield* first(sql`select b.uid ${held} and b.root <> ${root} limit 1`)
+  const own = identities.filter((uid) => rootOf(uid) === root)
+  const elsewhere =
+    own.length > 0 &&
+    (yield* first(
+      sql`select uid from role_bindings where identity in ${among(own)} and root <> ${root} limit 1`,
+    ))
   if (elsewhere && !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root))
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
-  const bindings = yield sql`select distinct b.parent, r.bits ${held} and b.root = ${root}`
+  const bindings =
+    yield sql`select distinct b.parent, r.bits from role_bindings b join roles r on r.uid = b.role
+    where b.identity in ${among(identities)} and b.root = ${root}`
   if (bindings.length === 0) return
   const missing = indexGrants(yield* readGrants(caller, undefined, true))
   for (const [group, bits] of bindings as [string, string][]) {
