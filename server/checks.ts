@@ -65,7 +65,7 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
         : rules.map(() => 'is too complex; make it simpler')
     },
     async trust(task, caller) {
-      const answer = await run({ kind: 'trust', ...task }, caller)
+      const answer = await run(checks, { kind: 'trust', ...task }, caller)
       return answer?.result as boolean[] | undefined // the result of performTrust
     },
     async match(task, owner) {
