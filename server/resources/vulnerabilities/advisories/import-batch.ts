@@ -10,7 +10,7 @@ import type { Work } from '../../../store/work.ts'
 import type { WriteAccess } from '../../../store/write-access.ts'
 import { messageOf } from '../../kind.ts'
 import type { ImportRows } from './import-rows.ts'
-import { withNewId } from './import-rows.ts'
+import { otherIds, withOtherId } from './import-rows.ts'
 import { seededBytes } from './seeded-bytes.ts'
 import { advisories } from './table.ts'
 import { advisoryIndex } from './terms.ts'
@@ -73,19 +73,43 @@ function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>
   return found
 }
 
-/** Replaces advisory ids that are taken: ids are unique on a server, and another organization may have the same one. */
+/**
+ * Replaces advisory ids that are taken: ids are unique on a server. Another organization may have the same one, also
+ * one that was generated here, because the generated ones can be computed by everybody.
+ */
 function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
-  const ids = items.filter(({ hasOwnId }) => hasOwnId).map(advisoryIdOf)
-  const seen = new Set<string>()
-  // At first, the ids that occur more than once in the batch.
-  const taken = new Set(ids.filter((id) => seen.size === seen.add(id).size))
+  const ids = items.map(advisoryIdOf)
+  const used = new Set<string>()
+  const repeated = new Set(ids.filter((id) => used.size === used.add(id).size))
+  const taken = yield* findTaken(ids)
+  const isFree = (item: ImportRows) => !taken.has(advisoryIdOf(item)) && !repeated.has(advisoryIdOf(item))
+  const result = items.filter(isFree)
+  let open = items.filter((item) => !isFree(item))
+  // Twice as many ids each time, so that somebody who has taken many of them causes few statements.
+  for (let count = 1; open.length > 0; count *= 2) {
+    const candidates = new Map(open.map((item) => [item, otherIds(group, item, count, count)]))
+    const takenOthers = yield* findTaken([...candidates.values()].flat())
+    open = open.filter((item) => {
+      const id = candidates.get(item)?.find((each) => !takenOthers.has(each) && !used.has(each))
+      if (id === undefined) return true
+      used.add(id)
+      result.push(withOtherId(group, item, id))
+      return false
+    })
+  }
+  return result
+}
+
+/** Those of the ids that other advisories have, or had before they were withdrawn. */
+function* findTaken(ids: readonly string[]): Work<Set<string>> {
+  const taken = new Set<string>()
   for (let start = 0; start < ids.length; start += valuesPerStatement) {
     const chunk = among(ids.slice(start, start + valuesPerStatement))
     const rows = yield sql`select advisory_id from advisories where advisory_id in ${chunk}
       union all select name from withdrawn_advisories where name in ${chunk}`
     for (const [id] of rows) taken.add(id as string)
   }
-  return items.map((item) => (item.hasOwnId && taken.has(advisoryIdOf(item)) ? withNewId(group, item) : item))
+  return taken
 }
 
 const advisoryIdOf = ({ entry }: ImportRows) => entry.columns.advisory_id as string // a computed column of every row

@@ -68,10 +68,19 @@ export function importRowsOf(group: string, { draft, createTime, ...item }: Impo
   }
 }
 
-/** The same advisory with a new id; the id of the record, which is taken, becomes an alias. */
-export function withNewId(group: string, rows: ImportRows): ImportRows {
+/** The same advisory with another id, because its own is taken. An id of the record becomes an alias. */
+export function withOtherId(group: string, rows: ImportRows, advisoryId: string): ImportRows {
   const draft = messageOf(advisories, rows.entry.proto)
-  draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]
-  draft.advisoryId = ''
+  if (rows.hasOwnId) draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]
+  draft.advisoryId = advisoryId
   return importRowsOf(group, { ...rows, draft, createTime: rows.entry.createTime })
 }
+
+/**
+ * Ids to use if that of a record is taken: the same in every import. Anybody can compute them and use them first, so
+ * none of them is sure to be free.
+ */
+export const otherIds = (group: string, { source }: ImportRows, from: number, count: number): string[] =>
+  Array.from({ length: count }, (_, at) =>
+    newAdvisoryId(seededBytes(`other id ${from + at}\0${group}\0${source}`)),
+  )

@@ -1,0 +1,97 @@
+// Ids of imported advisories can be computed by everybody, and are unique on a server. Somebody who uses them first must
+// not stop the import of another organization.
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { JsonObject } from '@bufbuild/protobuf'
+import { Advisories } from '@stemma/api/gen/platform/vulnerabilities/v1/advisory_pb.ts'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { importAdvisories } from '../../server/commands/import/import-advisories.ts'
+import type { ImportRows } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
+import { otherIds } from '../../server/resources/vulnerabilities/advisories/import-rows.ts'
+import { seededBytes } from '../../server/resources/vulnerabilities/advisories/seeded-bytes.ts'
+import { newAdvisoryId } from '../../server/resources/vulnerabilities/advisory-id.ts'
+import { sql } from '../../server/store/sql.ts'
+import { first } from '../../server/store/work.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { restDoor } from '../../server/testing/doors.ts'
+import type { TestIdentity } from '../../server/testing/identities.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { remove, temporaryFolder } from '../server/stemmad.ts'
+
+const record = (number: number) => ({
+  schema_version: '1.7.3',
+  id: `GHSA-2222-3333-444${number}`,
+  modified: '2026-02-03T04:05:06Z',
+  published: '2026-01-02T03:04:05Z',
+  summary: 'It can be made to say too much',
+  affected: [
+    {
+      package: { ecosystem: 'npm', name: `left-pad-${number}` },
+      ranges: [{ type: 'SEMVER', events: [{ introduced: '0' }, { fixed: '1.2.3' }] }],
+    },
+  ],
+})
+
+onEachStore('an import whose generated ids somebody else has taken', (engine) => {
+  let platform: Platform
+  let folder: string
+  let door: Door
+  before(async () => {
+    platform = await startPlatform(engine)
+    folder = await temporaryFolder()
+    door = restDoor(platform.url)
+  })
+  after(async () => {
+    door.close()
+    await platform.stop()
+    await remove(folder)
+  })
+
+  const runImport = (group: string, path: string) =>
+    importAdvisories({ store: platform.store, now: Date.now }, group, path, (line) => assert.fail(line))
+
+  async function list({ token }: TestIdentity): Promise<JsonObject[]> {
+    const { body } = await door.call(AdvisoriesService.method.listAdvisories, {}, token)
+    return body?.advisories as JsonObject[]
+  }
+
+  /** The id that an import into the group would generate, computed from an import of the same record. */
+  async function predict(group: string, like: JsonObject): Promise<{ id: string; source: string }> {
+    const query = sql`select source from advisory_sources where advisory = ${like.uid as string}`
+    const source = (await platform.store.read(() => first(query)))?.[0] as string
+    const random = seededBytes(`${group}\0${source}`)
+    random(8 * (1 + (like.events as unknown[]).length))
+    return { id: newAdvisoryId(random), source }
+  }
+
+  test('gives the advisories other ids, and finds them again when it is repeated', async () => {
+    const attacker = await platform.addOrganization('attacker')
+    const victim = await platform.addOrganization('victim')
+    const file = join(folder, 'records.jsonl')
+    await writeFile(file, [1, 2, 3].map((number) => JSON.stringify(record(number))).join('\n'))
+    await runImport(attacker.organization, file)
+    const [first, second] = (await list(attacker)) as [JsonObject, JsonObject]
+    const predicted = await predict(victim.organization, first)
+    const next = { source: (await predict(victim.organization, second)).source } as ImportRows // all that it reads
+    const others = otherIds(victim.organization, next, 1, 6)
+    const taken = [predicted.id, (await predict(victim.organization, second)).id, ...others]
+    for (const id of taken) {
+      const advisory = { advisoryId: id, artifactName: 'x', artifactType: 'apk' }
+      const request = { parentId: attacker.organization, advisory }
+      const { error } = await door.call(Advisories.method.create, request, attacker.token)
+      assert.equal(error, undefined)
+    }
+    assert.equal((await runImport(victim.organization, file)).new, 3)
+    const imported = await list(victim)
+    const ids = imported.map(({ advisoryId }) => advisoryId as string)
+    assert.equal(new Set([...ids, ...taken]).size, 3 + taken.length)
+    assert.ok(ids.includes(otherIds(victim.organization, next, 7, 1)[0] ?? ''), 'the first that is free')
+    for (const { aliases } of imported) assert.ok(!taken.some((id) => (aliases as string[]).includes(id)))
+    assert.equal((await runImport(victim.organization, file)).same, 3)
+    assert.deepEqual(await list(victim), imported)
+  })
+})
