@@ -2,13 +2,15 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { DeletionRequest, WhoAmI_Capability } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { WhoAmI_CapabilitySchema, WhoAmISchema } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { permissionDenied } from '../../aip/errors.ts'
 import { parentOf } from '../../aip/uid.ts'
 import { admitToRead, admitToWrite } from '../../policy/admit.ts'
-import { nameOf, nameOfBit } from '../../policy/capabilities.ts'
+import { capabilityOf, nameOf, nameOfBit } from '../../policy/capabilities.ts'
 import type { Grants } from '../../policy/grants.ts'
+import { indexGrants } from '../../policy/grants.ts'
 import type { Call } from '../../rpc/call.ts'
 import { among, raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -89,8 +91,14 @@ function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
   })
 }
 
-/** The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. */
-function* limitedCapabilities({ list }: Grants): Work<WhoAmI_Capability[]> {
+const listGroups = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
+
+/**
+ * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. The groups of `scopes` are
+ * not those where the caller has roles, so more than their uid needs the capability to list groups.
+ */
+function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
+  const { list } = grants
   const byGroup = new Map<string, Set<string>>()
   for (const { group, bits } of list.slice(0, maxEntries)) {
     const names = byGroup.get(group) ?? new Set()
@@ -101,10 +109,12 @@ function* limitedCapabilities({ list }: Grants): Work<WhoAmI_Capability[]> {
   const rows = yield* all(
     sql`select uid, proto from groups where uid in ${among([...byGroup.keys()])} order by uid`,
   )
-  return rows.map(([uid, proto]) =>
+  const missing = indexGrants(grants)
+  const canList = (uid: string) => missing(listGroups, uid) === undefined
+  return (rows as [string, Uint8Array][]).map(([uid, proto]) =>
     create(WhoAmI_CapabilitySchema, {
-      group: groupOf(proto as Uint8Array),
-      capabilities: [...(byGroup.get(uid as string) ?? [])].sort(),
+      group: canList(uid) ? groupOf(proto) : { id: uid },
+      capabilities: [...(byGroup.get(uid) ?? [])].sort(),
     }),
   )
 }
