@@ -50,6 +50,37 @@ onEachStore('empty and misspelt limits', (engine) => {
     )
   })
 
+  test('the exchange refuses an empty limit in JSON', async () => {
+    const post = (path: string, body: object) =>
+      get(path, token, {
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...{ method: 'POST', body: JSON.stringify(body) },
+      })
+    assert.equal((await post('/sts/exchange', { identity })).status, 200)
+    for (const path of ['/sts/exchange', '/sts/exchange_refresh_token'])
+      for (const limit of [{ scope: '' }, { scopes: [] }, { cap: [] }, { scope: null }, { scopes: null }])
+        await assertRefused(await post(path, { identity, ...limit }), Object.keys(limit)[0] ?? '')
+    for (const limit of [{ caps: ['groups.list'] }, { Scopes: [] }, { capabilities: 'groups.list' }])
+      await assertRefused(
+        await post('/sts/exchange', { identity, ...limit }),
+        Object.keys(limit)[0] ?? '',
+        /is not a parameter/,
+      )
+    assert.equal((await post('/sts/exchange', { identity, zzz: 1 })).status, 200)
+  })
+
+  test('the exchange refuses unknown parameters that resemble a limit, in the query and in forms', async () => {
+    const misspelt = ['caps', 'Cap', 'capabilities', 'capability', 'Scopes', 'scops', 'socpes', 'x_scope']
+    for (const name of misspelt) {
+      const query = new URLSearchParams({ identity, [name]: 'groups.list' })
+      await assertRefused(await get(`/sts/exchange?${query}`, token), name, /is not a parameter/)
+      const form = { method: 'POST', body: query, ...authorized(token) }
+      await assertRefused(await get('/sts/exchange', token, form), name, /is not a parameter/)
+    }
+    for (const name of ['zzz', 'client', 'prompt', 'state'])
+      assert.equal((await get(`/sts/exchange?identity=${identity}&${name}=1`, token)).status, 200, name)
+  })
+
   const authorized = (bearer: string) => ({ headers: { authorization: `Bearer ${bearer}` } })
 
   test('the exchange refuses an empty element of a limit through both doors', async () => {
@@ -65,7 +96,7 @@ onEachStore('empty and misspelt limits', (engine) => {
       }
   })
 
-  test('the token endpoint refuses an empty limit', async () => {
+  test('the token endpoint refuses an empty or misspelt limit', async () => {
     const form = {
       grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
       subject_token: token,
@@ -80,6 +111,12 @@ onEachStore('empty and misspelt limits', (engine) => {
       const { error } = (await answer.json()) as { error: string }
       assert.deepEqual([answer.status, error], [400, 'invalid_scope'], limit)
     }
+    for (const limit of ['caps', 'capabilities', 'Scope', 'scopess']) {
+      const answer = await post({ ...form, [limit]: 'groups.list' })
+      const { error } = (await answer.json()) as { error: string }
+      assert.deepEqual([answer.status, error], [400, 'invalid_request'], limit)
+    }
+    assert.equal((await post({ ...form, client_id: 'x', zzz: 'y' })).status, 200)
   })
 
   test('lists refuse an empty filter, in v2 and in v1', async () => {

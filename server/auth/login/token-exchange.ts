@@ -1,6 +1,7 @@
 // The exchange at the standard token endpoint (RFC 8693), with the errors of RFC 6749, 5.2.
 import { Code } from '../../aip/code.ts'
 import { invalidField, malformed, StatusError } from '../../aip/errors.ts'
+import { resemblesLimit } from '../../aip/limit-names.ts'
 import type { Exchange, ExchangeRequest } from '../exchange/exchange.ts'
 import { throttledExchange } from '../exchange/failed-exchanges.ts'
 import type { Throttle } from '../throttle.ts'
@@ -31,6 +32,7 @@ export async function exchangeAtTokenEndpoint(
   const { exchange, throttle, now, onRefusal } = deps
   try {
     requireSupported(form)
+    requireNoMisspeltLimit(form)
     const request = requestOf(deps, form)
     const bearer = form.get('subject_token') ?? ''
     const attempted = { address, bearer, identity: request.identity }
@@ -69,6 +71,17 @@ function capabilitiesOf(scope: string | null): string[] {
   const names = scope.split(' ').filter(Boolean)
   if (names.length === 0) throw invalidField('cap', 'scope must not be empty; omit it for no limit')
   return names
+}
+
+const limitParameters = new Set(['scope', 'scopes', 'cap'])
+
+/** RFC 6749 section 3.2 ignores unknown parameters. A misspelt limit is refused: the token would be unlimited. */
+function requireNoMisspeltLimit(form: URLSearchParams): void {
+  for (const name of form.keys())
+    if (!limitParameters.has(name) && resemblesLimit(name))
+      throw malformed(
+        `${JSON.stringify(name.slice(0, 40))} is not a parameter; limits are scope, cap (capabilities) and scopes (groups)`,
+      )
 }
 
 function requireSupported(form: URLSearchParams): void {

@@ -7,6 +7,8 @@ import type { FieldMask } from '@bufbuild/protobuf/wkt'
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { invalidField, malformed } from '../../aip/errors.ts'
 import { findField, isBranch, resolvePath } from '../../aip/field-path.ts'
+import { resemblesLimit } from '../../aip/limit-names.ts'
+import { unknownParameter } from './query-names.ts'
 import { ignoreAll, readJson } from './read-json.ts'
 import { readQuery } from './read-query.ts'
 import type { Match, Written } from './routes.ts'
@@ -25,10 +27,12 @@ export function bindRequest(match: Match, query: string, body: string): Message 
       (bound) => bound !== '' && (path === bound || path.startsWith(`${bound}.`)),
     )
   }
-  readQuery(request, query, { isBound, isStrict: isVersion2(input) })
-  // Published clients send the request of the token exchange as JSON, although its http rule has no body.
+  const isRefused = (name: string) => isExchange(input) && resemblesLimit(name)
+  readQuery(request, query, { isBound, isStrict: isVersion2(input), isRefused })
   const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
-  if (isWholeBody) readJson(request, parse(body), { ...ignoreAll, onProtoName: () => setProto(written) })
+  // Published clients send the request of the token exchange as JSON, although its http rule has no body.
+  if (isExchange(input) && isWholeBody) readExchange(request, parse(body), written)
+  else if (isWholeBody) readJson(request, parse(body), { ...ignoreAll, onProtoName: () => setProto(written) })
   else if (bodyField !== '') readResource(request, route.binding, parse(body), written)
   for (const [path, value] of fields) setString(request, path, value)
   return request.message
@@ -40,6 +44,25 @@ function setProto(written: Written): void {
 
 /** A misspelt filter must not look like success. Version 1 has always ignored unknown parameters. */
 const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
+
+const isExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
+
+/** A limit that is empty or misspelt must not lead to a token without a limit. */
+function readExchange(request: ReflectMessage, json: JsonValue, written: Written): void {
+  const paths: string[] = []
+  readJson(request, json, {
+    onProtoName: () => setProto(written),
+    onPath: (path) => paths.push(path),
+    onUnknown(name) {
+      if (resemblesLimit(name)) throw unknownParameter(request.desc, name, () => false)
+    },
+  })
+  for (const path of paths) {
+    const field = findField(request.desc, path)
+    if (field && resemblesLimit(path) && !request.isSet(field))
+      throw invalidField(path, 'must not be empty; omit it for no limit')
+  }
+}
 
 /** The fast path for requests without query and body, as most are: it sets strings without reflection. */
 function fromPath(input: DescMessage, fields: ReadonlyMap<string, string>): Message {

@@ -17,9 +17,15 @@ export type QueryRules = {
   isBound(path: string): boolean
   /** Whether other names than those of unbound fields are an error. In v1 they are ignored. */
   isStrict: boolean
+  /** Tells which other names are an error although the call is not strict. */
+  isRefused?(name: string): boolean
 }
 
-export function readQuery(target: ReflectMessage, query: string, { isBound, isStrict }: QueryRules): void {
+export function readQuery(
+  target: ReflectMessage,
+  query: string,
+  { isBound, isStrict, isRefused }: QueryRules,
+): void {
   if (query === '') return
   const seen = new Set<string>()
   for (const [name, value] of parameters(query)) {
@@ -28,7 +34,7 @@ export function readQuery(target: ReflectMessage, query: string, { isBound, isSt
     const field = fields?.at(-1)
     const canonical = fields ? pathOf(fields) : ''
     if (!fields || !field || isBranch(field) || isBound(canonical)) {
-      if (isStrict) throw unknownParameter(target.desc, name, isBound)
+      if (isStrict || isRefused?.(name)) throw unknownParameter(target.desc, name, isBound)
       continue
     }
     if (value === '' && isNarrowing(field))
