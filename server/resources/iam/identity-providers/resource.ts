@@ -25,8 +25,10 @@ import type { Dependencies } from '../../dependencies.ts'
 import { getResource } from '../../get.ts'
 import { equalTo, listResources } from '../../list.ts'
 import { defineResource } from '../../resource.ts'
+import { readResource } from '../../stored-resource.ts'
 import { isNamed, updateResource } from '../../update.ts'
-import { requireDelegable } from '../delegation.ts'
+import { requireDelegable, requireOwner } from '../delegation.ts'
+import { groups } from '../groups/table.ts'
 import { identityProviders } from './table.ts'
 
 function identityProvidersMethods(deps: Dependencies) {
@@ -81,12 +83,18 @@ export const identityProvidersResource = defineResource({
 
 type CheckContext = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
 
-/** Requires a configuration with which people can sign in, and a default role that the caller may delegate. */
+/**
+ * Requires a configuration with which people can sign in, and a default role that the caller may delegate. A provider
+ * of a verified organization confirms e-mail addresses of its domain, so with one the caller can become any person of
+ * the domain, and must have what an owner has.
+ */
 function* requireUsable(
   provider: IdentityProvider,
   { rule, grants, group, hasSecret }: CheckContext,
 ): Work<void> {
   yield* requireDelegable(grants, group, provider.defaultRole, 'default_role')
+  const organization = parentOf(group) === '' ? yield* readResource(groups, group) : undefined
+  if (organization?.verified) yield* requireOwner(grants, group)
   const oidc = oidcOf(provider)
   if (!oidc) throw invalidField('oidc', 'is required')
   const fault = issuerFault(oidc.issuer, rule)
