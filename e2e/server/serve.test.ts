@@ -58,9 +58,16 @@ describe('a server and its administration commands', timeout, () => {
       await bootstrap(folder, '--org', 'acme.example.com'),
       await bootstrap(folder, '--org', 'acme.example.com'),
     ]
-    const verified = await run(one.organization.uid, '--kind', 'customer')
+    const domain = 'acme.example.com'
+    const unnamed = await run(one.organization.uid)
+    assert.equal(unnamed.code, 2)
+    assert.match(unnamed.stderr, /the organization is named acme\.example\.com; if it owns this domain/)
+    const renamed = await run(one.organization.uid, 'bigbank.example.com')
+    assert.equal(renamed.code, 2)
+    assert.match(renamed.stderr, /is named "acme\.example\.com", not bigbank\.example\.com/)
+    const verified = await run(one.organization.uid, domain, '--kind', 'customer')
     assert.equal(verified.stdout, 'acme.example.com is verified.\n')
-    const taken = await run(other.organization.uid)
+    const taken = await run(other.organization.uid, domain)
     assert.deepEqual([taken.code, taken.stderr], [2, 'another organization with this name is verified\n'])
     const path = `${server.url}/iam/v2beta1/groups/${one.organization.uid}`
     const answer = await fetch(path, { headers: { authorization: `Bearer ${one.token}` } })
@@ -70,8 +77,8 @@ describe('a server and its administration commands', timeout, () => {
       (await run(one.organization.uid, '--undo')).stdout,
       'acme.example.com is no longer verified.\n',
     )
-    assert.equal((await run(other.organization.uid)).code, 0)
-    for (const args of [[], ['x'], ['0'.repeat(40)], [one.organization.uid, '--kind', 'huge']])
+    assert.equal((await run(other.organization.uid, domain)).code, 0)
+    for (const args of [[], ['x'], ['0'.repeat(40)], [one.organization.uid, domain, '--kind', 'huge']])
       assert.equal((await run(...args)).code, 2, args.join(' '))
   })
 

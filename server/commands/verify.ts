@@ -23,26 +23,33 @@ const kinds: { [name: string]: OrgKind } = {
 const flagTypes = { kind: { type: 'string' }, undo: { type: 'boolean' } } as const
 
 export const verify: Command = {
-  usage: 'verify ORGANIZATION_UID [--kind KIND] [--undo]',
+  usage: 'verify ORGANIZATION_UID DOMAIN [--kind KIND] [--undo]',
   summary: 'Marks an organization as the owner of the domain it is named after.',
-  details: `--kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark.`,
+  details: `Its owners can change the name until it is verified, so DOMAIN must be the current name. --kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark, also without DOMAIN.`,
   async run(args, context) {
     const { config, flags, rest } = readConfig(context.env, args, flagTypes)
-    const [uid, ...more] = rest
+    const [uid, domain = '', ...more] = rest
     if (uid === undefined || more.length > 0 || !isUid(uid)) throw usageOf(verify)
     const kind = flags.kind === undefined ? undefined : kinds[String(flags.kind)]
     if (flags.kind !== undefined && kind === undefined)
       throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)
     const isVerified = flags.undo !== true
+    const expected = isVerified || domain !== '' ? { domain } : {}
     const name = await withPreparedStore(config, context, ({ store }) =>
-      verifyOrganization(store, uid, { isVerified, kind, now: context.now() }),
+      verifyOrganization(store, uid, { isVerified, kind, now: context.now(), ...expected }),
     )
     context.stdout.write(isVerified ? `${name} is verified.\n` : `${name} is no longer verified.\n`)
     return 0
   },
 }
 
-export type Verification = { isVerified: boolean; kind?: OrgKind | undefined; now: number }
+export type Verification = {
+  isVerified: boolean
+  /** The domain that the operator has checked. It is compared with the name of the organization. */
+  domain?: string
+  kind?: OrgKind | undefined
+  now: number
+}
 
 const domainName = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
 
@@ -61,6 +68,7 @@ export async function verifyOrganization(
         throw new UsageError(
           `the name of a verified organization must be a domain, such as example.com; this one is ${JSON.stringify(group.name)}`,
         )
+      requireName(group.name, verification.domain)
       group.verified = verification.isVerified
       if (verification.kind !== undefined) group.kind = verification.kind
       const updateTime = nextUpdateTime(verification.now, stored.updateTime)
@@ -73,4 +81,13 @@ export async function verifyOrganization(
       throw new UsageError('another organization with this name is verified')
     throw error
   }
+}
+
+function requireName(name: string, domain = name): void {
+  if (domain === '')
+    throw new UsageError(
+      `the organization is named ${name}; if it owns this domain, repeat the command with ${name} after the uid`,
+    )
+  if (domain !== name)
+    throw new UsageError(`the organization is named ${JSON.stringify(name)}, not ${domain}`)
 }
