@@ -35,6 +35,24 @@ onEachStore('forms', (engine) => {
   })
   after(() => platform.stop())
 
+  test('and pages that begin a sign-in are refused to other sites that do not open them', async () => {
+    const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
+    for (const path of paths) {
+      for (const site of ['cross-site', 'same-site']) {
+        const client = await rawClient(Number(new URL(platform.url).port))
+        const isPost = path === '/oauth/device'
+        const statusFor = async (mode: string) => {
+          const head = `sec-fetch-site: ${site}\r\nsec-fetch-mode: ${mode}\r\ncontent-length: 0\r\n`
+          client.send(`${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nhost: localhost\r\n${head}\r\n`)
+          return (await client.response()).status
+        }
+        assert.equal(await statusFor('no-cors'), 403, `${path} ${site}`)
+        assert.notEqual(await statusFor('navigate'), 403, `${path} ${site}`)
+        client.close()
+      }
+    }
+  })
+
   test('are refused unless they come from our own pages', async () => {
     const { origin, port } = new URL(platform.url)
     const foreign = [

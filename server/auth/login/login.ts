@@ -6,7 +6,7 @@ import { openThrottle } from '../throttle.ts'
 import { errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath, isOidcProviderPath } from './forward-to-oidc-provider.ts'
-import { pageReferrerPolicy, requireOwnOrigin } from './own-origin.ts'
+import { pageReferrerPolicy, requireNavigation, requireOwnOrigin } from './own-origin.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
 import type { PasswordCost } from './passwords.ts'
@@ -84,7 +84,9 @@ const openThrottles = (now: () => number): SignInThrottles => ({
 })
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
-  requireOwnOrigin(page.request, page.path.replace(/\/$/, ''), deps.authUrl)
+  const path = page.path.replace(/\/$/, '')
+  requireOwnOrigin(page.request, path, deps.authUrl)
+  requireNavigation(page.request, path)
   page.response.setHeader('referrer-policy', pageReferrerPolicy)
   const handler = findHandler(page)
   if (handler) return sendResponse(page, await handler(deps, page))

@@ -1,4 +1,5 @@
-// Forms must be sent from our own pages. A browser says in `Origin` which page sends a form; other sites cannot change it.
+// Forms must be sent from our own pages, and other sites may begin a sign-in only by opening it. A browser says in
+// `Origin` and `Sec-Fetch-*` which page sends a request and how; other sites cannot change that.
 import type { IncomingMessage } from 'node:http'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
@@ -15,6 +16,25 @@ const openPaths: readonly string[] = [
 
 /** The policy of our pages. With `no-referrer`, browsers send `Origin: null` with a form (Fetch, section 3.2). */
 export const pageReferrerPolicy = 'same-origin'
+
+/** These store the state of a sign-in that nobody has finished. */
+const beginningPaths: readonly string[] = [
+  ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout],
+]
+
+/**
+ * A page of another site must not begin sign-ins in the background: the states of a network are limited, so it could
+ * push out the unfinished sign-ins of everybody behind the address of its visitor. Programs do not send `Sec-Fetch-*`.
+ */
+export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode = 'navigate' } = headers
+  const isInBackground = mode !== 'navigate' && (site === 'cross-site' || site === 'same-site')
+  if (isInBackground && beginningPaths.includes(path))
+    throw new StatusError(
+      Code.PERMISSION_DENIED,
+      'another site can begin a sign-in only by opening it in a window',
+    )
+}
 
 export function requireOwnOrigin(
   { method = 'GET', headers }: Pick<IncomingMessage, 'method' | 'headers'>,
