@@ -93,11 +93,12 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const endpoints = endpointsOf({ ...deps, sts, registration, deadlines, unsent })
   const { report, registry } = openReport(log)
+  const parties = { issuer: config.authUrl, audience: config.baseUrl }
+  const authenticate = openAuthenticator(keys, parties, now)
   const { corridor, streams } = openCorridors({
-    authenticate: openAuthenticator(keys, { issuer: config.authUrl, audience: config.baseUrl }, now),
     parseGrants: openGrantParser(),
     clock: monotonicNow,
-    ...{ report, deadlines, unsent },
+    ...{ authenticate, report, deadlines, unsent },
   })
 
   let draining = false
@@ -112,7 +113,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const metrics = await openMetrics(config, doorOptions, metricsPath(registry))
   const doors = await openDoors({
     ...doorOptions,
-    ...{ endpoints, corridor, streams, plainPaths, mount: login, isDraining },
+    ...{ endpoints, corridor, streams, authenticate, plainPaths, mount: login, isDraining },
   }).catch((error: unknown) => {
     metrics?.close()
     throw error

@@ -86,7 +86,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
   const grpc = openGrpc({
-    ...{ onAbuse: penalties.add, isProxy: () => false },
+    ...{ onAbuse: penalties.add, isProxy: () => false, authenticate: () => undefined },
     ...shared,
     vendorPrefixes: ['vendor.'],
     now: Date.now,

@@ -13,10 +13,13 @@ import type { InterceptedStream } from './intercepted-stream.ts'
 import { interceptStream, rejectStream } from './intercepted-stream.ts'
 import type { RequestDeadlines } from './request-deadlines.ts'
 import { openRequestDeadlines } from './request-deadlines.ts'
+import type { RequestLimitOptions } from './request-limits.ts'
+import { openRequestLimits } from './request-limits.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openSessionGuard } from './session-guard.ts'
 
 export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> &
+  RequestLimitOptions &
   SessionGuardOptions & {
     /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
     methodAt(path: string): Method | undefined
@@ -60,7 +63,12 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   }
   const onFinish = state.deadlines.delete
   const guard = openSessionGuard(options)
-  const streamOptions = { errorDomain, onRejected, onFinish, onClose: guard.close }
+  const limits = openRequestLimits(options, guard)
+  const onClose = (stream: InterceptedStream) => {
+    limits.release(stream)
+    guard.close(stream)
+  }
+  const streamOptions = { errorDomain, onRejected, onFinish, onClose }
   const http2 = http2ServerOf(server)
   http2.updateSettings(http2Settings)
   const grpcListener = replaceStreamListener(http2, (original, headers, flags, rawHeaders) => {
@@ -86,12 +94,19 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     const loading = method ? undefined : loadStandardService(path)
-    if (!loading) grpcListener(stream, headers, flags, rawHeaders)
-    else
-      loading.then(
-        () => stream.destroyed || grpcListener(stream, headers, flags, rawHeaders),
-        (error) => stream.destroyed || rejectStream(stream, internal(error), true),
-      )
+    if (!loading) {
+      limits.watch(stream, method, path, headers)
+      grpcListener(stream, headers, flags, rawHeaders)
+      return
+    }
+    loading.then(
+      () => {
+        if (stream.destroyed) return
+        limits.watch(stream, method, path, headers)
+        grpcListener(stream, headers, flags, rawHeaders)
+      },
+      (error) => stream.destroyed || rejectStream(stream, internal(error), true),
+    )
   })
   http2.on('session', (session) => {
     guard.watch(session)

@@ -2,7 +2,7 @@
 import type { DescFile, DescService } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
-import type { Server } from '@grpc/grpc-js'
+import type { handleBidiStreamingCall, Server, ServerDuplexStream } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 import { file_google_rpc_error_details } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { service as health } from 'grpc-health-check'
@@ -24,5 +24,25 @@ export function addReflection(server: Server, services: readonly DescService[]):
   const names = [...services.map(({ typeName }) => typeName), 'grpc.health.v1.Health']
   type Package = ConstructorParameters<typeof ReflectionService>[0]
   // Of a package, the service reads only the files, so one entry with all files is enough.
-  new ReflectionService({ allFiles } as unknown as Package, { services: names }).addToServer(server)
+  new ReflectionService({ allFiles } as unknown as Package, { services: names }).addToServer({
+    addService: (definition, { ServerReflectionInfo }) =>
+      server.addService(definition, { ServerReflectionInfo: oneByOne(ServerReflectionInfo as Handler) }),
+  })
+}
+
+type Handler = handleBidiStreamingCall<unknown, unknown>
+
+/**
+ * Reads the next request when the client has read the reply to the last one. The service writes a reply for each
+ * request, so a client that reads nothing would fill the memory.
+ */
+function oneByOne(handler: Handler): Handler {
+  return (call: ServerDuplexStream<unknown, unknown>) => {
+    const write: (reply: unknown, onWritten: () => void) => boolean = call.write.bind(call)
+    call.write = (reply: unknown) => {
+      call.pause()
+      return write(reply, () => call.resume())
+    }
+    handler(call)
+  }
 }

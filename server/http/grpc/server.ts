@@ -6,6 +6,8 @@ import { defaultLimits } from '../listen/limits.ts'
 import { maxDurationOf } from '../timeout.ts'
 import type { HandlerOptions } from './handlers.ts'
 import { openInterceptor } from './interceptor.ts'
+import type { RequestLimitOptions } from './request-limits.ts'
+import { maxMessageBytes } from './request-limits.ts'
 import type { ServiceOptions } from './services.ts'
 import { addServices } from './services.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
@@ -14,6 +16,7 @@ import { openStandardServices } from './standard-services.ts'
 export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
   Partial<Pick<HandlerOptions<E>, 'maxDuration'>> &
+  RequestLimitOptions &
   SessionGuardOptions & {
     /** How long a stream may be without traffic before it is cancelled, in milliseconds. */
     streamIdleMs?: number
@@ -28,7 +31,7 @@ export type GrpcDoor = {
 }
 
 const serverOptions = {
-  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.max_receive_message_length': maxMessageBytes,
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
   'grpc.enable_channelz': 0,

@@ -23,6 +23,8 @@ export type SessionGuard = {
   close(stream: GuardedStream): void
   /** Called for a stream that was reset before it could be handled. */
   onReset(stream: ServerHttp2Stream): void
+  /** Counts a call that exceeds a limit. */
+  penalize(stream: GuardedStream, points: number): void
 }
 
 /** A stream with the bytes of its headers, and the session that they count for. */
@@ -33,6 +35,8 @@ export type SessionUsage = {
   session: Http2Session
   points: number
   headerBytes: number
+  /** Of open calls, before and after their access token is verified. */
+  requestBytes: { anonymous: number; trusted: number }
   /** Streams that node:http2 has passed on. It resets others itself, without a word: those with too many headers. */
   streams: number
 }
@@ -50,7 +54,13 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
   const usages = new Map<Http2Session, SessionUsage>()
 
   const usageOf = (session: Http2Session): SessionUsage =>
-    usages.get(session) ?? { session, points: 0, headerBytes: 0, streams: 0 }
+    usages.get(session) ?? {
+      session,
+      points: 0,
+      headerBytes: 0,
+      requestBytes: { anonymous: 0, trusted: 0 },
+      streams: 0,
+    }
 
   function addPoints(usage: SessionUsage, points: number): void {
     usage.points += points
@@ -107,6 +117,7 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
       usage.streams++
       addPoints(usage, pointsOfReset)
     },
+    penalize: ({ usage }, points) => addPoints(usage, points),
   }
 }
 

@@ -9,13 +9,19 @@ export type StandardServices = {
   setServing(isServing: boolean): void
 }
 
+const health = '/grpc.health.'
+const reflection = '/grpc.reflection.'
+
+export const isReflection = (path: string) => path.startsWith(reflection)
+export const isHealthWatch = (path: string) => path.startsWith(health) && path.endsWith('/Watch')
+
 export function openStandardServices(server: Server, services: readonly DescService[]): StandardServices {
   const loading = new Map<string, Promise<void>>()
   let isServing = true
   let setHealth: ((isServing: boolean) => void) | undefined
 
   const loaders: Record<string, () => Promise<void>> = {
-    async '/grpc.health.'() {
+    async [health]() {
       const { addHealth } = await import('./health.ts')
       setHealth = addHealth(
         server,
@@ -23,7 +29,7 @@ export function openStandardServices(server: Server, services: readonly DescServ
       )
       setHealth(isServing)
     },
-    async '/grpc.reflection.'() {
+    async [reflection]() {
       const { addReflection } = await import('./reflection.ts')
       addReflection(server, services)
     },

@@ -1,0 +1,251 @@
+// Clients that make the gRPC door keep their requests or its replies in memory. Bounds are bytes and counts.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
+import { connect } from 'node:http2'
+import { connect as connectTcp } from 'node:net'
+import { after, afterEach, before, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { Code } from '../../server/aip/code.ts'
+import { grpcDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+
+const createGroup = `/${GroupsService.typeName}/CreateGroup`
+const openMethod = '/platform.oidc.SecurityTokenService/Exchange'
+const reflection = (version: string) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
+const mib = 1024 * 1024
+/** What a client may send on a stream before the server extends its window (RFC 9113 section 6.9.2). */
+const initialWindow = 65_535
+/** What Node reads of a stream before anybody asks for it. */
+const readAhead = 64 * 1024
+
+function framed(message: Uint8Array, size = message.length, isCompressed = false): Buffer {
+  const head = Buffer.alloc(5)
+  head[0] = isCompressed ? 1 : 0
+  head.writeUInt32BE(size, 1)
+  return Buffer.concat([head, message])
+}
+const listServices = framed(Buffer.from([58, 1, 42]))
+
+onEachStore('memory of the gRPC door', (engine) => {
+  let platform: Platform
+  const sessions: ClientHttp2Session[] = []
+  before(async () => {
+    platform = await startPlatform(engine)
+  })
+  afterEach(() => {
+    for (const session of sessions.splice(0)) session.destroy()
+  })
+  after(() => platform.stop())
+
+  /** From an address of its own, since the addresses of attackers are slowed down. */
+  let lastAddress = 1
+  function open(settings = {}): ClientHttp2Session {
+    const localAddress = `127.0.3.${++lastAddress}`
+    const createConnection = () => connectTcp({ port: platform.app.port, host: '127.0.0.1', localAddress })
+    const session = connect(platform.url, { settings, createConnection })
+    session.on('error', () => {})
+    sessions.push(session)
+    return session
+  }
+
+  type Call = {
+    stream: ClientHttp2Stream
+    /** The headers and trailers so far. */
+    answer: IncomingHttpHeaders
+    /** Bytes that were sent. */
+    sent: number
+    closed: Promise<unknown>
+  }
+  function start(session: ClientHttp2Session, path: string, headers = {}): Call {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+      ...headers,
+    })
+    const closed = new Promise((resolve) => stream.once('close', resolve))
+    const call: Call = { stream, answer: {}, sent: 0, closed }
+    stream.on('error', () => {})
+    stream.resume()
+    stream.on('response', (sent) => Object.assign(call.answer, sent))
+    stream.on('trailers', (sent) => Object.assign(call.answer, sent))
+    return call
+  }
+
+  /** Sends the next part when the last one has left, so that `sent` is exact. */
+  function send(call: Call, bytes: Buffer, partBytes = 16_384): void {
+    const part = bytes.subarray(0, partBytes)
+    call.stream.write(part, (error) => {
+      if (error) return
+      call.sent += part.length
+      if (bytes.length > partBytes) send(call, bytes.subarray(partBytes), partBytes)
+    })
+  }
+
+  const bearer = () => ({ authorization: `Bearer ${platform.owner.token}` })
+
+  async function assertOthersAreAnswered(): Promise<void> {
+    const door = grpcDoor(platform.url)
+    try {
+      const { body } = await door.call(GroupsService.method.listGroups, {}, platform.owner.token)
+      assert.ok(body?.totalCount)
+    } finally {
+      door.close()
+    }
+  }
+
+  const isRefused = ({ answer }: Call, code: Code) => assert.equal(answer['grpc-status'], String(code))
+
+  for (const version of ['v1', 'v1alpha']) {
+    test(`reflection ${version} reads no further request while its reply is unread`, async () => {
+      const session = open({ initialWindowSize: 0 })
+      const call = start(session, reflection(version))
+      await once(session, 'remoteSettings')
+      // Each request is a frame of its own, so that the server can stop after each.
+      send(call, Buffer.concat(Array.from({ length: 40_000 }, () => listServices)), listServices.length)
+      await once(call.stream, 'response')
+      for (let times = 0; times < 50; times++) await assertOthersAreAnswered()
+      const few = 100 * listServices.length
+      assert.ok(call.sent <= initialWindow + readAhead + few, `${call.sent} bytes were sent`)
+      assert.ok(!call.stream.closed)
+    })
+
+    test(`reflection ${version} answers all requests of a client that reads late`, async () => {
+      const session = open({ initialWindowSize: 0 })
+      const call = start(session, reflection(version))
+      const received: Buffer[] = []
+      call.stream.on('data', (chunk) => received.push(chunk))
+      for (let times = 0; times < 100; times++) call.stream.write(listServices)
+      call.stream.end()
+      await once(call.stream, 'response')
+      await assertOthersAreAnswered()
+      session.settings({ initialWindowSize: initialWindow })
+      await call.closed
+      const replies = Buffer.concat(received).toString('latin1').split(GroupsService.typeName).length - 1
+      assert.equal(replies, 100)
+      isRefused(call, Code.OK)
+    })
+
+    test(`reflection ${version} refuses a flood of requests, and the connection is closed`, async () => {
+      const session = open({ initialWindowSize: 0 })
+      let calls = 0
+      while (!session.destroyed && calls < 100) {
+        const call = start(session, reflection(version))
+        calls++
+        send(call, Buffer.concat(Array.from({ length: 20_000 }, () => listServices)))
+        await call.closed
+        assert.ok(call.sent <= initialWindow, `${call.sent} bytes were sent`)
+        await assertOthersAreAnswered()
+      }
+      assert.ok(calls < 20, `${calls} floods`)
+    })
+  }
+
+  const health = '/grpc.health.v1.Health/'
+  for (const [what, path, bytes] of [
+    ['a name of 1 MiB', `${health}Check`, framed(Buffer.alloc(mib))],
+    ['a name of 1 MiB to watch', `${health}Watch`, framed(Buffer.alloc(mib))],
+    ['a symbol of 1 MiB', reflection('v1'), framed(Buffer.alloc(mib))],
+  ] as const) {
+    test(`a standard service refuses ${what}`, async () => {
+      const call = start(open(), path)
+      send(call, bytes)
+      await call.closed
+      isRefused(call, Code.RESOURCE_EXHAUSTED)
+      assert.ok(call.sent < mib, `${call.sent} bytes were sent`)
+    })
+  }
+
+  const unfinished = framed(Buffer.alloc(4 * mib - 10), 4 * mib)
+
+  for (const [who, headers] of [
+    ['without a token', {}],
+    ['with a token that is not valid', { authorization: 'Bearer a.b.c' }],
+  ] as const) {
+    test(`large requests ${who} are refused while they arrive`, async () => {
+      const session = open()
+      const calls = Array.from({ length: 50 }, () => start(session, createGroup, headers))
+      for (const call of calls) send(call, unfinished)
+      await Promise.all(calls.map(({ closed }) => closed))
+      for (const call of calls) {
+        isRefused(call, Code.UNAUTHENTICATED)
+        assert.ok(call.sent <= 2 * initialWindow, `${call.sent} bytes were sent`)
+      }
+      await assertOthersAreAnswered()
+    })
+  }
+
+  test('many large requests without a token close the connection', async () => {
+    const session = open()
+    const calls = Array.from({ length: 1000 }, () => start(session, createGroup))
+    for (const call of calls) send(call, unfinished)
+    await once(session, 'close')
+    const sent = calls.reduce((sum, call) => sum + call.sent, 0)
+    assert.ok(sent < 32 * mib, `${sent} bytes were sent`)
+    await assertOthersAreAnswered()
+  })
+
+  test('large requests to a method that needs no token are limited by connection', async () => {
+    const session = open()
+    const calls = Array.from({ length: 20 }, () => start(session, openMethod))
+    for (const call of calls) send(call, unfinished)
+    await Promise.race([once(session, 'close'), Promise.any(calls.map(({ closed }) => closed))])
+    await assertOthersAreAnswered()
+    const pending = calls.filter(({ stream }) => !stream.closed && !stream.destroyed)
+    const waiting = pending.reduce((sum, call) => sum + call.sent, 0)
+    assert.ok(waiting <= 4 * mib + 20 * initialWindow, `${waiting} bytes wait`)
+  })
+
+  test('large requests with a token are limited by connection, and those of others are read', async () => {
+    const session = open()
+    const calls = Array.from({ length: 100 }, () => start(session, createGroup, bearer()))
+    for (const call of calls) send(call, unfinished)
+    const refused = calls.map(async (call) => {
+      await call.closed
+      isRefused(call, Code.RESOURCE_EXHAUSTED)
+    })
+    await Promise.any(refused)
+    const other = start(open(), createGroup, bearer())
+    other.stream.end(framed(Buffer.alloc(mib)))
+    await other.closed
+    isRefused(other, Code.INVALID_ARGUMENT) // of the message: it was read
+    const waiting = calls.filter(({ stream }) => !stream.closed && !stream.destroyed)
+    const bytes = waiting.reduce((sum, call) => sum + call.sent, 0)
+    assert.ok(bytes <= 16 * mib + 100 * initialWindow, `${bytes} bytes wait`)
+    assert.ok(!session.destroyed)
+  })
+
+  test('requests that grow when they are decompressed are limited as if they had grown', async () => {
+    const bomb = framed(gzipSync(Buffer.alloc(4 * mib - 10)), undefined, true)
+    const encoded = { 'grpc-encoding': 'gzip' }
+    const anonymous = start(open(), createGroup, encoded)
+    send(anonymous, bomb)
+    await anonymous.closed
+    isRefused(anonymous, Code.UNAUTHENTICATED)
+    for (const [path, headers, most] of [
+      [openMethod, encoded, 1],
+      [createGroup, { ...encoded, ...bearer() }, 4],
+    ] as const) {
+      const session = open()
+      // None ends its request, so all that are not refused stay open with their message.
+      const calls = Array.from({ length: 8 }, () => start(session, path, headers))
+      for (const call of calls) send(call, bomb)
+      const refused = calls.slice(most).map(async (call) => {
+        await call.closed
+        isRefused(call, Code.RESOURCE_EXHAUSTED)
+      })
+      await Promise.all(refused)
+      assert.ok(calls.slice(0, most).every(({ stream }) => !stream.closed))
+    }
+  })
+
+  test('several compressed messages in one request are refused', async () => {
+    const bomb = framed(gzipSync(Buffer.alloc(mib)), undefined, true)
+    const call = start(open(), createGroup, { 'grpc-encoding': 'gzip', ...bearer() })
+    send(call, Buffer.concat([bomb, bomb, bomb]))
+    await call.closed
+    isRefused(call, Code.INVALID_ARGUMENT)
+  })
+})
