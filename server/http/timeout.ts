@@ -5,7 +5,7 @@ const maxCallMs = 60_000
 /** A stream may last as long as an access token, while it makes progress. */
 const maxStreamMs = 3_600_000
 
-export const maxDurationOf = (method: Method | undefined) => (method?.isStream ? maxStreamMs : maxCallMs)
+export const maxDurationOf = ({ isStream }: Pick<Method, 'isStream'>) => (isStream ? maxStreamMs : maxCallMs)
 
 const unitMs: Record<string, number> = { H: 3.6e6, M: 6e4, S: 1000, m: 1, u: 1e-3, n: 1e-6 }
 

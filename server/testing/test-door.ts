@@ -40,6 +40,8 @@ export type TestDoorOptions = {
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number
+  /** The clock of the gRPC door. */
+  now?(): number
   /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown
   /** The documents of the stream; none by default. */
@@ -69,6 +71,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     limits = {},
     lingerMs = 200,
     maxCallMs,
+    now = Date.now,
     act,
     documents = noDocuments,
   } = options
@@ -89,7 +92,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ onAbuse: penalties.add, isProxy: () => false, authenticate: () => undefined },
     ...shared,
     vendorPrefixes: ['vendor.'],
-    now: Date.now,
+    now,
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
     ...(limits.idle !== undefined && { streamIdleMs: limits.idle }),
   })

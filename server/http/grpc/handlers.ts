@@ -25,7 +25,7 @@ export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'errorDomain'
   corridor: Corridor<E>
   streams: Streams<E>
   /** How long a call may take, in milliseconds. */
-  maxDuration(method: Method | undefined): number
+  maxDuration(method: Pick<Method, 'isStream'>): number
   /** Must be the clock of grpc-js, which computes the deadlines of calls: Date.now. */
   now(): number
 }

@@ -5,7 +5,7 @@ import { constants } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
-import { deadlineExceeded, internal, malformed } from '../../aip/errors.ts'
+import { deadlineExceeded, internal, malformed, tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { maxHeaderBytes } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
@@ -17,6 +17,7 @@ import type { RequestLimitOptions } from './request-limits.ts'
 import { openRequestLimits } from './request-limits.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openSessionGuard } from './session-guard.ts'
+import { isHealthWatch } from './standard-services.ts'
 
 export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> &
   RequestLimitOptions &
@@ -28,7 +29,7 @@ export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> &
     /** How long a stream may be idle before it is closed, in milliseconds. */
     streamIdleMs: number
     /** How long a call may take, in milliseconds. */
-    maxDuration(method: Method | undefined): number
+    maxDuration(method: Pick<Method, 'isStream'>): number
     now(): number
   }
 
@@ -52,12 +53,24 @@ type State = {
   isDraining: boolean
 }
 
+/** Of a connection at a time. They need no access token. */
+const maxStandardStreams = 20
+
 const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderBytes }
 
 export function openInterceptor(server: Server, options: InterceptorOptions): Interceptor {
   const { errorDomain, onRejected, requestIds, loadStandardService } = options
   const state: State = {
-    deadlines: openRequestDeadlines((stream) => rejectStream(stream, deadlineExceeded(), true), options.now),
+    deadlines: openRequestDeadlines({
+      onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
+      onUnfinished(stream) {
+        // The reply of a method may be large, so a client that goes on reading may take its time.
+        const isReading = !state.standardStreams.has(stream) && stream.readableEnded
+        if (isReading) closeIfIdle(stream, options.streamIdleMs)
+        else stream.close(constants.NGHTTP2_CANCEL)
+      },
+      now: options.now,
+    }),
     standardStreams: new Set(),
     isDraining: false,
   }
@@ -88,7 +101,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
       return
     }
     try {
-      limitDuration(stream, headers, method, state, options)
+      limitDuration(stream, headers, method, path, state, options)
     } catch (error) {
       rejectStream(stream, error as StatusError, isGrpc(headers)) // limitDuration throws nothing else
       return
@@ -145,18 +158,33 @@ function limitDuration(
   stream: InterceptedStream,
   headers: IncomingHttpHeaders,
   method: Method | undefined,
+  path: string,
   { deadlines, standardStreams }: State,
   { maxDuration, streamIdleMs }: InterceptorOptions,
 ): void {
   if (!isGrpc(headers)) throw malformed('HTTP/2 is for gRPC only; use HTTP/1.1 for REST', 415)
-  const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method))
+  const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method ?? standardCall(path)))
   if (!method) {
+    const { usage } = stream
+    if (usage.standardStreams >= maxStandardStreams)
+      throw tooManyRequests(`a connection has at most ${maxStandardStreams} calls of health and reflection`)
+    usage.standardStreams++
     standardStreams.add(stream)
-    stream.once('close', () => standardStreams.delete(stream))
-  } else if (headers['grpc-timeout'] === undefined) deadlines.add(stream, timeout)
-  else headers['grpc-timeout'] = `${Math.ceil(timeout)}m` // enforced by grpc-js
-  if (method?.isStream) stream.setTimeout(streamIdleMs, () => stream.close(constants.NGHTTP2_CANCEL))
+    stream.once('close', () => {
+      usage.standardStreams--
+      standardStreams.delete(stream)
+    })
+  }
+  deadlines.add(stream, timeout)
+  // Enforced by grpc-js, which also ends streams of the standard services that do not end themselves.
+  if (!method || headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
+  if (method?.isStream) closeIfIdle(stream, streamIdleMs)
 }
+
+const closeIfIdle = (stream: InterceptedStream, idleMs: number) =>
+  void stream.setTimeout(idleMs, () => stream.close(constants.NGHTTP2_CANCEL))
+
+const standardCall = (path: string) => ({ isStream: isHealthWatch(path) })
 
 const isGrpc = (headers: IncomingHttpHeaders) =>
   headers['content-type']?.startsWith('application/grpc') ?? false

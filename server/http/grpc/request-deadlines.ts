@@ -1,9 +1,9 @@
-// Deadlines for calls whose client sent no deadline and never completes the request. Calls with a complete request are
-// ended by the corridor. One interval serves all calls: a timer per call would cost more than the rest of the
+// Deadlines for calls that grpc-js and the corridor do not end: calls whose request is never completed, and calls whose
+// reply is never read. One interval serves all calls: a timer per call would cost more than the rest of the
 // interceptor.
 
 /** The part of an HTTP/2 stream that is needed here. */
-type Incoming = { destroyed: boolean; readableEnded: boolean }
+type Incoming = { destroyed: boolean; readableEnded: boolean; headersSent: boolean }
 
 export type RequestDeadlines<S extends Incoming> = {
   add(stream: S, timeoutMs: number): void
@@ -11,21 +11,34 @@ export type RequestDeadlines<S extends Incoming> = {
   stop(): void
 }
 
-const checkIntervalMs = 1000
+type DeadlineOptions<S> = {
+  /** Called at the deadline of a call whose request is not complete. */
+  onExceeded(stream: S): void
+  /** Called some time after the deadline of a call that has not ended. */
+  onUnfinished(stream: S): void
+  now(): number
+}
 
-export function openRequestDeadlines<S extends Incoming>(
-  onExceeded: (stream: S) => void,
-  now: () => number,
-): RequestDeadlines<S> {
+const checkIntervalMs = 1000
+/** For the client to read the status. */
+const graceMs = 5000
+
+export function openRequestDeadlines<S extends Incoming>({
+  onExceeded,
+  onUnfinished,
+  now,
+}: DeadlineOptions<S>): RequestDeadlines<S> {
   const deadlines = new Map<S, number>()
 
   function check(): void {
     const time = now()
     for (const [stream, deadline] of deadlines) {
-      const isComplete = stream.destroyed || stream.readableEnded
-      if (!isComplete && deadline > time) continue
-      deadlines.delete(stream)
-      if (!isComplete) onExceeded(stream)
+      if (stream.destroyed) deadlines.delete(stream)
+      else if (deadline > time) continue
+      else if (deadline + graceMs <= time) {
+        deadlines.delete(stream)
+        onUnfinished(stream)
+      } else if (!stream.readableEnded && !stream.headersSent) onExceeded(stream)
     }
   }
 

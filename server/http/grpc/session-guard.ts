@@ -11,6 +11,9 @@ export type SessionGuardOptions = {
   onAbuse(address: string | undefined): void
   /** Connections of proxies carry the calls of many clients, and are not closed. */
   isProxy(address: string): boolean
+  /** How long a connection may be without a call, in milliseconds. */
+  connectionIdleMs?: number
+  now(): number
 }
 
 export type SessionGuard = {
@@ -39,6 +42,11 @@ export type SessionUsage = {
   requestBytes: { anonymous: number; trusted: number }
   /** Streams that node:http2 has passed on. It resets others itself, without a word: those with too many headers. */
   streams: number
+  openStreams: number
+  /** Open streams of the standard services. */
+  standardStreams: number
+  /** When the last call ended. */
+  usedAt: number
 }
 
 const maxPoints = 200
@@ -47,10 +55,17 @@ const pointsOfLargeHeaders = 50
 /** Headers of all open calls of a connection. 100 calls with an access token have about 150 KiB. */
 const maxOpenHeaderBytes = 512 * 1024
 const checkIntervalMs = 1000
+/** Longer than the pauses of clients that call now and then. */
+const maxConnectionIdleMs = 15 * 60_000
 /** RFC 9113 section 6.5.2. */
 const headerOverhead = 32
 
-export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): SessionGuard {
+export function openSessionGuard({
+  onAbuse,
+  isProxy,
+  connectionIdleMs = maxConnectionIdleMs,
+  now,
+}: SessionGuardOptions): SessionGuard {
   const usages = new Map<Http2Session, SessionUsage>()
 
   const usageOf = (session: Http2Session): SessionUsage =>
@@ -60,6 +75,9 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
       headerBytes: 0,
       requestBytes: { anonymous: 0, trusted: 0 },
       streams: 0,
+      openStreams: 0,
+      standardStreams: 0,
+      usedAt: now(),
     }
 
   function addPoints(usage: SessionUsage, points: number): void {
@@ -72,13 +90,15 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
-  /** Looks for streams that were not passed on. A client numbers its streams 1, 3, 5 and so on. */
+  /** Closes idle connections, and looks for streams that were not passed on. A client numbers its streams 1, 3, 5 and so on. */
   function check(): void {
+    const time = now()
     for (const usage of usages.values()) {
       const { lastProcStreamID = 0 } = usage.session.state
       const started = Math.ceil(lastProcStreamID / 2)
       addPoints(usage, Math.max(0, started - usage.streams) * pointsOfReset)
       usage.streams = started
+      if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
     }
   }
 
@@ -93,6 +113,7 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
       const usage = usageOf(stream.session as Http2Session) // the stream is open
       stream.usage = usage
       usage.streams++
+      usage.openStreams++
       stream.headerBytes = sizeOf(rawHeaders)
       usage.headerBytes += stream.headerBytes
       if (stream.headerBytes > maxHeaderBytes) {
@@ -108,6 +129,7 @@ export function openSessionGuard({ onAbuse, isProxy }: SessionGuardOptions): Ses
     },
     close({ usage, headerBytes, headersSent }) {
       usage.headerBytes -= headerBytes
+      if (--usage.openStreams === 0) usage.usedAt = now()
       if (!headersSent) addPoints(usage, pointsOfReset)
       else if (usage.points > 0) usage.points--
     },
