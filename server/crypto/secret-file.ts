@@ -1,10 +1,11 @@
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { RandomBytes } from './random.ts'
 
 /** Reads the secret of the embedded store from its folder. Creates it on first use, readable by its owner only. */
 export function readSecretFile(folder: string, random: RandomBytes): string {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Absolute, because Node never returns from this call for a relative path in a folder that was deleted.
+  mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
   const file = join(folder, 'secret.key')
   const draft = join(folder, `.secret.${process.pid}.${random(4).toString('hex')}`)
   writeFileSync(draft, `${random(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true })

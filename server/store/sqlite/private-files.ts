@@ -1,6 +1,6 @@
 // The files of the embedded store contain everything that the API protects, so only their owner may read them.
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 /** The folder is open to other users of the machine. Has a code, so that commands print the message without a stack. */
 export class PublicFolderError extends Error {
@@ -15,7 +15,8 @@ const hasModes = process.platform !== 'win32'
  * corrected, and a message for the operator says so. Throws if it cannot be corrected.
  */
 export function makePrivate(folder: string, files: readonly string[]): string[] {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // Absolute, because Node never returns from this call for a relative path in a folder that was deleted.
+  mkdirSync(resolve(folder), { recursive: true, mode: 0o700 })
   if (!hasModes) return []
   const present = files.map((name) => join(folder, name)).filter((file) => existsSync(file))
   return [restrict(folder, 0o700), ...present.map((file) => restrict(file, 0o600))].flat()
