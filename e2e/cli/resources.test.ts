@@ -1,5 +1,5 @@
 // The resource commands of `stemma` against a real server, run in this process. process.test.ts
-// covers what a process adds.
+// covers behaviour that needs a separate process.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

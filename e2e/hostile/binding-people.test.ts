@@ -44,7 +44,8 @@ function attemptsOf({ fail, owner }: ExampleContext, existing: string, token?: s
   } satisfies Record<string, (identityUid: string) => Promise<ErrorBody>>
 }
 
-const isSilent = (value: unknown) => assert.doesNotMatch(JSON.stringify(value), /victim\.example|Ada/)
+const assertRevealsNothing = (value: unknown) =>
+  assert.doesNotMatch(JSON.stringify(value), /victim\.example|Ada/)
 
 /** The identity of the only binding in a response. */
 const identityIn = (body: JsonObject) =>
@@ -63,7 +64,7 @@ examples('a caller who computes the uid of a person', {
       const refused = await attempt(victim.identity)
       assert.equal(refused.code, 3, call)
       assert.deepEqual(refused, await attempt(nobody))
-      isSilent(refused)
+      assertRevealsNothing(refused)
     }
   },
 
@@ -128,7 +129,7 @@ examples('a caller who computes the uid of a person', {
     // The order of a list by uid differs from run to run here, so it is not compared between the doors.
     const { body: v1 } = await stage.door.call(RoleBindings.method.list, {}, binder.token)
     assert.equal((v1?.items as JsonObject[]).length, 5)
-    for (const body of [...seen, v1]) isSilent(body)
+    for (const body of [...seen, v1]) assertRevealsNothing(body)
     for (const body of seen.slice(0, 4))
       assert.deepEqual(identityIn(body), {
         uid: identityUid,
@@ -143,7 +144,7 @@ examples('a caller who computes the uid of a person', {
       { parent, roleUid: role, requests: [{ roleBinding: { identityUid } }] },
       binder.token,
     )
-    isSilent(batch)
+    assertRevealsNothing(batch)
     assert.equal(identityIn(await stage.succeed(listRoleBindings, { role })).email, 'ada@victim.example')
   },
 
@@ -155,7 +156,7 @@ examples('a caller who computes the uid of a person', {
       identity: owner.identity,
       cap: ['role_bindings.list'],
     })
-    isSilent(await succeed(listRoleBindings, {}, token as string))
+    assertRevealsNothing(await succeed(listRoleBindings, {}, token as string))
   },
 
   async 'still sees themselves'(stage) {

@@ -51,7 +51,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     return client
   }
 
-  /** Waits until the call is logged. Requests of another client let the server run. */
+  /** Waits until the call is logged. Between checks, a request to /healthz gives the server time to proceed. */
   async function loggedCode(method: string): Promise<string | undefined> {
     for (;;) {
       const line = lines().find((logged) => logged.method?.endsWith(method))

@@ -20,7 +20,7 @@ const { createGroup } = GroupsService.method
 const { createAccountAssociation, getAccountAssociation, listAccountAssociations, updateAccountAssociation } =
   AccountAssociationsService.method
 
-/** Clients of gRPC refuse larger messages, also the one of these tests. */
+/** gRPC clients, including the one in these tests, refuse larger messages. */
 const maxResponseBytes = 4 * 1024 * 1024
 
 /** Installations of `apps` apps with 1000 installations each, about 110 KB of JSON for each app. */
@@ -35,7 +35,7 @@ function installations(apps: number): JsonObject {
 const large = installations(8)
 const count = 12
 
-/** Its JSON is stored with two quotes more for each installation: 1.06 MB in place of 1.04 MB. */
+/** 1.04 MB as sent, 1.06 MB as stored: the stored JSON has each installation id in quotes. */
 const tooLarge = Object.fromEntries(
   Array.from({ length: 10 }, (_, at) => [
     at + 1,
@@ -90,7 +90,7 @@ onEachStore('a resource that is too large', (engine) => {
     }
   })
 
-  test('is no advisory either, whose JSON is six times as long as its message', async () => {
+  test('is not created as an advisory either, whose JSON is six times as long as its message', async () => {
     const event = {
       ...{ author: 'ada', reviewState: ReviewState.APPROVED },
       type: { case: 'fixed', value: { fixedVersion: '1', note: '\u0001'.repeat(8000) } } as const,

@@ -1,4 +1,4 @@
-// The JSON client of the SDK against the real server: its differences from the client with messages.
+// The JSON client of the SDK against the real server: where it differs from the client that uses protobuf messages.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -90,7 +90,7 @@ export class Visitor {
     throw new Error(`too many redirects, the last to ${url}`)
   }
 
-  /** A form is sent from a page of the server that gets it, as browsers say in `Origin`. */
+  /** Forms are posted to the server that served their page, so `Origin` is the origin of the URL. */
   #headersFor(url: string, { method = 'GET' }: RequestInit): Record<string, string> {
     const { pathname } = new URL(url)
     const sent = this.#cookies.filter(

@@ -8,7 +8,7 @@ import { securityHeaders } from './headers.ts'
 export type PlainResponse = HeaderOverrides & {
   status: number
   type: string
-  /** Large ones are bytes, which all responses share: a string would be copied for each client that does not read. */
+  /** Large bodies are bytes, which all responses share: a string would be copied for each client that is slow to read. */
   body: string | Uint8Array
   etag?: string
 }

@@ -31,7 +31,7 @@ function headersFault({ rawHeaders, httpVersion, headers }: IncomingMessage): St
 /** A name, an IPv4 address or an IPv6 address in brackets, and optionally a port (RFC 3986 section 3.2.2). */
 const validHost = /^(?:[a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
-/** RFC 9112 section 3.2. Two proxies could take different ones of two hosts for the right one. */
+/** RFC 9112 section 3.2. If there were two hosts, two proxies could each use a different one. */
 function hostFault(hosts: number, host: string | undefined, httpVersion: string): StatusError | undefined {
   if (hosts > 1) return malformed('the header Host must be sent once')
   if (host === undefined) return httpVersion === '1.0' ? undefined : malformed('the header Host is required')

@@ -55,7 +55,7 @@ describe('the records of an import', () => {
     assert.equal(text.length, limit)
   })
 
-  test('are the lines of a file, without empty ones, across the chunks in which it is read', async () => {
+  test('are the non-empty lines of a file, also if a line spans several of the chunks in which it is read', async () => {
     const long = `{"text":"${'äöü'.repeat(50_000)}"}`
     await writeFile(join(folder, 'some.ndjson'), `\n${long}\r\n\n{"id":2}\n${long}`)
     assert.deepEqual(await textsOf(join(folder, 'some.ndjson')), [

@@ -1,11 +1,11 @@
-// The names that the query of a call may have, to say what is wrong with another one.
+// The parameter names that a call accepts in its query, for the error about an unknown parameter.
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 import { nearestNames } from '@stemma/api/nearest-names.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { invalidField } from '../../aip/errors.ts'
 import { isBranch, toCamel } from '../../aip/field-path.ts'
 
-/** How deep the names in a suggestion are; those of the contract have two parts. */
+/** The maximum number of parts of a suggested name, such as two in `uidp.children_of`; the contract has no deeper names. */
 const maxDepth = 3
 const maxNames = 200
 

@@ -49,7 +49,7 @@ export type Total =
 
 type Counts = ReadonlyMap<string, Count>
 
-/** Limits are part of the text, because both engines plan badly for a limit parameter. Few sizes make few texts. */
+/** Limits are part of the text, because both engines plan badly for a limit parameter. Few page sizes mean few distinct statements. */
 export const pageSizes = [10, 50, 100, 200]
 
 export const scansPerStatement = 40
@@ -110,7 +110,7 @@ export function chooseRowsPlan(
   if (!scan) return { kind: 'empty', total }
   const isInOrder = others.length === 0 && skip === 0 && order.length <= 2 && scan.access !== 'sort'
   if (isInOrder && isGroupRegion(scan.region)) return { kind: 'indexed', scan, total }
-  // In another order, rows that are not in the page would be read in order to be sorted.
+  // In any other order, all rows would have to be read and sorted, also those outside the page.
   if (isInOrder && scan.region.kind === 'points' && isByUid(order)) return { kind: 'points', scan, total }
   if (scans.length <= scansPerStatement) return { kind: 'merged', scans, total }
   const isSequence = isByUid(order) && scans.every(({ region }) => isSubtree(region))
@@ -128,8 +128,9 @@ const subtreesPerScan = 512
 
 /**
  * Fewer scans for the same rows: a caller with many bindings has many regions, of which most are small or empty. Regions
- * that the tally shows to be empty are left out, and small ones are read together and sorted. By uid, without filters
- * and skipped rows, they stay apart: the regions follow each other, and only the first ones are read.
+ * that the tally shows to be empty are left out, and small ones are read together and sorted. In a list by uid
+ * without filters or skipped rows, small regions are scanned separately: the regions follow each other, and only the
+ * first ones are read.
  */
 function combined(
   table: Table,
@@ -192,7 +193,7 @@ function accessOf(table: Table, region: ScanRegion, listing: Listing, counts: Co
   return sortCost * inside * inside <= wanted * inOrganization ? 'sort' : 'organization-index'
 }
 
-/** The cost of a row that is read and sorted, in index entries that are skipped. Measured on both engines. */
+/** Reading and sorting one row costs as much as skipping this many index entries. Measured on both engines. */
 const sortCost = 8
 
 /** At least one row more than the page, which shows whether there is a next page. */
