@@ -38,7 +38,8 @@ for (const isTls of [false, true]) {
   describe(isTls ? 'one port with TLS' : 'one port without TLS', () => {
     let platform: Platform
     before(async () => {
-      platform = await startPlatform('sqlite', isTls ? ['--tls-cert', certFile, '--tls-key', keyFile] : [])
+      const tls = ['--tls-cert', certFile, '--tls-key', keyFile, '--base-url', 'https://stemma.test']
+      platform = await startPlatform('sqlite', isTls ? tls : [])
     })
     after(() => platform.stop())
 

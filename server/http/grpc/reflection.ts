@@ -1,11 +1,12 @@
 // Server reflection, with which grpcurl, buf curl and similar tools list the services.
 import type { DescFile, DescService } from '@bufbuild/protobuf'
-import { toBinary } from '@bufbuild/protobuf'
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
 import type { handleBidiStreamingCall, Server, ServerDuplexStream } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 import { file_google_rpc_error_details } from '@stemma/api/gen/google/rpc/error_details_pb.ts'
 import { service as health } from 'grpc-health-check'
+import { toCamel } from '../../aip/field-path.ts'
 
 export function addReflection(server: Server, services: readonly DescService[]): void {
   const files = new Map<string, Buffer>()
@@ -18,8 +19,9 @@ export function addReflection(server: Server, services: readonly DescService[]):
   // No method refers to the error details, but clients look them up to show them.
   add(file_google_rpc_error_details)
   // The descriptors of the health service come from its package, which loads them from its own proto file.
-  const healthFiles =
+  const healthFiles = (
     (health.Check?.requestType as { fileDescriptorProtos?: Buffer[] }).fileDescriptorProtos ?? []
+  ).map(withMapEntryNames)
   const allFiles = { fileDescriptorProtos: [...files.values(), ...healthFiles] }
   const names = [...services.map(({ typeName }) => typeName), 'grpc.health.v1.Health']
   type Package = ConstructorParameters<typeof ReflectionService>[0]
@@ -28,6 +30,24 @@ export function addReflection(server: Server, services: readonly DescService[]):
     addService: (definition, { ServerReflectionInfo }) =>
       server.addService(definition, { ServerReflectionInfo: oneByOne(ServerReflectionInfo as Handler) }),
   })
+}
+
+/**
+ * protobufjs, which the package uses, names the message of a map's entries differently than protoc, and clients refuse
+ * that: for the field `statuses` it must be `StatusesEntry`.
+ */
+function withMapEntryNames(bytes: Buffer): Buffer {
+  const file = fromBinary(FileDescriptorProtoSchema, bytes)
+  for (const message of file.messageType) {
+    for (const entry of message.nestedType.filter(({ options }) => options?.mapEntry)) {
+      const suffix = `.${entry.name}`
+      const field = message.field.find(({ typeName }) => `.${typeName}`.endsWith(suffix))
+      if (!field) continue
+      entry.name = `${toCamel(`_${field.name}`)}Entry`
+      field.typeName = `.${file.package}.${message.name}.${entry.name}`
+    }
+  }
+  return Buffer.from(toBinary(FileDescriptorProtoSchema, file))
 }
 
 type Handler = handleBidiStreamingCall<unknown, unknown>
