@@ -1,4 +1,4 @@
-// What the process of `stemma` adds to its commands: arguments, pipes and exit codes, through the launcher. long-lists.test.ts has
+// The process of `stemma`: arguments, pipes and exit codes, through the launcher. long-lists.test.ts has
 // the pipe that is closed early.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -9,7 +9,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
-/** What is kept for one network (server/auth/login/expiring-states.ts). */
+/** The states that are kept for one network (server/auth/login/expiring-states.ts). */
 const limit = 200
 const ada = 'ada@example.com'
 

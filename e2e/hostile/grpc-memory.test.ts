@@ -18,7 +18,7 @@ const openMethod = '/platform.oidc.SecurityTokenService/Exchange'
 const reflection = (version: string) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
 const mib = 1024 * 1024
 const partBytes = 16_384
-/** What a client may send on a stream before the server extends its window (RFC 9113 section 6.9.2). */
+/** The bytes that a client may send on a stream before the server extends its window (RFC 9113 section 6.9.2). */
 const initialWindow = 65_535
 
 function framed(message: Uint8Array, size = message.length, isCompressed = false): Buffer {

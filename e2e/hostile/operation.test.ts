@@ -1,4 +1,4 @@
-// What other users of the machine and other containers can reach: files, metrics, forwarded addresses.
+// Access by other users of the machine and by other containers: files, metrics, forwarded addresses.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

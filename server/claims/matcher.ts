@@ -7,7 +7,7 @@ import { acceptsIssuer, mismatchedClaim } from './match.ts'
 import type { Patterns, ValueOrPattern } from './pattern.ts'
 import { expandedLength, openPatterns } from './pattern.ts'
 
-/** What to match: the issuer alone, or all claims of a verified token. */
+/** Matches the issuer alone, or all claims of a verified token. */
 export type MatchTask =
   | { kind: 'issuer'; identity: Uint8Array; issuer: string }
   | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }

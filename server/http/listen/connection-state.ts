@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** What is known of an HTTP/1.1 connection. */
+/** The state of an HTTP/1.1 connection. */
 export type ConnectionState = {
   /** The response to the latest request that was parsed. */
   latest: ServerResponse | undefined

@@ -77,7 +77,7 @@ for (const isTls of [false, true]) {
         held.at(-1)?.()
         assert.equal((await client.response()).status, 200)
       }
-      // What is read at once with the first pipelined requests is parsed with them.
+      // Bytes that are read together with the first pipelined requests are parsed with them.
       client.send(get(groups).repeat(3))
       await settle(door, isTls)
       const startedAtOnce = held.length

@@ -20,7 +20,7 @@ export type Route = {
 export type Match = {
   route: Route
   fields: Map<string, string>
-  /** What the caller wrote, for the names of fields in an error. Set when the request is read. */
+  /** The field names as the caller wrote them, for errors. Set when the request is read. */
   written?: Written
 }
 

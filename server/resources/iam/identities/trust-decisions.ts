@@ -9,9 +9,9 @@ import type { Patterns } from '../../../claims/pattern.ts'
 import { trustCost, trusts } from '../../../claims/trust.ts'
 import type { Checks } from '../../dependencies.ts'
 
-/** What one run of a transaction may match, in units of `trustCost`: about 3 ms at worst. */
+/** The matching that one run of a transaction may do, in units of `trustCost`: about 3 ms at worst. */
 const maxCostOnLoop = 20_000
-/** What threads may match for one call: less than half a second. Ordinary patterns cost about 5,000 each. */
+/** The matching that threads may do for one call: less than half a second. Ordinary patterns cost about 5,000 each. */
 const maxCostInThreads = 3_000_000
 /** How often a call leaves its transaction for a thread. Each time it follows one more level of trust. */
 const maxRounds = 8
