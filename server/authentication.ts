@@ -35,7 +35,7 @@ import { messageOf } from './resources/kind.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 
-/** Failed exchanges of one address in a minute, before further ones are refused. */
+/** How many exchanges of one network, issuer and identity may fail in a minute. Further failures get the status 429. */
 const maxFailedExchanges = 300
 const failurePeriodMs = 60_000
 

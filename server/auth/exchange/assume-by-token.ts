@@ -1,4 +1,4 @@
-// Assuming an identity with a JSON Web Token of another issuer, or with one of ours.
+// Assuming an identity with a JSON Web Token, which another issuer or this server has signed.
 import { timestampMs } from '@bufbuild/protobuf/wkt'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { createLocalJWKSet } from 'jose'
@@ -22,11 +22,11 @@ export async function assumeByToken(
 ): Promise<AssumedIdentity> {
   const { authUrl, store, matcher, now } = deps
   const unverified = readUnverified(token)
-  const isOwn = unverified.iss === authUrl
-  const ownUid = isOwn ? unverified.sub : userUid(unverified.iss, unverified.sub)
-  const identity = await loadIdentity(store, requested || ownUid)
+  const isSignedByUs = unverified.iss === authUrl
+  const subjectUid = isSignedByUs ? unverified.sub : userUid(unverified.iss, unverified.sub)
+  const identity = await loadIdentity(store, requested || subjectUid)
   // Every identity may exchange its own token for one with narrower limits.
-  const isSelf = isOwn && unverified.sub === identity.uid
+  const isSelf = isSignedByUs && unverified.sub === identity.uid
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
   if (!isSelf && !(await matcher.acceptsIssuer(identity, unverified.iss)))
     throw refused(`${identity.uid} does not accept tokens of ${unverified.iss.slice(0, 200)}`)
@@ -37,10 +37,10 @@ export async function assumeByToken(
     identity: identity.uid,
     email: identity.email,
     act: { iss: claims.iss, sub: claims.sub, aud: [claims.aud].flat().join(',') },
-    limits: isOwn ? limitsOf(claims) : {},
-    signIn: isOwn ? signInOf(claims) : await signInNow(store, identity.uid, now()),
+    limits: isSignedByUs ? limitsOf(claims) : {},
+    signIn: isSignedByUs ? signInOf(claims) : await signInNow(store, identity.uid, now()),
     // Exchanging our own tokens again and again must not extend them.
-    expires: isOwn ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
+    expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }
 }
 
@@ -59,7 +59,7 @@ async function verify(
   return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
 }
 
-/** Names the mismatched claim only if issuer and subject match: others must not learn the rules of an identity. */
+/** The error names the mismatched claim only if issuer and subject match: others must not learn the identity's rules. */
 async function requireMatch(
   { matcher }: AssumeDependencies,
   identity: Identity,

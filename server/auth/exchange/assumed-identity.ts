@@ -26,7 +26,7 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
-  /** For AWS identities, whose two patterns are short. */
+  /** Matches the two patterns of an AWS identity. They are short, so no thread is needed. */
   patterns: Patterns
   /** Parsed static keys, by their JSON text. */
   staticKeys: BoundedMap<string, JWTVerifyGetKey>
@@ -40,13 +40,16 @@ export type AssumedIdentity = {
   act: { iss: string; sub: string; aud: string }
   /** The limits of the token that was presented. */
   limits: TokenLimits
-  /** The sign-in of the token that was presented, if it is one of ours; or of a person with a foreign token. */
+  /** The sign-in that our own token comes from; a new one for a person with a foreign token; undefined for a workload. */
   signIn: SignIn | undefined
   /** When the new token expires, in seconds since 1970. */
   expires: number
 }
 
-/** The same error for an unknown identity, another issuer and other claims; the cause is for the log. */
+/**
+ * The caller gets the same error whether the identity is unknown or does not accept the issuer or the claims. The cause
+ * is for the log.
+ */
 export const refused = (cause: string, text = 'no identity can be assumed with this token') =>
   new StatusError(Code.PERMISSION_DENIED, text, { cause: new Error(cause) })
 

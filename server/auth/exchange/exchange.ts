@@ -1,4 +1,5 @@
-// The token exchange: a token of another issuer goes in, an access token for an identity that accepts it comes out.
+// The token exchange: issues an access token of an identity to a client whose credential that identity accepts. The
+// credential is a token of another issuer, an access token of this server, or a signed AWS request.
 import { invalidField } from '../../aip/errors.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { RunMatch } from '../../claims/matcher.ts'
@@ -24,6 +25,7 @@ export type ExchangeDependencies = MintDependencies &
 export type ExchangeRequest = {
   /** The uid of the identity to assume; empty for the one that the token itself belongs to. */
   identity: string
+  /** Audiences of the new token; if empty, the API. */
   audiences: readonly string[]
   limits: TokenLimits
 }
@@ -31,7 +33,7 @@ export type ExchangeRequest = {
 export type IssuedToken = { token: string; expiry: number }
 export type Exchange = (bearer: string, request: ExchangeRequest) => Promise<IssuedToken>
 
-const staticKeysLimit = 200
+const maxCachedStaticKeys = 200
 
 export function openExchange(deps: ExchangeDependencies): Exchange {
   const { authUrl, baseUrl, onSeen } = deps
@@ -42,12 +44,12 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     ownAudiences,
     matcher: openMatcher(deps.runMatch, ownAudiences),
     patterns: openPatterns(),
-    staticKeys: new BoundedMap(staticKeysLimit),
+    staticKeys: new BoundedMap(maxCachedStaticKeys),
   }
   return async (bearer, { identity: requested, audiences, limits: requestedLimits }) => {
     if (!audiences.every((audience) => issuable.includes(audience)))
       throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
-    // Every JSON Web Token contains dots; base64url does not.
+    // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.
     const assume = bearer.includes('.') ? assumeByToken : assumeByAws
     const { identity, email, act, limits, signIn, expires } = await assume(assumeDeps, bearer, requested)
     const [audience = baseUrl, ...others] = audiences

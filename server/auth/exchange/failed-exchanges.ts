@@ -1,5 +1,5 @@
-// Limits failed exchanges. Many clients share an address, and anyone may name any identity, so failures of one
-// client must not block another: a credential is verified first, and the limit applies only if the verification fails.
+// Limits failed exchanges. The failures of one client must not block others that share its address or name the same
+// identity. So a credential is verified first, and the limit applies only to exchanges that are refused.
 import { digestOf } from '../../crypto/digest.ts'
 import { networkOf } from '../client-network.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
@@ -9,36 +9,36 @@ import { throttled } from '../throttle.ts'
 import { accessKeyOf, readAwsRequest } from './aws-request.ts'
 
 /** `identity` is the uid that the request names; empty if it names none. */
-export type Attempted = { address: string; bearer: string; identity: string }
+export type ExchangeAttempt = { address: string; bearer: string; identity: string }
 
 type IsRefusal = Parameters<typeof throttled>[3]
 
 /** Runs an exchange, and counts its refusal by network, issuer and identity. */
 export async function throttledExchange<T>(
   throttle: Throttle,
-  attempted: Attempted,
+  attempt: ExchangeAttempt,
   action: () => Promise<T>,
   isRefusal?: IsRefusal,
 ): Promise<T> {
-  const accessKey = awsKeyOf(attempted)
-  // Only AWS can verify a signed request, so its limit is checked before it is sent to AWS. The limit's key contains
-  // the access key that signed the request, so it belongs to a single client.
-  if (accessKey !== undefined) throttle.require(keyOf(attempted, accessKey))
-  return throttled(throttle, () => keyOf(attempted, accessKey ?? issuerOf(attempted)), action, isRefusal)
+  const accessKey = awsKeyOf(attempt)
+  // Only AWS can verify a signed request, so the limit is checked before the request is sent to AWS. Failures are
+  // counted for each access key that signs requests, so one client does not block others.
+  if (accessKey !== undefined) throttle.require(keyOf(attempt, accessKey))
+  return throttled(throttle, () => keyOf(attempt, accessKey ?? issuerOf(attempt)), action, isRefusal)
 }
 
 /** A digest, since the parts may be long. */
-const keyOf = ({ address, identity }: Attempted, issuer: string) =>
+const keyOf = ({ address, identity }: ExchangeAttempt, issuer: string) =>
   digestOf([networkOf(address), issuer, identity].join('\n'))
 
-function awsKeyOf({ bearer }: Attempted): string | undefined {
-  // Every JSON Web Token contains dots; base64url does not.
+function awsKeyOf({ bearer }: ExchangeAttempt): string | undefined {
+  // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.
   const request = bearer.includes('.') ? undefined : readAwsRequest(bearer)
   return request && accessKeyOf(request)
 }
 
-/** Unverified: the issuer of a token, or the id of a refresh token. Empty if it cannot be read. */
-function issuerOf({ bearer }: Attempted): string {
+/** The issuer of a token or the id of a refresh token, not verified; empty if the token cannot be read. */
+function issuerOf({ bearer }: ExchangeAttempt): string {
   try {
     return decodeToken(bearer)?.id ?? readUnverified(bearer).iss
   } catch {

@@ -35,8 +35,8 @@ export async function exchangeAtTokenEndpoint(
     requireNoMisspeltLimit(form)
     const request = requestOf(deps, form)
     const bearer = form.get('subject_token') ?? ''
-    const attempted = { address, bearer, identity: request.identity }
-    const { token, expiry } = await throttledExchange(throttle, attempted, () => exchange(bearer, request))
+    const attempt = { address, bearer, identity: request.identity }
+    const { token, expiry } = await throttledExchange(throttle, attempt, () => exchange(bearer, request))
     return {
       json: {
         access_token: token,
@@ -75,7 +75,7 @@ function capabilitiesOf(scope: string | null): string[] {
 
 const limitParameters = new Set(['scope', 'scopes', 'cap'])
 
-/** RFC 6749 section 3.2 ignores unknown parameters. A misspelt limit is refused: the token would be unlimited. */
+/** A misspelt limit is refused. If it were ignored, as in RFC 6749 section 3.2, the token would be unlimited. */
 function requireNoMisspeltLimit(form: URLSearchParams): void {
   for (const name of form.keys())
     if (!limitParameters.has(name) && resemblesLimit(name))
@@ -89,8 +89,8 @@ function requireSupported(form: URLSearchParams): void {
   if (!subjectTokenTypes.includes(form.get('subject_token_type') ?? ''))
     throw malformed(`subject_token_type must be one of ${subjectTokenTypes.join(', ')}`)
   if (form.has('actor_token')) throw malformed('actor_token is not supported')
-  const requested = form.get('requested_token_type')
-  if (requested !== null && requested !== accessTokenType && requested !== tokenTypeUri('jwt'))
+  const requestedType = form.get('requested_token_type')
+  if (requestedType !== null && requestedType !== accessTokenType && requestedType !== tokenTypeUri('jwt'))
     throw malformed(`requested_token_type must be ${accessTokenType}`)
 }
 

@@ -39,8 +39,8 @@ async function register(
   const run = async () => registerPerson(deps, await findRegistrant(deps, bearer), code, identityId)
   // Invite codes can be guessed with a valid token too, so every error but an outage counts as a failure.
   const isRefusal = (error: StatusError) => error.code !== Code.UNAVAILABLE
-  const attempted = { address, bearer, identity: identityId }
-  const session = await throttledExchange(deps.throttle, attempted, run, isRefusal)
+  const attempt = { address, bearer, identity: identityId }
+  const session = await throttledExchange(deps.throttle, attempt, run, isRefusal)
   return messageReply(SessionSchema, create(SessionSchema, session))
 }
 
