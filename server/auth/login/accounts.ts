@@ -1,6 +1,6 @@
-// Local accounts: people who sign in with an address and a password, for servers without an identity provider. The
-// operator vouches for their addresses. Accounts that were made with an invite are in claimed-accounts.ts; those of
-// earlier versions are here, too, and are not vouched for.
+// Local accounts, for servers without an identity provider: people sign in with an e-mail address and a password. The
+// operator vouches for the addresses of these accounts. Accounts that were made with an invite are in
+// claimed-accounts.ts. Earlier versions stored those here too, with `is_vouched = 0`.
 import type { RandomBytes } from '../../crypto/random.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
@@ -11,7 +11,7 @@ import type { ExpiringStates } from './expiring-states.ts'
 import { paths } from './paths.ts'
 import type { People } from './people.ts'
 
-/** `password` is a hash, empty until one is chosen. */
+/** `password` is a hash; empty until a password is chosen. */
 export type Account = { identity: string; password: string; isVouched: boolean }
 
 export const isEmail = (text: string) => /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]{1,190}$/u.test(text)
@@ -21,14 +21,14 @@ export const canonicalEmail = (text: string) => text.trim().toLowerCase()
 
 export function* findAccount(email: string): Work<Account | undefined> {
   const address = canonicalEmail(email)
-  // Other text may contain characters that PostgreSQL refuses, such as NUL.
+  // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
   if (!isEmail(address)) return undefined
   const row = yield* first(sql`select identity, password, is_vouched from accounts where email = ${address}`)
   if (!row) return undefined
   return { identity: row[0] as string, password: row[1] as string, isVouched: row[2] === 1 }
 }
 
-/** The address that an identity signs in with, and whether it only claims it (claimed-accounts.ts). */
+/** The address that an identity signs in with. `isClaim`: nobody has verified the address (claimed-accounts.ts). */
 export type LoginAddress = { email: string; isClaim: boolean }
 
 export function* loginAddressOf(identity: string): Work<LoginAddress | undefined> {
@@ -38,8 +38,8 @@ export function* loginAddressOf(identity: string): Work<LoginAddress | undefined
 }
 
 /**
- * The identity of an address that the operator vouches for; account and identity are created if there are none.
- * Accounts that only claimed the address lose it, but their identities keep their role bindings.
+ * Returns the identity of an address that the operator vouches for. Creates the account and the identity if they do not
+ * exist. Accounts that only claimed the address can no longer sign in; their identities keep their role bindings.
  */
 export function* vouchFor(people: People, issuer: string, address: string, now: number): Work<string> {
   const email = canonicalEmail(address)
@@ -54,8 +54,8 @@ export function* vouchFor(people: People, issuer: string, address: string, now: 
 }
 
 /**
- * Signs the person out everywhere, so that sessions with the old password end. The hash of an account that claims its
- * address is made by `hashClaim`.
+ * Also signs the person out everywhere, so that sessions with the old password end. If the account only claims its
+ * address, `passwordHash` must be made by `hashClaim`.
  */
 export function* setPassword(identity: string, passwordHash: string, now: number): Work<void> {
   yield sql`update accounts set password = ${passwordHash} where identity = ${identity}`
@@ -68,7 +68,7 @@ export const passwordLinkHours = 72
 
 type LinkDependencies = { states: ExpiringStates; authUrl: string; now(): number; random: RandomBytes }
 
-/** A link at which a person chooses a password, once. The old password and earlier links stop working. */
+/** Makes a link at which a person can choose a password once. The old password and earlier links stop working. */
 export function* makePasswordLink(
   { states, authUrl, now, random }: LinkDependencies,
   identity: string,

@@ -1,6 +1,6 @@
-// Accounts that were made with an invite. Nobody has verified their addresses, so an address is not unique among them:
-// otherwise anyone with an invite of their own could find out whether an address has an account, or reserve it. An
-// account is found by its address and its password together.
+// Accounts that were made with an invite. Nobody has verified their e-mail addresses, so several accounts may claim the
+// same address. If addresses were unique, anyone with an invite could find out whether an address has an account, or
+// reserve it. An account is therefore found by its address and its password together.
 import { createHmac } from 'node:crypto'
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Secret } from '../../crypto/secret.ts'
@@ -14,7 +14,8 @@ import type { People } from './people.ts'
 
 /**
  * The hash by which an account is found. The salt is the same for all accounts of an address, and unknown without the
- * secret of the server. Accounts whose hash has another cost are not found, so a change of the cost needs a second look-up.
+ * secret of the server. The hash depends on the cost: if the default cost changes, a second look-up with the old cost
+ * is needed to find existing accounts.
  */
 export function hashClaim(
   { passwords, secret }: { passwords: Passwords; secret: Secret },
@@ -33,7 +34,7 @@ export function* findClaim(email: string, passwordHash: string): Work<string | u
   return row?.[0] as string | undefined
 }
 
-/** Some identities whose accounts claim an address, oldest first. */
+/** At most `limit` identities whose accounts claim an address, oldest first. */
 export function* claimantsOf(email: string, limit: number): Work<string[]> {
   const rows =
     yield* all(sql`select c.identity from claimed_accounts c join identities i on i.uid = c.identity
@@ -43,12 +44,15 @@ export function* claimantsOf(email: string, limit: number): Work<string[]> {
 
 type Claim = { issuer: string; email: string; passwordHash: string }
 
-/** Creates an account that claims an address, and returns its identity, which is not derived from the address. */
+/**
+ * Creates an account that claims an address, and returns its identity. The identity is not derived from the address,
+ * because several accounts may claim the same address.
+ */
 export function* claimAddress(
   { people, random }: { people: People; random: RandomBytes },
   { issuer, email, passwordHash }: Claim,
 ): Work<string> {
-  // A concurrent request of the same person may have created it.
+  // A concurrent request of the same person may have created the account.
   const existing = yield* findClaim(email, passwordHash)
   if (existing !== undefined) return existing
   const subject = `invited/${random(16).toString('hex')}`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isCommonPassword } from './common-passwords.ts'
 
-test('common passwords are recognised however they are varied', () => {
+test('common passwords and their usual variations are recognised', () => {
   for (const password of [
     ...['1qaz2wsx3edc', 'motherfucker', 'administrator', 'Administrator'],
     ...['Password2026!', 'password1234', '123password!!', 'P4$$w0rd!!!!', 'p@ssw0rd2026', 'Welcome12345'],
@@ -13,7 +13,7 @@ test('common passwords are recognised however they are varied', () => {
     assert.equal(isCommonPassword(password), true, password)
 })
 
-test('other passwords are not', () => {
+test('other passwords are not recognised as common', () => {
   for (const password of [
     ...['several easy words', 'correct horse battery staple', 'the password of a squatter'],
     ...[

@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 
 const listFile = new URL('./common-passwords.txt', import.meta.url)
 
-/** Read for each new password, which is rare: every command would wait for it otherwise. Lines with # are comments. */
+/**
+ * Reads the file for each new password, which is rare. Reading it when the module is loaded would delay every command.
+ * Lines that start with # are comments.
+ */
 const readList = (): ReadonlySet<string> =>
   new Set(
     readFileSync(listFile, 'utf8')
@@ -11,7 +14,8 @@ const readList = (): ReadonlySet<string> =>
       .filter((line) => line !== '' && !line.startsWith('#')),
   )
 
-const rows = [
+/** Alphabet, digits and rows of keyboards. A part of them with at least four characters is a common password. */
+const sequences = [
   ...['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', '0987654321098765432109876543210'],
   ...['qwertyuiopasdfghjklzxcvbnm', 'qwertzuiopasdfghjklyxcvbnm', 'poiuytrewqlkjhgfdsamnbvcxz'],
 ]
@@ -29,7 +33,7 @@ const substitutes: Record<string, string> = {
 export function isCommonPassword(password: string): boolean {
   const list = readList()
   const isCommon = (word: string) =>
-    list.has(word) || (word.length > 3 && rows.some((row) => row.includes(word)))
+    list.has(word) || (word.length > 3 && sequences.some((sequence) => sequence.includes(word)))
   return variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
     const part = repeatedPart(variant)
     const isShortPart = part.length <= maxShortPart && part.length < variant.length
@@ -37,7 +41,7 @@ export function isCommonPassword(password: string): boolean {
   })
 }
 
-/** Repeating so few characters is always easy to guess. */
+/** A password that repeats a part of at most this many characters is always easy to guess. */
 const maxShortPart = 4
 
 const variantsOf = (text: string) => [
@@ -48,7 +52,7 @@ const variantsOf = (text: string) => [
 const withLetters = (text: string) =>
   text.replace(/[013457@$!]/g, (character) => substitutes[character] ?? '')
 
-/** Without the digits and signs at both ends. Not by a pattern, since `[^a-z]+$` would take quadratic time. */
+/** The text without digits and signs at both ends. A loop, because the pattern `[^a-z]+$` would take quadratic time. */
 export function coreOf(text: string): string {
   const isLetter = (at: number) => /\p{L}/u.test(text[at] ?? '')
   let [start, end] = [0, text.length]
@@ -57,5 +61,8 @@ export function coreOf(text: string): string {
   return text.slice(start, end)
 }
 
-/** `abc` for `abcabcabc`: the first place, after its start, at which a text is found in two copies of itself. */
+/**
+ * The part that a text repeats: `abc` for `abcabcabc`, and the whole text if it repeats nothing. The length of the part
+ * is the first index after 0 at which the text occurs in two copies of itself.
+ */
 const repeatedPart = (text: string) => text.slice(0, `${text}${text}`.indexOf(text, 1))

@@ -9,7 +9,8 @@ export function cookieNamesOf(authUrl: string): CookieNames {
   return {
     session: `${hostPrefix}stemma_session`,
     published: `${hostPrefix}stemma_published`,
-    // Limited to the path of one sign-in, so that several can be under way. That excludes `__Host-`.
+    // These two are limited to the path of one sign-in, so that a browser can have several sign-ins under way. A
+    // cookie with the prefix `__Host-` cannot be limited to a path.
     interaction: `${securePrefix}stemma_sign_in`,
     resume: `${securePrefix}stemma_resume`,
   }

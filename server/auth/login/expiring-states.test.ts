@@ -7,7 +7,7 @@ import { onEachStore } from '../../testing/stores.ts'
 import type { ExpiringStates } from './expiring-states.ts'
 import { openExpiringStates } from './expiring-states.ts'
 
-onEachStore('states of sign-in that belong to nobody', (engine) => {
+onEachStore('sign-in states without an identity', (engine) => {
   let platform: Platform
   let states: ExpiringStates
   let time = 1_000_000
@@ -50,12 +50,12 @@ onEachStore('states of sign-in that belong to nobody', (engine) => {
     const [row] = await platform.store.query(
       sql`select count(*) from sign_in_states where network is not null`,
     )
-    // Counted once for every 100 new ones.
+    // The total is checked once for every 100 new states, so there may be 100 more than the limit.
     assert.ok(Number(row?.[0]) <= 150, `${row?.[0]} are kept`)
     assert.deepEqual(await kept(['b0', 'b299', 'owned']), ['b299', 'owned'])
   })
 
-  test('no longer count once a person has signed in', async () => {
+  test('no longer count towards the limit once a person has signed in', async () => {
     await put('c', 'a third network')
     await platform.store.write(() => states.put('Test', 'c', {}, 60, { identity: platform.owner.identity }))
     for (const id of names('d', 6)) await put(id, 'a third network')

@@ -1,5 +1,5 @@
-// State of sign-in that expires: sessions, codes, refresh tokens of oidc-provider, one-time links. Each is found by a
-// secret that only its holder knows, of which the store has the digest, and its payload is encrypted.
+// Sign-in states that expire: sessions, codes, refresh tokens of oidc-provider, one-time links. A state is found by a
+// secret that only its owner knows. The store contains the digest of the secret, and the encrypted payload.
 import { digestOf } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { endSignIn } from '../../store/sign-ins.ts'
@@ -13,7 +13,7 @@ export type Payload = Record<string, unknown>
 export type ExpiringState = {
   payload: Payload
   identity: string | undefined
-  /** When it was used up, in milliseconds. */
+  /** When the state was used, in milliseconds since 1970. A state can be used once. */
   useTime: number | undefined
   /** Time of the identity's last sign-out everywhere, in seconds since 1970 (sign-outs.ts). */
   signOutSecond: number | undefined
@@ -21,12 +21,13 @@ export type ExpiringState = {
 
 /** Other keys by which a state can be found or deleted. */
 export type StateKeys = {
+  /** The id of the OAuth grant that the state belongs to. */
   grant?: string | undefined
   userCode?: string | undefined
   sessionUid?: string | undefined
-  /** The identity that it belongs to; deleting the identity deletes it. */
+  /** The identity that the state belongs to. The state is deleted with the identity. */
   identity?: string | undefined
-  /** The network of the client, for a state that belongs to no identity. The number of those is limited. */
+  /** The network of the client, for a state without an identity. The number of such states is limited. */
   network?: string | undefined
 }
 
@@ -39,14 +40,14 @@ export type ExpiringStates = {
   /** Marks a state as used and returns it; undefined if it was used before. Of concurrent uses, one succeeds. */
   use(kind: string, id: string): Work<ExpiringState | undefined>
   remove(kind: string, id: string): Work<void>
-  /** Removes everything of a grant, and ends its sign-in. */
+  /** Removes all states of a grant, and ends its sign-in. */
   removeByGrant(grant: string): Work<void>
 }
 
 /** How many states without an identity are kept. If there are more, the oldest are deleted. */
 export type AnonymousLimits = { perNetwork: number; total: number }
 
-/** With the limit of their size (provider/adapter.ts), at most 1.6 MB for one network and 80 MB for all. */
+/** Each has at most 8192 characters (provider/adapter.ts), so one network can fill 1.6 MB, and all networks 80 MB. */
 const defaultLimits: AnonymousLimits = { perNetwork: 200, total: 10_000 }
 
 type StateDependencies = { secret: Secret; now(): number; anonymousLimits?: AnonymousLimits }
@@ -115,18 +116,19 @@ function* put(
       network = excluded.network, anonymous_time = excluded.anonymous_time, expire_time = excluded.expire_time`
 }
 
-/** Counting all states takes a millisecond, so it is done once for this many new ones. */
-const putsPerCount = 100
+/** Counting all states takes a millisecond, so the total is checked only once for this many new states. */
+const putsPerTotalCheck = 100
 
 /**
- * Deletes the oldest states without an identity beyond the limits. They are deleted rather than new ones refused: a
- * person signs in within a minute, so an attacker must make all of the states that are kept in that time.
+ * Deletes the oldest states without an identity if there are more than the limits. Refusing new states would let an
+ * attacker block every sign-in. With deletion, an attacker who wants to stop a person must create as many states as
+ * the limit in the minute that a sign-in takes.
  */
 function openPruning({ perNetwork, total }: AnonymousLimits): (network: string) => Work<void> {
   let puts = 0
   return function* (network) {
     yield deleteBeyond(sql`network = ${network}`, perNetwork)
-    if (puts++ % putsPerCount === 0) yield deleteBeyond(raw('anonymous_time is not null'), total)
+    if (puts++ % putsPerTotalCheck === 0) yield deleteBeyond(raw('anonymous_time is not null'), total)
   }
 }
 

@@ -27,12 +27,12 @@ const providerPaths: readonly string[] = [
   ...[paths.deviceAuthorization, paths.logout, paths.device],
 ]
 
-/** Below these, oidc-provider has pages of one segment: an interrupted sign-in by its id, and the steps of a logout. */
+/** oidc-provider has pages one segment below these paths: interrupted sign-ins by their id, and the steps of a logout. */
 const parentPaths: readonly string[] = [paths.authorization, paths.device, paths.logout]
 
 /**
- * Only exact paths are forwarded: the router of oidc-provider ignores a slash at the end, so that `/device/` would be the
- * page of device codes without our limits of wrong codes.
+ * Only exact paths are forwarded: the router of oidc-provider ignores a slash at the end, so `/device/` would be the
+ * page of device codes, but without our limit on wrong codes.
  */
 export const isOidcProviderPath = (path: string) =>
   providerPaths.includes(path) ||

@@ -39,7 +39,7 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
 export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
 
 export function openLogin(deps: LoginDependencies): Login {
-  // oidc-provider stores states without passing on the request that it answers.
+  // The client's address for the adapter of oidc-provider, which does not receive the request that is being answered.
   const addresses = new AsyncLocalStorage<string>()
   const pageDeps = openPageDependencies(deps, () => addresses.getStore() ?? '')
   return async (request, response, target) => {
@@ -55,14 +55,14 @@ export function openLogin(deps: LoginDependencies): Login {
   }
 }
 
-function openPageDependencies(deps: LoginDependencies, addressOf: () => string): PageDependencies {
+function openPageDependencies(deps: LoginDependencies, clientAddress: () => string): PageDependencies {
   const { secret, log } = deps
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   return {
     ...deps,
-    provider: openProvider({ ...deps, cookieKeys, devicePages, addressOf }),
+    provider: openProvider({ ...deps, cookieKeys, devicePages, clientAddress }),
     upstream: openUpstream(deps),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openThrottles(deps.now),
@@ -73,14 +73,14 @@ function openPageDependencies(deps: LoginDependencies, addressOf: () => string):
   }
 }
 
-/** Failed passwords and device codes within the period, before further attempts are refused. */
+/** How many passwords and device codes may be wrong within the period. Then further attempts are refused. */
 const maxFailures = { perAccountAndAddress: 10, perAddress: 50, perAccount: 100 }
-const failurePeriod = 5 * 60_000
+const failurePeriodMs = 5 * 60_000
 
 const openThrottles = (now: () => number): SignInThrottles => ({
-  perAddress: openThrottle(maxFailures.perAddress, failurePeriod, now),
-  perAccount: openThrottle(maxFailures.perAccount, failurePeriod, now),
-  perAccountAndAddress: openThrottle(maxFailures.perAccountAndAddress, failurePeriod, now),
+  perAddress: openThrottle(maxFailures.perAddress, failurePeriodMs, now),
+  perAccount: openThrottle(maxFailures.perAccount, failurePeriodMs, now),
+  perAccountAndAddress: openThrottle(maxFailures.perAccountAndAddress, failurePeriodMs, now),
 })
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {

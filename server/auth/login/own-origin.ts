@@ -1,15 +1,15 @@
-// Forms must be sent from our own pages, and other sites may begin a sign-in only by opening it. A browser says in
-// `Origin` and `Sec-Fetch-*` which page sends a request and how; other sites cannot change that.
+// Forms must be sent from our own pages, and another site may begin a sign-in only by navigating to it. Browsers state
+// in `Origin` and `Sec-Fetch-*` which site sends a request and how, and a site cannot change these headers.
 import type { IncomingMessage } from 'node:http'
 import { Code } from '../../aip/code.ts'
 import { StatusError } from '../../aip/errors.ts'
 import { paths } from './paths.ts'
 
 /**
- * Paths to which programs and other sites may post. They use no cookie, or only begin something that a person must
- * confirm at one of our forms. Every other path is one of our forms.
+ * Paths to which programs and other sites may post. Their handlers use no cookie, or only begin something that a person
+ * must confirm at one of our forms. All other paths that accept POST are our forms.
  */
-const openPaths: readonly string[] = [
+const pathsForOtherOrigins: readonly string[] = [
   ...[paths.token, paths.revocation, paths.deviceAuthorization],
   ...[paths.authorization, paths.logout],
 ]
@@ -17,19 +17,20 @@ const openPaths: readonly string[] = [
 /** The policy of our pages. With `no-referrer`, browsers send `Origin: null` with a form (Fetch, section 3.2). */
 export const pageReferrerPolicy = 'same-origin'
 
-/** These store the state of a sign-in that nobody has finished. */
-const beginningPaths: readonly string[] = [
+/** Requests to these paths store a state without an identity, such as an unfinished sign-in. */
+const anonymousStatePaths: readonly string[] = [
   ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout],
 ]
 
 /**
- * A page of another site must not begin sign-ins in the background: the states of a network are limited, so it could
- * push out the unfinished sign-ins of everybody behind the address of its visitor. Programs do not send `Sec-Fetch-*`.
+ * Another site must not begin sign-ins in the background. The number of unfinished sign-ins of a network is limited, so
+ * the site could displace those of everybody in the network of its visitor. Programs do not send `Sec-Fetch-*`, so
+ * requests without these headers are accepted.
  */
 export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode = 'navigate' } = headers
   const isInBackground = mode !== 'navigate' && (site === 'cross-site' || site === 'same-site')
-  if (isInBackground && beginningPaths.includes(path))
+  if (isInBackground && anonymousStatePaths.includes(path))
     throw new StatusError(
       Code.PERMISSION_DENIED,
       'another site can begin a sign-in only by opening it in a window',
@@ -41,8 +42,8 @@ export function requireOwnOrigin(
   path: string,
   authUrl: string,
 ): void {
-  if (method === 'GET' || method === 'HEAD' || openPaths.includes(path)) return
-  // Every browser of the last years sends it with a form.
+  if (method === 'GET' || method === 'HEAD' || pathsForOtherOrigins.includes(path)) return
+  // All current browsers send this header with a form.
   if (headers.origin === new URL(authUrl).origin) return
   throw new StatusError(
     Code.PERMISSION_DENIED,

@@ -23,7 +23,7 @@ const limits = {
 const minLength = 12
 const maxLength = 256
 
-/** Describes what is wrong with a new password. */
+/** Describes what is wrong with a new password; undefined if nothing is. */
 export function passwordFault(password: string, email: string): string | undefined {
   if ([...password].length < minLength) return `must have at least ${minLength} characters`
   if (password.length > maxLength) return `must have at most ${maxLength} characters`
@@ -31,7 +31,7 @@ export function passwordFault(password: string, email: string): string | undefin
   return isGuessable ? 'must be harder to guess' : undefined
 }
 
-/** Whether it is the address or a part of it, perhaps with digits and signs around it. */
+/** Whether a password is the e-mail address or a part of the address, possibly surrounded by digits and signs. */
 function isLikeAddress(password: string, email: string): boolean {
   const [name = '', domain = ''] = email.split('@')
   return [email, name, domain, domain.split('.')[0]].some(
@@ -40,13 +40,13 @@ function isLikeAddress(password: string, email: string): boolean {
 }
 
 export type Passwords = {
-  /** With a random salt, unless one is given. */
+  /** Uses a random salt if `salt` is undefined. */
   hash(password: string, salt?: Buffer): Promise<string>
-  /** Takes as long without a stored hash, so that the time does not reveal whether an account exists. */
+  /** Takes the same time if `storedHash` is undefined, so that the time does not reveal whether an account exists. */
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
-/** `cost` is that of new hashes. A stored hash is verified with the cost that it was made with. */
+/** `cost` applies to new hashes. A stored hash is verified with the cost that it was made with. */
 export function openPasswords(random: RandomBytes, cost = defaultCost): Passwords {
   const derive = limitConcurrency(deriveKey, limits)
   const dummyHash = formatHash(cost, Buffer.alloc(saltSize), Buffer.alloc(hashSize))

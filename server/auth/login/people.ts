@@ -9,8 +9,8 @@ export type Person = {
   email?: string | undefined
   emailUnverified?: string | undefined
   /**
-   * The domain whose addresses this issuer may verify. If the issuer no longer names a person's address of that
-   * domain, the address is no longer verified.
+   * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
+   * no longer states it.
    */
   verifiesDomain?: string | undefined
 }
@@ -25,11 +25,11 @@ export type Guest = { identity: string; email: string | undefined }
 export type People = {
   /** The uid of a person's identity, which is created if it does not exist. */
   ensure(person: Person): Work<string>
-  /** Binds a person to the default role of a provider, only once for each group. */
+  /** Binds a person to the default role of an identity provider, only once for each group. */
   grantDefaultRole(provider: string, identity: string): Work<void>
   acceptInvite(code: string, guest: Guest): Work<{ group: string; role: string }>
   /** Creates an organization and makes an identity its owner; returns its uid. */
   createOrganization(name: string, owner: string): Work<string>
-  /** Describes what is wrong with the name of an organization. */
+  /** Describes what is wrong with the name of an organization; undefined if nothing is. */
   nameFault(name: string): string | undefined
 }

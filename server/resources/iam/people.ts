@@ -25,8 +25,8 @@ export type Person = {
   email?: string | undefined
   emailUnverified?: string | undefined
   /**
-   * The domain whose addresses this issuer may verify. If the issuer no longer names a person's address of that
-   * domain, the address is no longer verified.
+   * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
+   * no longer states it.
    */
   verifiesDomain?: string | undefined
 }

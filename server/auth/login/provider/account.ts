@@ -20,7 +20,7 @@ export const accountConfiguration = ({
     if (!('accountId' in token)) return undefined
     const { accountId: person, grantId = '' } = token
     const { AuthorizationCode, DeviceCode, RefreshToken } = entities
-    // Time 0 is before every sign-out, so a token without a known sign-in never works.
+    // If the time of the sign-in is unknown, it is 0: any sign-out everywhere of the person then ends the token.
     const second = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
     const email = (await findPerson(person))?.email
     return {

@@ -7,14 +7,14 @@ import type { Work } from '../../../store/work.ts'
 import { networkOf } from '../../client-network.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 
-/** For states that oidc-provider stores without a lifetime: that of the longest-lived token. */
+/** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
-/** In characters of JSON. A state without an identity is stored for anyone, so its size is limited. */
+/** The maximum size of a state without an identity, in characters of JSON. Anyone can make us store such a state. */
 const maxAnonymousSize = 8192
 
-/** `addressOf` returns the address of the client whose request is being answered. */
-export function adapterOf(store: Store, states: ExpiringStates, addressOf: () => string): AdapterFactory {
+/** `clientAddress` returns the address of the client whose request is being answered. */
+export function adapterOf(store: Store, states: ExpiringStates, clientAddress: () => string): AdapterFactory {
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
     return {
@@ -22,13 +22,13 @@ export function adapterOf(store: Store, states: ExpiringStates, addressOf: () =>
         const keys = keysOf(kind, id, payload)
         if (keys.identity === undefined) {
           requireSmall(payload)
-          keys.network = networkOf(addressOf())
+          keys.network = networkOf(clientAddress())
         }
         try {
           await store.write(() => states.put(kind, id, payload as Payload, seconds, keys))
         } catch (error) {
-          const isDeleted = error instanceof StoreError && error.kind === 'foreign-key'
-          throw isDeleted ? new errors.SessionNotFound('the identity was deleted') : error
+          const isIdentityDeleted = error instanceof StoreError && error.kind === 'foreign-key'
+          throw isIdentityDeleted ? new errors.SessionNotFound('the identity was deleted') : error
         }
       },
       find: (id) => find(() => states.find(kind, id)),
@@ -59,8 +59,8 @@ function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
 }
 
 /**
- * A second use, also a concurrent one on another copy of the server, means that one of the two users is a thief: the
- * grant is revoked with everything that was issued for it.
+ * Returns false for a second use, even if it is concurrent and on another copy of the server. A second use means that
+ * the code or token was stolen, so its grant is revoked with everything that was issued for it.
  */
 function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolean> {
   const state = yield* states.find(kind, id)

@@ -19,11 +19,11 @@ const refreshLifetime = 30 * day
 const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
 
 export function configurationOf(deps: ProviderDependencies): Configuration {
-  const { store, states, keys, authUrl, cookieKeys, addressOf } = deps
+  const { store, states, keys, authUrl, cookieKeys, clientAddress } = deps
   const { session, interaction, resume } = cookieNamesOf(authUrl)
   const names = { session, interaction, resume }
   return {
-    adapter: adapterOf(store, states, addressOf),
+    adapter: adapterOf(store, states, clientAddress),
     // The types of jose and oidc-provider for a JWK differ, their content does not.
     jwks: { keys: [keys.signing().privateJwk, keys.idTokenSigning().privateJwk] as never[] },
     clients: clientsOf(authUrl),
@@ -31,7 +31,7 @@ export function configurationOf(deps: ProviderDependencies): Configuration {
     clientAuthMethods: ['none'],
     ...protocol,
     ...accountConfiguration(deps),
-    loadExistingGrant: grantRequested,
+    loadExistingGrant: grantRequestedScope,
     interactions: { url: (_, { uid }) => `${prefixOf(authUrl)}${paths.signIn}/${uid}` },
     routes,
     cookies: {
@@ -84,10 +84,10 @@ const ttl: Configuration['ttl'] = {
 }
 
 /**
- * Grants a client all that it requests: the clients are ours, so there is nothing to consent to but the sign-in. Each
- * sign-in has its own grant, so that revoking it does not affect others.
+ * Grants a client everything that it requests: all clients belong to this server, so people consent only to the
+ * sign-in. Each sign-in has its own grant, so revoking the grant does not affect other sign-ins.
  */
-async function grantRequested({ oidc }: KoaContextWithOIDC) {
+async function grantRequestedScope({ oidc }: KoaContextWithOIDC) {
   if (!oidc.account || !oidc.client || !oidc.result?.consent) return undefined
   const { provider, client, account, params } = oidc
   const grant = new provider.Grant({ clientId: client.clientId, accountId: account.accountId })

@@ -10,11 +10,11 @@ export type ProviderDependencies = {
   keys: KeyRing
   authUrl: string
   baseUrl: string
-  /** Sign the cookies; the same on every copy of the server. */
+  /** Keys that sign the cookies; the same on every copy of the server. */
   cookieKeys: string[]
   devicePages: DevicePages
   /** The address of the client whose request is being answered. */
-  addressOf(): string
+  clientAddress(): string
   findPerson(identity: string): Promise<Profile | undefined>
   onError(error: Error): void
 }

@@ -7,9 +7,9 @@ import { expiredSignIn } from '../error-response.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 
 export type ClientRequest = {
-  /** Where the token is sent, on the machine of the person; empty with a headless code. */
+  /** The URL on the person's machine to which the token is sent; empty if there is a headless code. */
   redirect: string
-  /** The code of a program on another machine (headless-sessions.ts); empty with a redirect. */
+  /** The code of a program on another machine (headless-sessions.ts); empty if there is a redirect. */
   headlessCode: string
   /** The uid of the identity to assume; empty for the person's own. */
   identity: string
@@ -17,23 +17,23 @@ export type ClientRequest = {
   scopes: string[]
   /** Whether a refresh token is wanted. */
   isRefreshed: boolean
-  /** The digest of the cookie. */
+  /** The digest of the secret in the browser's cookie. */
   browser: string
   /** The PKCE code verifier, which proves that a code belongs to this sign-in. */
   verifier: string
-  /** In milliseconds. */
+  /** In milliseconds since 1970. */
   expires: number
 }
 
 /** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
 const purpose = 'sign-in of a published client'
 const lifetimeSeconds = 60 * 60
-export const requestLifetime = lifetimeSeconds * 1000
+export const requestLifetimeMs = lifetimeSeconds * 1000
 
 export const sealRequest = ({ secret }: PublishedDependencies, request: ClientRequest) =>
   sealText(secret, purpose, JSON.stringify(request))
 
-/** Refuses a request that was made in another browser, or has expired. */
+/** Decrypts a request. Refuses it if it was made in another browser, or has expired. */
 export function openRequest(
   { secret, now, authUrl }: PublishedDependencies,
   sealed: string,
@@ -50,7 +50,7 @@ export function openRequest(
   throw expiredSignIn()
 }
 
-/** The secret of this browser, from its cookie or new. */
+/** The secret of this browser: the one in its cookie, or a new one. */
 export const browserSecret = (
   { authUrl, random }: PublishedDependencies,
   cookieHeader: string | undefined,

@@ -16,7 +16,7 @@ import type { PublishedDependencies } from './dependencies.ts'
 import { redirectWith } from './redirect.ts'
 import { issueTokens } from './tokens.ts'
 
-/** Ends the sign-in of a published client: the browser brings the authorization code. */
+/** Finishes the sign-in of a published client. oidc-provider has sent the browser here with an authorization code. */
 export async function finishPublished(
   deps: PublishedDependencies,
   { query, request }: PageRequest,
@@ -48,12 +48,12 @@ async function redeemCode(
     throw new StatusError(status, query.get('error_description') ?? error)
   }
   const code = await provider().AuthorizationCode.find(query.get('code') ?? '')
-  const isOurs = code?.clientId === publishedClient && code.codeChallenge === digestOf(verifier)
-  if (!code?.accountId || !isOurs || !code.isValid) throw expiredSignIn()
+  const isOfThisSignIn = code?.clientId === publishedClient && code.codeChallenge === digestOf(verifier)
+  if (!code?.accountId || !isOfThisSignIn || !code.isValid) throw expiredSignIn()
   await code.consume().catch(() => {
     throw expiredSignIn()
   })
-  // Time 0 is before every sign-out, so a token without a known sign-in never works.
+  // If the time of the sign-in is unknown, it is 0: any sign-out everywhere of the person then ends the token.
   return { person: code.accountId, second: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') }
 }
 

@@ -6,12 +6,12 @@ import type { PageRequest, PageResponse } from '../page-request.ts'
 import { paths } from '../paths.ts'
 import { publishedClient } from '../provider/clients.ts'
 import type { ClientRequest } from './client-request.ts'
-import { browserSecret, cookieOf, requestLifetime, sealRequest } from './client-request.ts'
+import { browserSecret, cookieOf, requestLifetimeMs, sealRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 import { requireLoopbackRedirect } from './redirect.ts'
 
 /** Parameters that are passed on to the authorization request as they are. */
-const passedOn = ['idp_id', 'invite', 'headless_code', 'skip_registration', 'login_hint']
+const forwardedParameters = ['idp_id', 'invite', 'headless_code', 'skip_registration', 'login_hint']
 
 export async function startPublished(
   deps: PublishedDependencies,
@@ -28,9 +28,9 @@ export async function startPublished(
     ['state', sealRequest(deps, clientRequest)],
     ['code_challenge', digestOf(clientRequest.verifier)],
     ['code_challenge_method', 'S256'],
-    // A person who is signed in already is asked first.
+    // A person who is already signed in must confirm.
     ['prompt', 'consent'],
-    ...passedOn.flatMap((name): [string, string][] => {
+    ...forwardedParameters.flatMap((name): [string, string][] => {
       const value = query.get(name)
       return value ? [[name, value]] : []
     }),
@@ -51,7 +51,7 @@ function readClientRequest(
   if (headlessCode !== '') requireHeadlessCode(headlessCode)
   else requireLoopbackRedirect(query.get('exit'), redirect)
   return {
-    ...{ redirect, headlessCode, browser: digestOf(browser), expires: now() + requestLifetime },
+    ...{ redirect, headlessCode, browser: digestOf(browser), expires: now() + requestLifetimeMs },
     verifier: random(32).toString('base64url'),
     identity: query.get('identity') ?? '',
     audiences: (query.get('audience') ?? '').split(',').filter(Boolean),

@@ -21,7 +21,8 @@ export async function issueTokens(
   // A refresh token has no limits, and is issued only for the person's own identity.
   const isOwn = requested === '' || requested === identity
   const hasRefreshToken = isRefreshed && isOwn && groups.length === 0
-  // With a refresh token, the access token outlives the session of the browser, and ends with the refresh token.
+  // An access token that is issued with a refresh token stays valid when the browser's session ends. Revoking the
+  // refresh token ends it.
   const signIn = hasRefreshToken ? refreshTokens.start(identity, second) : codeSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
   const { token } = await exchange(ownToken, { identity: requested, audiences, limits })

@@ -41,7 +41,7 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
 
 const actionOf = ({ authUrl }: SetUpDependencies) => prefixOf(authUrl) + paths.password
 
-/** The person that an unused link was made for. */
+/** The person for whom a link was made. Throws if the link was used or has expired. */
 async function requirePerson(
   { store, states }: SetUpDependencies,
   code: string,

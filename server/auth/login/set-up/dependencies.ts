@@ -14,9 +14,10 @@ export type SetUpDependencies = {
   authUrl: string
   baseUrl: string
   now(): number
+  /** Called after the server was set up or, if `organization` is undefined, after a person has chosen a password. */
   onSetUp(event: { organization?: string; identity: string }): void
 }
 
-/** The error for a one-time link; `advice` says how to get another. */
+/** The error for a one-time link that is no longer valid; `advice` says how to get another link. */
 export const usedLink = (advice: string) =>
   malformed(`this link was used before, or has expired; ${advice}`, 410)

@@ -23,8 +23,11 @@ export type SignInDependencies = {
   onSignIn(event: SignInEvent): void
 }
 
-/** Limits of failed attempts. Those of an address are lower than that of an account: a guesser locks themselves out first. */
+/**
+ * Limits of failed attempts. The limits that depend on the IP address are lower than the limit of an account, so a
+ * guesser is locked out before the account is.
+ */
 export type SignInThrottles = { perAddress: Throttle; perAccount: Throttle; perAccountAndAddress: Throttle }
 
-/** `by` is the authentication method (RFC 8176); `reason` is set if it failed. */
+/** `by` is the authentication method (RFC 8176); `reason` is set if the sign-in failed. */
 export type SignInEvent = { identity?: string; by: string; address: string; reason?: string }

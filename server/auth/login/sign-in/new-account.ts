@@ -26,8 +26,9 @@ export async function signInWithNewAccount(
   const error = fieldErrorOf(email, password)
   if (error) return showLoginForm(deps, interaction, { status: 400, error, email })
   try {
-    // A person who has an account with this password signs in. For all others the response is the same, so nobody learns
-    // from it whether an address has an account. It counts as a wrong password, since it tries one.
+    // If an account with this address and password exists, the person signs in to it. Otherwise a new account is
+    // created, even if the address has other accounts, so the response does not reveal whether it has any. The attempt
+    // counts as a wrong password, because a guesser could try passwords in this way.
     const verified = await verifyPassword(deps, email, password, request.address)
     const guest = verified.person ?? (() => createAccount(deps, email, verified.claimHash))
     return await finishSignIn(deps, request, interaction, 'pwd', guest)
@@ -42,7 +43,7 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
   return fault === undefined ? undefined : { field: 'new-password', message: `The password ${fault}.` }
 }
 
-/** The address is only claimed, so an invite that is limited to an address cannot be accepted with it. */
+/** Nobody has verified the address, so the new account cannot accept an invite that is limited to an address. */
 function* createAccount(deps: SignInDependencies, email: string, passwordHash: string): Work<Guest> {
   const identity = yield* claimAddress(deps, { issuer: deps.authUrl, email, passwordHash })
   return { identity, email: undefined }

@@ -8,8 +8,8 @@ import type { Guest } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 /**
- * The person, if the password is right, with their address if the operator vouches for it. Otherwise the hash of the
- * password for a new account that claims the address.
+ * If the password is right, the person, with the e-mail address if the operator vouches for it. If the password is
+ * wrong, its hash for a new account that claims the address.
  */
 export type Verification = { person: Guest } | { person?: undefined; claimHash: string }
 
@@ -22,7 +22,6 @@ export async function verifyPassword(
 ): Promise<Verification> {
   const { store, passwords, throttles } = deps
   const key = digestOf(email)
-  // The limits of an address are lower than that of the account, so a guesser is locked out before the account is.
   const attempts: Attempt[] = [
     [throttles.perAddress, address],
     [throttles.perAccountAndAddress, `${key} ${networkOf(address)}`],
@@ -34,9 +33,9 @@ export async function verifyPassword(
     succeed()
     return { person: { identity: account.identity, email: account.isVouched ? email : undefined } }
   }
-  // A wrong password costs two hashes, whatever accounts there are, so that the time reveals nothing.
+  // Two hashes are computed for every wrong password, so that the time does not reveal whether an account exists.
   const claimHash = await hashClaim(deps, email, password)
-  // Other text may contain characters that PostgreSQL refuses, such as NUL.
+  // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
   const identity = isEmail(email) ? await store.read(() => findClaim(email, claimHash)) : undefined
   if (identity === undefined) return { claimHash }
   succeed()
