@@ -7,7 +7,7 @@ import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
 import type { SignIn } from '../wire/caller.ts'
 
-/** Ends every session, code and token of an identity, and the tokens that were exchanged for its own. */
+/** Ends every session, code and token of an identity, and the tokens that were issued in exchange for these. */
 export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
     on conflict (identity) do update set second =
@@ -16,13 +16,13 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`delete from refresh_tokens where identity = ${identity}`
 }
 
-/** The second to record for a sign-in now: always later than the last sign-out, which would end it otherwise. */
+/** The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. */
 export function* signInSecond(identity: string, now: number): Work<number> {
   const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
   return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
 }
 
-/** A sign-in of a person now, which only signing out everywhere ends. Undefined for a workload, which has none. */
+/** A sign-in at this moment. Only signing out everywhere ends it. Undefined for a workload: only people sign in. */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
   return { person: identity, second: await store.read(() => signInSecond(identity, now)), id: '' }

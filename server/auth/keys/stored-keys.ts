@@ -15,7 +15,10 @@ export type KeyPurpose = (typeof keyPurposes)[number]
 
 const hour = 60 * 60_000
 
-/** How long a retired key stays, in milliseconds: tokens live for an hour, page tokens for three days. */
+/**
+ * How long a retired key stays in the store, in milliseconds. Longer than its tokens are valid: access and id tokens for
+ * an hour, page tokens for three days.
+ */
 export const retentionTime: Record<KeyPurpose, number> = { sign: 2 * hour, id: 2 * hour, page: 4 * 24 * hour }
 
 export type StoredKey = { kid: string; purpose: KeyPurpose; plain: Buffer; retireTime: number }
@@ -49,7 +52,7 @@ function unwrap(secret: Secret, kid: string, wrapped: Uint8Array): Buffer {
   }
 }
 
-/** Makes a key for a purpose that has none. Of copies that start together, the first one's key is stored. */
+/** Makes a key for a purpose that has none. If several copies of the server start together, only one key is stored. */
 export async function ensureKey(deps: KeyDependencies, purpose: KeyPurpose): Promise<void> {
   const { store, now } = deps
   const present = await store.query(

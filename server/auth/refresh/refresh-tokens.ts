@@ -1,5 +1,5 @@
-// Refresh tokens. Each can be used once and yields its successor. A second use means that the token or its successor
-// was stolen, so it ends the whole family (RFC 9700, 4.14.2).
+// Refresh tokens. Each can be used once and yields its successor; all tokens of one sign-in are a family. A second use
+// means that the token or its successor was stolen, so the whole family is ended (RFC 9700, 4.14.2).
 import { invalidField, unauthenticated } from '../../aip/errors.ts'
 import type { Store } from '../../store/db.ts'
 import type { Work } from '../../store/work.ts'
@@ -12,16 +12,19 @@ import type { TokenContent } from './token-format.ts'
 import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-format.ts'
 
 export type RefreshTokens = {
-  /** A new family. Access tokens that are issued with it name it as their sign-in. `second` is that of the sign-in. */
+  /**
+   * Starts a family. Its access tokens name the returned sign-in, whose id is that of the family. `second` is the time
+   * of the sign-in, in seconds since 1970.
+   */
   start(identity: string, second: number): SignIn
-  /** The first token of a family. */
+  /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
   use(
     token: string,
     audiences: readonly string[],
     limits: TokenLimits,
   ): Promise<{ access: IssuedToken; refresh: IssuedToken }>
-  /** Ends the family of a token with its access tokens; no error if it does not exist. */
+  /** Ends the family of a token, including its access tokens. Does nothing if the token does not exist. */
   revoke(token: string): Promise<void>
 }
 
@@ -37,8 +40,8 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
     start: (identity, second) => ({ person: identity, second, id: newTokenId(deps.random) }),
     issue: ({ person, second, id }, audience) => {
-      const grant = { identity: person, audience, expires: second * 1000 + lifetime }
-      return deps.store.write(() => insertToken(deps, grant, id, id))
+      const claims = { identity: person, audience, expires: second * 1000 + lifetime }
+      return deps.store.write(() => insertToken(deps, claims, id, id))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
     async revoke(token) {
@@ -51,12 +54,12 @@ export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   }
 }
 
-type Grant = { identity: string; audience: string; expires: number }
+type TokenClaims = { identity: string; audience: string; expires: number }
 
 /** The first token of a family has the id of the family. */
 function* insertToken(
   { authUrl, now, random }: RefreshDependencies,
-  { identity, audience, expires }: Grant,
+  { identity, audience, expires }: TokenClaims,
   family: string,
   id = newTokenId(random),
 ): Work<IssuedToken> {
@@ -84,7 +87,7 @@ async function use(
 
 type Successor = { signIn: SignIn; audience: string; refresh: IssuedToken }
 
-/** Returns the reason of a refusal instead of throwing it: the deletion of the family must be committed. */
+/** Returns the reason of a refusal, because throwing an error would roll back the deletion of the family. */
 function* replace(
   deps: RefreshDependencies,
   content: TokenContent,
@@ -115,7 +118,7 @@ function chooseAudience(
   const issuable = issuableAudiences(baseUrl, authUrl)
   const [audience = previous, ...others] = requested
   if (others.length > 0 || (audience !== previous && !issuable.includes(audience)))
-    throw invalidField('aud', `must be one of ${issuable.join(', ')}`)
+    throw invalidField('aud', `must be exactly one of ${issuable.join(', ')}`)
   return audience
 }
 

@@ -12,6 +12,7 @@ export type NewRow = {
   identity: string
   audience: string
   secret: string
+  /** In milliseconds since 1970. */
   expires: number
 }
 
@@ -24,6 +25,7 @@ export type StoredToken = {
   family: string
   identity: string
   audience: string
+  /** In milliseconds since 1970. */
   expires: number
   isUsed: boolean
   /** The second of the last sign-out everywhere (sign-outs.ts); 0 if there was none. */
@@ -31,8 +33,8 @@ export type StoredToken = {
 }
 
 /**
- * The row of a token, or the reason why it is refused. Locks the row of the family's first token, so that two uses
- * of one family wait for each other.
+ * The row of a token, or the reason why it is refused. Locks the row of the family's first token, so that
+ * concurrent uses of tokens of one family run one after the other.
  */
 export function* findRow({ id, secret }: TokenContent): Work<StoredToken | string> {
   const member = yield* first(sql`select family from refresh_tokens where id = ${id}`)

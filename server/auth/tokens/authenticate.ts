@@ -15,7 +15,7 @@ import { signInOf } from './sign-in-claim.ts'
 import { limitsOf } from './token-limits.ts'
 
 const maxTokenLength = 16 * 1024
-const verifiedLimit = 10_000
+const maxCachedHeaders = 10_000
 
 export type TokenParties = { issuer: string; audience: string | string[] }
 
@@ -26,7 +26,7 @@ type Verified = { authorization: string; caller: Caller; expires: number; kid: s
 
 /** Verifying a signature costs more than the rest of a call, so verified headers are cached until they expire. */
 export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () => number): Authenticate {
-  const verified = new BoundedMap<string, Verified>(verifiedLimit)
+  const verified = new BoundedMap<string, Verified>(maxCachedHeaders)
   const findKey = openKeyFinder(keys, now)
 
   /** Compares the whole header, since the cache key is only its end. An entry is invalid once its signing key is revoked. */

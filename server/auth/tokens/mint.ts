@@ -25,9 +25,9 @@ export type NewToken = {
   act?: { iss: string; sub: string; aud: string }
   email?: string
   limits?: TokenLimits
-  /** The sign-in that the token comes from. If it is ended, so is the token. */
+  /** The sign-in that the token comes from. The token stops working when the sign-in is ended. */
   signIn?: SignIn | undefined
-  /** When it expires, in seconds since 1970; by default an hour from now. */
+  /** When the token expires, in seconds since 1970; by default an hour from now. */
   expires?: number
 }
 

@@ -14,7 +14,7 @@ describe('the sign-in of a token', () => {
     }
   })
 
-  test('without the claim is that of the person when the token was issued, and a workload has none', () => {
+  test('without the claim begins when the token of a person is issued, and is undefined for a workload', () => {
     assert.deepEqual(signInOf({ sub: person, iat: 9 }), { person, second: 9, id: '' })
     assert.equal(signInOf({ sub: workload, iat: 9 }), undefined)
   })

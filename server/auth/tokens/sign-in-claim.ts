@@ -8,7 +8,10 @@ export const signInClaim = ({ person, second, id }: SignIn) => ({
   sign_in: { sub: person, time: second, ...(id !== '' && { id }) },
 })
 
-/** The sign-in of a verified token. A token of a person always has one; without the claim it began with the token. */
+/**
+ * The sign-in of a verified token. If the token of a person has no claim, the sign-in began when the token was issued.
+ * Undefined for the token of a workload without the claim.
+ */
 export function signInOf({ sub = '', iat = 0, sign_in: claim }: JWTPayload): SignIn | undefined {
   if (claim === undefined) return parentOf(sub) === '' ? { person: sub, second: iat, id: '' } : undefined
   const { sub: person, time, id = '' } = (claim ?? {}) as Record<string, unknown>

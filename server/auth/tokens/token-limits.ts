@@ -38,7 +38,7 @@ export function requestedLimits(
   }
 }
 
-/** The limits that allow only what both allow. */
+/** The limits that allow only what both `a` and `b` allow. */
 export function intersect(a: TokenLimits, b: TokenLimits): TokenLimits {
   const capabilities =
     a.capabilities && b.capabilities

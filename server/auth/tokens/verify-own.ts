@@ -1,4 +1,4 @@
-// Verifies one of our own tokens that is presented in an exchange. Its keys are in the store: no request is sent.
+// Verifies one of our own tokens that is presented in an exchange. The keys are in the store, so no request is sent.
 import type { JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import type { Claims } from '../../claims/match.ts'
@@ -40,9 +40,11 @@ export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnD
       currentDate: new Date(now()),
     }).catch(throwUnverifiable)
     const signIn = signInOf(payload)
-    const isValid = signIn ? isOfPersonAndNotEnded(signIn.person, signIn.second, signIn.id) : raw('1 = 1')
+    const signInCondition = signIn
+      ? isOfPersonAndNotEnded(signIn.person, signIn.second, signIn.id)
+      : raw('1 = 1')
     const [row] = await store.query(
-      sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${isValid}`,
+      sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${signInCondition}`,
     )
     // An identity that was deleted and created again under the same uid does not accept its old tokens.
     if (!row || Math.floor((row[0] as number) / 1000) > (payload.iat ?? 0))
