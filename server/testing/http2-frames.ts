@@ -2,7 +2,7 @@
 
 export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-export const frameTypes = { headers: 1, reset: 3, settings: 4, goAway: 7, continuation: 9 } as const
+export const frameTypes = { data: 0, headers: 1, reset: 3, settings: 4, goAway: 7, continuation: 9 } as const
 export const flags = { endStream: 1, endHeaders: 4, ack: 1 } as const
 
 export function frame(type: number, flag: number, stream: number, payload: Uint8Array = Buffer.of()): Buffer {

@@ -26,7 +26,7 @@ export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'errorDomain'
   streams: Streams<E>
   /** How long a call may take, in milliseconds. */
   maxDuration(method: Pick<Method, 'isStream'>): number
-  /** Must be the clock of grpc-js, which computes the deadlines of calls: Date.now. */
+  /** Must be Date.now, from which grpc-js computes the deadlines of calls. */
   now(): number
 }
 
@@ -51,7 +51,7 @@ export function unaryHandler<E extends Endpoint>(
   }
 }
 
-/** Calls `onSent` when the call ends, and ends it if its client reads nothing for a while. */
+/** Calls `onSent` when the call ends. Cancels the call if its client reads nothing for a while. */
 function watchLargeReply(call: UnaryCall, onSent: () => void): void {
   // grpc-js does not expose the stream of a call.
   const { stream } = (call as unknown as { call: { stream: ServerHttp2Stream } }).call

@@ -19,7 +19,7 @@ type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'onRejected'> & {
 export type InterceptedStream = GuardedStream & {
   requestId: string
   options: StreamOptions
-  /** The methods of the stream that are replaced. */
+  /** The methods of the stream before `interceptStream` replaced them. */
   originalRespond: Respond
   originalSendTrailers: ServerHttp2Stream['sendTrailers']
 }
@@ -35,7 +35,7 @@ export function interceptStream(
     originalSendTrailers: original.sendTrailers,
     requestId,
     options,
-  }) as InterceptedStream // the guard sets the rest, before it is used
+  }) as InterceptedStream // the session guard adds its fields before they are used
   stream.respond = respond
   stream.sendTrailers = sendTrailers
   stream.on('finish', onFinish)
@@ -79,13 +79,13 @@ function withDetails(
   return { ...trailers, ...statusTrailers(error, errorDomain) }
 }
 
-/** Messages of grpc-js for requests that cannot be read. It uses other codes than INVALID_ARGUMENT for them. */
-const unreadable = ['Failed to decompress message', 'Error deserializing request']
+/** The messages of grpc-js for requests that it cannot read. Its codes for them are not INVALID_ARGUMENT. */
+const unreadableMessages = ['Failed to decompress message', 'Error deserializing request']
 
 function statusErrorOf(code: Code, encodedMessage: string): StatusError {
   if (code === Code.DEADLINE_EXCEEDED) return deadlineExceeded()
   const message = decodeMessage(encodedMessage)
-  return unreadable.includes(message)
+  return unreadableMessages.includes(message)
     ? malformed('the request cannot be read')
     : new StatusError(code, message)
 }

@@ -53,7 +53,7 @@ type State = {
   isDraining: boolean
 }
 
-/** Of a connection at a time. They need no access token. */
+/** Open streams of a connection. Limited because these services need no access token. */
 const maxStandardStreams = 20
 
 const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderBytes }
@@ -64,9 +64,9 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     deadlines: openRequestDeadlines({
       onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
       onUnfinished(stream) {
-        // The reply of a method may be large, so a client that goes on reading may take its time.
-        const isReading = !state.standardStreams.has(stream) && stream.readableEnded
-        if (isReading) closeIfIdle(stream, options.streamIdleMs)
+        // A reply of our own methods may be large, so a client that goes on reading may need longer than the deadline.
+        const isSendingReply = !state.standardStreams.has(stream) && stream.readableEnded
+        if (isSendingReply) closeIfIdle(stream, options.streamIdleMs)
         else stream.close(constants.NGHTTP2_CANCEL)
       },
       now: options.now,
@@ -86,7 +86,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   http2.updateSettings(http2Settings)
   const grpcListener = replaceStreamListener(http2, (original, headers, flags, rawHeaders) => {
     if (original.destroyed) {
-      original.on('error', () => {}) // of a reset with an error code
+      original.on('error', () => {}) // emitted if the client reset the stream with an error code
       guard.onReset(original)
       return
     }
@@ -103,7 +103,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     try {
       limitDuration(stream, headers, method, path, state, options)
     } catch (error) {
-      rejectStream(stream, error as StatusError, isGrpc(headers)) // limitDuration throws nothing else
+      rejectStream(stream, error as StatusError, isGrpc(headers)) // limitDuration throws only StatusErrors
       return
     }
     const loading = method ? undefined : loadStandardService(path)
@@ -153,7 +153,10 @@ function replaceStreamListener(http2: Http2Server, listener: OnStream): OnStream
   return original
 }
 
-/** Throws a StatusError if the request is not gRPC or its timeout is malformed. */
+/**
+ * Sets the deadline of a call. Throws a StatusError if the request is not gRPC, its timeout is malformed, or the
+ * connection has too many calls of the standard services.
+ */
 function limitDuration(
   stream: InterceptedStream,
   headers: IncomingHttpHeaders,
@@ -163,11 +166,13 @@ function limitDuration(
   { maxDuration, streamIdleMs }: InterceptorOptions,
 ): void {
   if (!isGrpc(headers)) throw malformed('HTTP/2 is for gRPC only; use HTTP/1.1 for REST', 415)
-  const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method ?? standardCall(path)))
+  const timeout = timeoutOf(headers['grpc-timeout'], maxDuration(method ?? standardMethodAt(path)))
   if (!method) {
     const { usage } = stream
     if (usage.standardStreams >= maxStandardStreams)
-      throw tooManyRequests(`a connection has at most ${maxStandardStreams} calls of health and reflection`)
+      throw tooManyRequests(
+        `a connection may have at most ${maxStandardStreams} open calls of health and reflection`,
+      )
     usage.standardStreams++
     standardStreams.add(stream)
     stream.once('close', () => {
@@ -176,7 +181,7 @@ function limitDuration(
     })
   }
   deadlines.add(stream, timeout)
-  // Enforced by grpc-js, which also ends streams of the standard services that do not end themselves.
+  // grpc-js enforces this timeout. Calls of the standard services always get one, because they may be endless streams.
   if (!method || headers['grpc-timeout'] !== undefined) headers['grpc-timeout'] = `${Math.ceil(timeout)}m`
   if (method?.isStream) closeIfIdle(stream, streamIdleMs)
 }
@@ -184,7 +189,7 @@ function limitDuration(
 const closeIfIdle = (stream: InterceptedStream, idleMs: number) =>
   void stream.setTimeout(idleMs, () => stream.close(constants.NGHTTP2_CANCEL))
 
-const standardCall = (path: string) => ({ isStream: isHealthWatch(path) })
+const standardMethodAt = (path: string) => ({ isStream: isHealthWatch(path) })
 
 const isGrpc = (headers: IncomingHttpHeaders) =>
   headers['content-type']?.startsWith('application/grpc') ?? false

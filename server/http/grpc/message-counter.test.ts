@@ -10,7 +10,7 @@ const message = (size: number) => {
 }
 const body = Buffer.concat([message(0), message(3), message(300), message(0), message(70_000)])
 
-test('counts messages that arrive at once', () => {
+test('counts messages that arrive in one chunk', () => {
   assert.equal(openMessageCounter()(body), 5)
 })
 

@@ -1,6 +1,6 @@
 // Counts the messages in the body of a gRPC call without reading them.
 
-/** The compressed flag, and the size in four bytes. */
+/** The bytes before each message: the compressed flag, and the size in four bytes. */
 const headBytes = 5
 
 /** Takes the next bytes of the body. Returns how many messages have begun so far. */
@@ -8,7 +8,7 @@ export type MessageCounter = (chunk: Uint8Array) => number
 
 export function openMessageCounter(): MessageCounter {
   let messages = 0
-  let headRead = 0
+  let headBytesRead = 0
   let size = 0
   let remaining = 0
   return (chunk) => {
@@ -19,14 +19,14 @@ export function openMessageCounter(): MessageCounter {
         at += skipped
         continue
       }
-      if (headRead === 0) messages++
+      if (headBytesRead === 0) messages++
       else size = size * 256 + (chunk[at] as number) // `at` is in range
-      headRead++
+      headBytesRead++
       at++
-      if (headRead < headBytes) continue
+      if (headBytesRead < headBytes) continue
       remaining = size
       size = 0
-      headRead = 0
+      headBytesRead = 0
     }
     return messages
   }

@@ -7,27 +7,28 @@ import { addReflection } from './reflection.ts'
 
 type Handler = (call: Duplex) => void
 
-/** The handlers of both versions. */
-function handlers(): Handler[] {
-  const added: Handler[] = []
+/** The handlers of both versions of the reflection service, v1 and v1alpha. */
+function reflectionHandlers(): Handler[] {
+  const handlers: Handler[] = []
   const addService = (_: unknown, { ServerReflectionInfo }: { ServerReflectionInfo: Handler }) =>
-    void added.push(ServerReflectionInfo)
-  addReflection({ addService } as unknown as Server, [GroupsService]) // it calls nothing else
-  return added
+    void handlers.push(ServerReflectionInfo)
+  addReflection({ addService } as unknown as Server, [GroupsService]) // addReflection calls nothing else
+  return handlers
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('reflection makes one reply, and the next when that one is read', async () => {
-  const added = handlers()
-  assert.equal(added.length, 2)
-  for (const handler of added) {
-    // A reply stays unread until the test calls its function. The queue has room for all replies.
-    const unread: (() => void)[] = []
+test('reflection makes each reply only after the client has read the one before', async () => {
+  const handlers = reflectionHandlers()
+  assert.equal(handlers.length, 2)
+  for (const handler of handlers) {
+    // One function for each reply, with which the test reads it. The stream has room for all replies, so only
+    // reflection itself can hold them back.
+    const readReply: (() => void)[] = []
     const call = new Duplex({
       ...{ objectMode: true, highWaterMark: 1000 },
       read() {},
-      write: (_reply, _encoding, onRead) => void unread.push(onRead),
+      write: (_reply, _encoding, onRead) => void readReply.push(onRead),
     })
     handler(call)
     for (let times = 0; times < 100; times++)
@@ -35,9 +36,9 @@ test('reflection makes one reply, and the next when that one is read', async () 
     call.push(null)
     for (let read = 0; read < 100; read++) {
       await settled()
-      assert.equal(unread.length, read + 1)
+      assert.equal(readReply.length, read + 1)
       assert.equal(call.writableLength, 1)
-      unread[read]?.()
+      readReply[read]?.()
     }
     await settled()
     assert.ok(call.writableEnded)

@@ -25,7 +25,7 @@ export function addReflection(server: Server, services: readonly DescService[]):
   const allFiles = { fileDescriptorProtos: [...files.values(), ...healthFiles] }
   const names = [...services.map(({ typeName }) => typeName), 'grpc.health.v1.Health']
   type Package = ConstructorParameters<typeof ReflectionService>[0]
-  // Of a package, the service reads only the files, so one entry with all files is enough.
+  // ReflectionService expects a definition of a package, but reads only its files: one entry with all files is enough.
   new ReflectionService({ allFiles } as unknown as Package, { services: names }).addToServer({
     addService: (definition, { ServerReflectionInfo }) =>
       server.addService(definition, { ServerReflectionInfo: oneByOne(ServerReflectionInfo as Handler) }),
@@ -33,8 +33,8 @@ export function addReflection(server: Server, services: readonly DescService[]):
 }
 
 /**
- * protobufjs, which the package uses, names the message of a map's entries differently than protoc, and clients refuse
- * that: for the field `statuses` it must be `StatusesEntry`.
+ * Names the messages of map entries as protoc does: `StatusesEntry` for the field `statuses`. The package of the health
+ * service uses protobufjs, which chooses other names, and clients refuse those.
  */
 function withMapEntryNames(bytes: Buffer): Buffer {
   const file = fromBinary(FileDescriptorProtoSchema, bytes)
@@ -53,8 +53,8 @@ function withMapEntryNames(bytes: Buffer): Buffer {
 type Handler = handleBidiStreamingCall<unknown, unknown>
 
 /**
- * Reads the next request when the client has read the reply to the last one. The service writes a reply for each
- * request, so a client that reads nothing would fill the memory.
+ * Reads the next request when the client has read the reply to the one before. Otherwise the service would write all
+ * replies at once, and a client that reads nothing would fill the memory.
  */
 function oneByOne(handler: Handler): Handler {
   return (call: ServerDuplexStream<unknown, unknown>) => {

@@ -14,13 +14,13 @@ export type RequestDeadlines<S extends Incoming> = {
 type DeadlineOptions<S> = {
   /** Called at the deadline of a call whose request is not complete. */
   onExceeded(stream: S): void
-  /** Called some time after the deadline of a call that has not ended. */
+  /** Called `graceMs` after the deadline of a call that has not ended. */
   onUnfinished(stream: S): void
   now(): number
 }
 
 const checkIntervalMs = 1000
-/** For the client to read the status. */
+/** How long after the deadline the client may still read the status. */
 const graceMs = 5000
 
 export function openRequestDeadlines<S extends Incoming>({

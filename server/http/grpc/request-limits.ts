@@ -1,6 +1,6 @@
 // Limits the requests that grpc-js keeps in memory: it collects a whole message before the corridor authenticates the
-// caller. The token of a large request is checked while it arrives, and the bytes of all requests are limited by
-// connection and in total. Small requests, which are nearly all, cost one addition and two comparisons.
+// caller. The token of a large request is checked while the request arrives, and the bytes of all requests are limited
+// per connection and in total. Small requests, which are nearly all, cost one addition and two comparisons.
 import { constants } from 'node:http2'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
@@ -19,7 +19,7 @@ export type RequestLimitOptions = {
 }
 
 export type RequestLimits = {
-  /** Must be called before the stream is passed on. `method` is undefined for the standard services of gRPC. */
+  /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
   watch(
     stream: InterceptedStream,
     method: Method | undefined,
@@ -40,14 +40,14 @@ type RequestState = {
   method: Method | undefined
   authorization: string | undefined
   isCompressed: boolean
-  /** For requests of which every chunk is checked. */
+  /** Undefined if not every chunk is checked: for an uncompressed request to one of our own methods. */
   countMessages: MessageCounter | undefined
   maxMessages: number
   kind: Kind
-  isChecking: boolean
+  isCheckingToken: boolean
   isRefused: boolean
   bytes: number
-  /** The bytes that are counted against the limits. */
+  /** The bytes of this request that are counted against the limits; more than `bytes` if it is compressed. */
   reserved: number
   originalOn: LimitedStream['on']
   /** The listener of grpc-js for chunks. */
@@ -56,19 +56,20 @@ type RequestState = {
 
 type Listener = (chunk: Buffer) => void
 
-/** The first bytes of each request are not counted. Less than what makes HTTP/2 extend the window of the stream. */
+/** The first bytes of each request are not counted: too few for HTTP/2 to extend the window of the stream. */
 const freeBytes = 16 * 1024
 export const maxMessageBytes = 4 * 1024 * 1024
 const maxConnectionBytes = { anonymous: 4 * 1024 * 1024, trusted: 16 * 1024 * 1024 }
 const maxTotalBytes = { anonymous: 32 * 1024 * 1024, trusted: 64 * 1024 * 1024 }
-/** How much larger deflate can make a message. */
+/** A message compressed with deflate can be this many times as large when it is decompressed. */
 const maxInflation = 1032
-/** The whole request of a standard service. Its messages are names. */
+/** The largest request to a standard service, over all its messages, which contain only names. */
 const maxStandardBytes = 64 * 1024
 const maxReflectionMessages = 1000
+/** Penalty points (session-guard.ts) of a call that exceeds a limit. */
 const pointsOfExcess = 20
-/** A client with an expired token does nothing worse than others that fail. */
-const pointsOfToken = 2
+/** Penalty points of an invalid token: few, since the token of a harmless client may have expired. */
+const pointsOfInvalidToken = 2
 
 export function openRequestLimits(
   { authenticate }: RequestLimitOptions,
@@ -88,7 +89,7 @@ export function openRequestLimits(
     request.reserved = 0
   }
 
-  /** Points count against the connection. */
+  /** Adds `points` to the penalty points of the connection. */
   function refuse(stream: LimitedStream, fault: StatusError, points: number): void {
     const { request } = stream
     if (request.isRefused || stream.destroyed) return
@@ -130,19 +131,19 @@ export function openRequestLimits(
         trust(stream, messages)
         return
       }
-      request.isChecking = true
+      request.isCheckingToken = true
       stream.pause()
       checked.then(
         () => {
-          request.isChecking = false
+          request.isCheckingToken = false
           if (stream.destroyed) return
           trust(stream, messages)
           stream.resume()
         },
-        (error) => refuse(stream, asStatusError(error), pointsOfToken),
+        (error) => refuse(stream, asStatusError(error), pointsOfInvalidToken),
       )
     } catch (error) {
-      refuse(stream, asStatusError(error), pointsOfToken)
+      refuse(stream, asStatusError(error), pointsOfInvalidToken)
     }
   }
 
@@ -154,7 +155,7 @@ export function openRequestLimits(
     const fault = faultOf(method, bytes, messages, request.maxMessages)
     if (fault) refuse(stream, fault, pointsOfExcess)
     else if (method && !method.access?.open && request.kind === 'anonymous') {
-      if (!request.isChecking) checkToken(stream, messages)
+      if (!request.isCheckingToken) checkToken(stream, messages)
     } else reserve(stream, messages)
   }
 
@@ -170,21 +171,21 @@ export function openRequestLimits(
         countMessages: isCompressed || !method ? openMessageCounter() : undefined,
         maxMessages: !method && isReflection(path) ? maxReflectionMessages : 1,
         kind: 'anonymous',
-        isChecking: false,
+        isCheckingToken: false,
         isRefused: false,
         bytes: 0,
         reserved: 0,
-        originalOn: watched.on as LimitedStream['on'], // which returns the stream
+        originalOn: watched.on as LimitedStream['on'], // `on` returns the stream
         receive: undefined,
       }
       const stream: LimitedStream = Object.assign(watched, { request })
-      stream.on = onEvent as typeof stream.on // which has an overload for each event
+      stream.on = onEvent as typeof stream.on // `on` has an overload for each event
     },
-    release: (stream) => release(stream as LimitedStream), // without a request if it was refused before
+    release: (stream) => release(stream as LimitedStream), // has no `request` if it was refused before `watch`
   }
 }
 
-/** Replaces `on` of a stream until grpc-js listens to its chunks. Shared by all streams, like the next function. */
+/** Replaces `on` of a stream until grpc-js listens to its chunks. All streams share it, and `onData`. */
 function onEvent(this: LimitedStream, event: string, listener: Listener): LimitedStream {
   const { request } = this
   if (event !== 'data') return request.originalOn.call(this, event, listener)
@@ -210,7 +211,7 @@ function faultOf(
   if (messages > maxMessages)
     return maxMessages === 1
       ? malformed('the request must be exactly one message')
-      : tooLarge(`the call takes at most ${maxMessages} messages; start another`, 413)
+      : tooLarge(`a call may send at most ${maxMessages} messages; start another call`, 413)
   if (!method && bytes > maxStandardBytes)
     return tooLarge(`the request of this service must be at most ${maxStandardBytes} bytes`, 413)
   return undefined

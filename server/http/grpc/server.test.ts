@@ -17,6 +17,14 @@ import {
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../aip/code.ts'
 import { malformed } from '../../aip/errors.ts'
+import {
+  flags,
+  frameTypes,
+  frame as http2Frame,
+  preface,
+  reset,
+  settings,
+} from '../../testing/http2-frames.ts'
 import { rawClient } from '../../testing/raw-http.ts'
 import type { TestDoor, TestDoorOptions } from '../../testing/test-door.ts'
 import { errorDomain, openTestDoor } from '../../testing/test-door.ts'
@@ -182,15 +190,15 @@ describe('a call', () => {
   })
 
   test('that its caller cancels causes no error', async () => {
-    const held = Promise.withResolvers<void>()
-    const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && held.promise })
+    const release = Promise.withResolvers<void>()
+    const door = await openDoor({ act: ({ method }) => method === 'GetGroup' && release.promise })
     const session = connectTo(door)
     const stream = start(session, getGroup)
     stream.end(frame(new Uint8Array()))
     await new Promise((resolve) => setTimeout(resolve, 50))
     stream.close(constants.NGHTTP2_CANCEL)
     await once(stream, 'close')
-    held.resolve()
+    release.resolve()
     const { headers } = await call(session, `${service}/ListGroups`)
     assert.equal(headers['grpc-status'], '0')
   })
@@ -259,7 +267,7 @@ describe('errors of unknown and malformed calls', () => {
     )
   })
 
-  test('requests that are not gRPC get a JSON error', async () => {
+  test('are JSON if the request is not gRPC', async () => {
     const session = connectTo(await openDoor())
     const stream = session.request({ ':path': '/iam/v2beta1/groups' })
     const { status, headers, body } = await outcomeOf(stream)
@@ -275,9 +283,9 @@ describe('floods', () => {
   test('a connection runs 100 calls at once, and further calls wait', async () => {
     const release = Promise.withResolvers<void>()
     let running = 0
-    let most = 0
+    let maxRunning = 0
     const act = async () => {
-      most = Math.max(most, ++running)
+      maxRunning = Math.max(maxRunning, ++running)
       await release.promise
       running--
     }
@@ -288,7 +296,7 @@ describe('floods', () => {
     while (running < 100) await new Promise((resolve) => setTimeout(resolve, 10))
     release.resolve()
     const outcomes = await Promise.all(calls)
-    assert.equal(most, 100)
+    assert.equal(maxRunning, 100)
     assert.ok(outcomes.every(({ headers }) => headers['grpc-status'] === '0'))
   })
 
@@ -298,13 +306,13 @@ describe('floods', () => {
     closers.push(() => flooder.destroy())
     flooder.on('error', () => {})
     const ended = new Promise((resolve) => flooder.once('close', resolve))
-    flooder.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    flooder.write(http2Frame(4, 0, 0))
+    flooder.write(preface)
+    flooder.write(settings)
     flooder.resume()
     for (let stream = 1; stream < 20_000; stream += 2) {
       // :method POST, :scheme http, :path /
-      flooder.write(http2Frame(1, 4, stream, Buffer.from([0x83, 0x86, 0x84])))
-      flooder.write(http2Frame(3, 0, stream, Buffer.from([0, 0, 0, 8])))
+      flooder.write(http2Frame(frameTypes.headers, flags.endHeaders, stream, Buffer.from([0x83, 0x86, 0x84])))
+      flooder.write(reset(stream, constants.NGHTTP2_CANCEL))
     }
     await ended
     const { headers } = await call(connectTo(door), getGroup)
@@ -314,15 +322,17 @@ describe('floods', () => {
   const garbage: Record<string, Uint8Array> = {
     'text without frames': Buffer.from('text that contains no frames'.repeat(10)),
     'an oversized frame': Buffer.from([255, 255, 255, 0, 0, 0, 0, 0, 1]),
-    'data for a stream that is not open': http2Frame(0, 0, 1, Buffer.from('x')),
+    'data for a stream that is not open': http2Frame(frameTypes.data, 0, 1, Buffer.from('x')),
     'broken header compression': Buffer.concat([
-      http2Frame(4, 0, 0),
-      http2Frame(1, 5, 1, Buffer.alloc(20, 255)),
+      settings,
+      http2Frame(frameTypes.headers, flags.endStream | flags.endHeaders, 1, Buffer.alloc(20, 255)),
     ]),
     'headers without end': Buffer.concat([
-      http2Frame(4, 0, 0),
-      http2Frame(1, 0, 1, Buffer.from([0x83])),
-      ...Array.from({ length: 200 }, () => http2Frame(9, 0, 1, Buffer.alloc(16_000, 0x82))),
+      settings,
+      http2Frame(frameTypes.headers, 0, 1, Buffer.from([0x83])),
+      ...Array.from({ length: 200 }, () =>
+        http2Frame(frameTypes.continuation, 0, 1, Buffer.alloc(16_000, 0x82)),
+      ),
     ]),
   }
   for (const [what, bytes] of Object.entries(garbage)) {
@@ -330,7 +340,7 @@ describe('floods', () => {
       const door = await openDoor()
       const client = await rawClient(door.port)
       closers.push(() => client.close())
-      client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+      client.send(preface)
       client.send(bytes)
       await client.rest()
       const { headers } = await call(connectTo(door), getGroup)
@@ -348,20 +358,6 @@ describe('floods', () => {
     assert.equal(headers['grpc-status'], '0')
   })
 })
-
-function http2Frame(
-  type: number,
-  flags: number,
-  stream: number,
-  payload: Uint8Array = new Uint8Array(),
-): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
 
 const nameField = (name: string) => Buffer.concat([Buffer.of(10, name.length), Buffer.from(name)])
 const [serving, notServing, serviceUnknown] = [1, 2, 3]
@@ -424,11 +420,11 @@ describe('server reflection', () => {
 
 describe('drain', () => {
   test('lets running calls finish, accepts no new ones and ends health watches', async () => {
-    const held = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
     const act = () => {
       arrived.resolve()
-      return held.promise
+      return release.promise
     }
     const door = await openDoor({ act })
     const session = connectTo(door)
@@ -440,7 +436,7 @@ describe('drain', () => {
     const drained = door.drain()
     await once(session, 'goaway')
     await new Promise((resolve) => (watching.closed ? resolve(undefined) : watching.once('close', resolve)))
-    held.resolve()
+    release.resolve()
     assert.equal((await busy).headers['grpc-status'], '0')
     await drained
   })
@@ -450,10 +446,9 @@ describe('drain', () => {
     const client = await rawClient(door.port)
     closers.push(() => client.close())
     const drained = door.drain()
-    client.send('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-    client.send(http2Frame(4, 0, 0))
-    const goaway = 7
-    assert.ok((await client.rest()).includes(Buffer.from([goaway, 0, 0, 0, 0, 0])))
+    client.send(preface)
+    client.send(settings)
+    assert.ok((await client.rest()).includes(Buffer.from([frameTypes.goAway, 0, 0, 0, 0, 0])))
     client.close()
     await drained
   })

@@ -26,26 +26,26 @@ export type SessionGuard = {
   close(stream: GuardedStream): void
   /** Called for a stream that was reset before it could be handled. */
   onReset(stream: ServerHttp2Stream): void
-  /** Counts a call that exceeds a limit. */
+  /** Adds penalty points for a call that exceeds a limit. */
   penalize(stream: GuardedStream, points: number): void
 }
 
-/** A stream with the bytes of its headers, and the session that they count for. */
+/** A stream with the size of its headers, and the usage of its session. */
 export type GuardedStream = ServerHttp2Stream & { usage: SessionUsage; headerBytes: number }
 
-/** A session becomes abusive when `points` exceed their maximum. Every call that is answered takes one away. */
+/** A session is abusive when its penalty `points` exceed `maxPoints`. Each call that is answered subtracts one. */
 export type SessionUsage = {
   session: Http2Session
   points: number
   headerBytes: number
-  /** Of open calls, before and after their access token is verified. */
+  /** Bytes of the requests of open calls: `trusted` ones have a verified access token. */
   requestBytes: { anonymous: number; trusted: number }
-  /** Streams that node:http2 has passed on. It resets others itself, without a word: those with too many headers. */
+  /** Streams that node:http2 has reported. It resets streams with too many headers itself, and does not report them. */
   streams: number
   openStreams: number
   /** Open streams of the standard services. */
   standardStreams: number
-  /** When the last call ended. */
+  /** When the last call ended, in milliseconds since 1970. */
   usedAt: number
 }
 
@@ -57,7 +57,7 @@ const maxOpenHeaderBytes = 512 * 1024
 const checkIntervalMs = 1000
 /** Longer than the pauses of clients that call now and then. */
 const maxConnectionIdleMs = 15 * 60_000
-/** RFC 9113 section 6.5.2. */
+/** Bytes that each header counts besides its name and value (RFC 9113 section 6.5.2). */
 const headerOverhead = 32
 
 export function openSessionGuard({
@@ -90,7 +90,10 @@ export function openSessionGuard({
     session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
-  /** Closes idle connections, and looks for streams that were not passed on. A client numbers its streams 1, 3, 5 and so on. */
+  /**
+   * Closes idle connections, and adds points for streams that node:http2 did not report. Their number follows from the
+   * highest stream id: a client numbers its streams 1, 3, 5 and so on.
+   */
   function check(): void {
     const time = now()
     for (const usage of usages.values()) {
