@@ -166,7 +166,7 @@ onEachStore('empty and misspelt limits', (engine) => {
       [`${groups}?uidp=${organization}`, 'uidp', /did you mean uidp\./],
       [`${groups}?zzz=1`, 'zzz', /its parameters are uidp\.ancestors_of, .*skip$/],
       [`/iam/v2/groups?zzz=1`, 'zzz', /is not a parameter/],
-      [`${groups}/${organization}?uid=x`, 'uid', /which has none in its query/],
+      [`${groups}/${organization}?uid=x`, 'uid', /which has no query parameters/],
       [`${groups}?${'x'.repeat(7000)}=1`, 'x'.repeat(100), /is not a parameter/],
     ]
     for (const [target, field, description] of cases)

@@ -52,7 +52,7 @@ describe('GET and DELETE', () => {
     })
   })
 
-  test('refuse a parameter for a field of the path', () => {
+  test('refuse a query parameter for a field that the path sets', () => {
     const get = GroupsService.method.getGroup.input
     for (const path of ['a?uid=b&uid=c', '?uid=b'])
       assertRejected(() => jsonOf(get, 'GET', `/iam/v2beta1/groups/${path}`), 'uid', /is not a parameter/)
@@ -101,7 +101,7 @@ describe('POST', () => {
 
   test('reads nothing of the resource from the query', () => {
     for (const field of ['group.name', 'group.description', 'parent', 'name'])
-      assertRejected(() => create(`/a?${field}=x`, '{"name":"n"}'), field, /which has none in its query/)
+      assertRejected(() => create(`/a?${field}=x`, '{"name":"n"}'), field, /which has no query parameters/)
   })
 
   test('does not read the parent or other fields of the request from the body', () => {

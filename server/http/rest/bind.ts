@@ -11,7 +11,7 @@ import { resemblesLimit } from '../../aip/limit-names.ts'
 import { unknownParameter } from './query-names.ts'
 import { ignoreAll, readJson } from './read-json.ts'
 import { readQuery } from './read-query.ts'
-import type { Match, Written } from './routes.ts'
+import type { CallerSpelling, Match } from './routes.ts'
 
 export function bindRequest(match: Match, query: string, body: string): Message {
   const { route, fields } = match
@@ -19,8 +19,8 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   const bodyField = route.binding.body
   if (query === '' && body === '' && bodyField === '') return fromPath(input, fields)
   const request = reflect(input, create(input))
-  const written: Written = { query, names: body === '' && bodyField === '' ? undefined : 'json' }
-  match.written = written
+  const spelling: CallerSpelling = { query, bodyNames: body === '' && bodyField === '' ? undefined : 'json' }
+  match.spelling = spelling
   const isBound = (path: string) => {
     if (bodyField === '*') return true
     return [...fields.keys(), bodyField].some(
@@ -31,15 +31,16 @@ export function bindRequest(match: Match, query: string, body: string): Message 
   readQuery(request, query, { isBound, isStrict: isVersion2(input), isRefused })
   const isWholeBody = bodyField === '*' || (bodyField === '' && route.binding.verb === 'POST')
   // Published clients send the request of the token exchange as JSON, although its http rule has no body.
-  if (isExchange(input) && isWholeBody) readExchange(request, parse(body), written)
-  else if (isWholeBody) readJson(request, parse(body), { ...ignoreAll, onProtoName: () => setProto(written) })
-  else if (bodyField !== '') readResource(request, route.binding, parse(body), written)
+  if (isExchange(input) && isWholeBody) readExchange(request, parse(body), spelling)
+  else if (isWholeBody)
+    readJson(request, parse(body), { ...ignoreAll, onProtoName: () => markProtoNames(spelling) })
+  else if (bodyField !== '') readResource(request, route.binding, parse(body), spelling)
   for (const [path, value] of fields) setString(request, path, value)
   return request.message
 }
 
-function setProto(written: Written): void {
-  written.names = 'proto'
+function markProtoNames(spelling: CallerSpelling): void {
+  spelling.bodyNames = 'proto'
 }
 
 /** A misspelt filter must not look like success. Version 1 has always ignored unknown parameters. */
@@ -48,10 +49,10 @@ const isVersion2 = ({ typeName }: DescMessage) => typeName.includes('.v2beta1.')
 const isExchange = ({ typeName }: DescMessage) => typeName.startsWith('platform.oidc.')
 
 /** A limit that is empty or misspelt must not lead to a token without a limit. */
-function readExchange(request: ReflectMessage, json: JsonValue, written: Written): void {
+function readExchange(request: ReflectMessage, json: JsonValue, spelling: CallerSpelling): void {
   const paths: string[] = []
   readJson(request, json, {
-    onProtoName: () => setProto(written),
+    onProtoName: () => markProtoNames(spelling),
     onPath: (path) => paths.push(path),
     onUnknown(name) {
       if (resemblesLimit(name)) throw unknownParameter(request.desc, name, () => false)
@@ -82,10 +83,10 @@ function readResource(
   request: ReflectMessage,
   { body, verb }: HttpBinding,
   json: JsonValue,
-  written: Written,
+  spelling: CallerSpelling,
 ): void {
   const field = findField(request.desc, body)
-  const onProtoName = () => setProto(written)
+  const onProtoName = () => markProtoNames(spelling)
   if (field?.fieldKind === 'list') {
     readJson(request, { [field.jsonName]: json }, { ...ignoreAll, onProtoName })
     return
@@ -115,7 +116,7 @@ function parse(body: string): JsonValue {
   }
 }
 
-/** The fields of the variables of routes. Bounded by the contract, from which all paths come. */
+/** A cache of the fields that path variables set. All paths come from the contract, so the cache cannot grow large. */
 const resolvedPaths = new Map<DescMessage, Map<string, DescField[]>>()
 
 function fieldsOf(desc: DescMessage, path: string): DescField[] {

@@ -46,7 +46,7 @@ describe('an error body', () => {
     )
   })
 
-  test('names query parameters in snake_case if it has none', () => {
+  test('names query parameters in snake_case if the call has no body', () => {
     const { message } = JSON.parse(errorBody(invalidField('page_token', 'is wrong'), domain))
     assert.equal(message, 'Invalid argument: page_token: is wrong')
   })

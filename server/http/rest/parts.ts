@@ -1,5 +1,6 @@
 // A JSON response that is sent in parts. Each part is made when the client has received the one before, so a slow
-// client takes no memory. If it fails after its start, the connection is reset, so that it cannot be taken for complete.
+// client takes no memory. If a later part cannot be made, the connection is reset, so that the client notices that the
+// response is incomplete.
 import { cancelled } from '../../aip/errors.ts'
 import type { JsonParts } from '../../wire/reply.ts'
 import type { Exchange, ResponseContext } from './exchange.ts'
@@ -19,7 +20,8 @@ export async function sendParts(
       response.write(part, () => resolve())
     })
   try {
-    // Read before anything is sent: it may fail, and a generator that was never started cannot report its end.
+    // The first part is made before anything is sent: if it fails, an error response is still possible. This also
+    // starts the generator, because one that was never started would not report the end of the call.
     let next = await parts.next()
     if (response.destroyed) await parts.throw(cancelled())
     const headers = [

@@ -5,11 +5,11 @@ import type { StatusError } from '../../aip/errors.ts'
 import { invalidField } from '../../aip/errors.ts'
 import { isBranch, toCamel } from '../../aip/field-path.ts'
 
-/** The maximum number of parts of a suggested name, such as two in `uidp.children_of`; the contract has no deeper names. */
+/** The maximum number of parts of a suggested name. `uidp.children_of` has two; the contract has no deeper names. */
 const maxDepth = 3
 const maxNames = 200
 
-/** The error for a parameter that the call does not have. `name` is text of the caller. */
+/** The error for a parameter that the call does not have. `name` comes from the caller and may be long. */
 export function unknownParameter(
   desc: DescMessage,
   name: string,
@@ -28,7 +28,7 @@ export function unknownParameter(
 }
 
 const listOf = (names: string[]) =>
-  names.length === 0 ? ', which has none in its query' : `; its parameters are ${names.join(', ')}`
+  names.length === 0 ? ', which has no query parameters' : `; its parameters are ${names.join(', ')}`
 
 function namesOf(desc: DescMessage, isBound: (path: string) => boolean, prefix = '', depth = 1): string[] {
   const namesIn = (field: DescField): string[] => {

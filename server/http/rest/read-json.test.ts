@@ -126,7 +126,7 @@ describe('a key', () => {
     assert.equal(({} as { text?: string }).text, undefined)
   })
 
-  test('is reported in a form that is safe to send back', () => {
+  test('is reported shortened and in well-formed Unicode', () => {
     const { unknown } = readAll(`{"${'x'.repeat(100_000)}":1,"\\ud800":1}`)
     assert.deepEqual(
       unknown.map(({ length }) => length),

@@ -13,7 +13,7 @@ export type ReadOptions = {
   onPath(path: string): void
   /** Called for each key that is not a field. */
   onUnknown(path: string): void
-  /** Called for each key in proto spelling that has another name in JSON spelling. */
+  /** Called for each key in proto spelling, unless both spellings are the same. */
   onProtoName(): void
 }
 
@@ -95,7 +95,7 @@ export function requireSoleMember(target: ReflectMessage, field: DescField, path
     throw invalidField(path, `cannot be set together with ${other.name}; set one of them`, [other.name])
 }
 
-/** The key of a map in its type; the keys of a JSON object are always strings. */
+/** Converts a key of a JSON object, which is always a string, to the key type of the map. */
 function keyOf(field: DescField & { fieldKind: 'map' }, key: string, path: string) {
   const scratch = reflect(field.parent, create(field.parent))
   readLeaf(scratch, field, { [key]: {} }, path)

@@ -100,7 +100,7 @@ describe('a parameter', () => {
     assert.deepEqual(read('text=a&text=b&inner.deepText=%61', sample, isBound), {})
   })
 
-  test('that is not a leaf is ignored', () => {
+  test('that does not name a leaf field is ignored', () => {
     const unknown = [
       'nothing=1',
       'text.x=1',
@@ -135,7 +135,7 @@ describe('a parameter', () => {
     assertRejected('small', 'small')
   })
 
-  test('for a page or an order may be empty', () => {
+  test('for the page token or the order may be empty', () => {
     assert.deepEqual(read('page_token=&orderBy=', ListGroupsRequestSchema), {})
   })
 
@@ -159,7 +159,7 @@ describe('a parameter', () => {
     }
   })
 
-  test('is not separated by a semicolon', () => {
+  test('is separated from the next one by & and not by a semicolon', () => {
     assert.throws(() => read('text=a;small=1'), malformed)
     assert.throws(() => read('unknown=a;b'), malformed)
     assert.deepEqual(read('text=a%3Bb'), { text: 'a;b' })

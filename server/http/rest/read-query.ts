@@ -13,11 +13,11 @@ import { readLeaf, typeError } from './read-leaf.ts'
 const maxParameters = 2000
 
 export type QueryRules = {
-  /** Tells which fields are set from the URL path or the body; these are not set from the query. */
+  /** Whether a field is set from the URL path or the body. Such a field is not set from the query. */
   isBound(path: string): boolean
-  /** Whether other names than those of unbound fields are an error. In v1 they are ignored. */
+  /** Whether a name is an error if it is unknown or its field is bound. In v1 such names are ignored. */
   isStrict: boolean
-  /** Tells which other names are an error although the call is not strict. */
+  /** Whether such a name is an error even if `isStrict` is false. */
   isRefused?(name: string): boolean
 }
 
@@ -32,22 +32,23 @@ export function readQuery(
     const [, path = '', key] = /^([^[]*)(?:\[(.*)\])?$/.exec(name) ?? []
     const fields = resolvePath(target.desc, path)
     const field = fields?.at(-1)
-    const canonical = fields ? pathOf(fields) : ''
-    if (!fields || !field || isBranch(field) || isBound(canonical)) {
+    const canonicalPath = fields ? pathOf(fields) : ''
+    if (!fields || !field || isBranch(field) || isBound(canonicalPath)) {
       if (isStrict || isRefused?.(name)) throw unknownParameter(target.desc, name, isBound)
       continue
     }
     if (value === '' && isNarrowing(field))
-      throw invalidField(canonical, 'must not be empty; omit it to not restrict the call by it')
+      throw invalidField(canonicalPath, 'must not be empty; omit it if it should not restrict the call')
     const owner = openMessage(target, fields.slice(0, -1))
-    if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonical)
-    else if (key !== undefined) throw invalidField(canonical, 'is not a map and takes no key in brackets')
-    else if (field.fieldKind === 'list') addToList(owner, field, value, canonical)
+    if (field.fieldKind === 'map') addToMap(owner, field, key, value, canonicalPath)
+    else if (key !== undefined) throw invalidField(canonicalPath, 'is not a map and takes no key in brackets')
+    else if (field.fieldKind === 'list') addToList(owner, field, value, canonicalPath)
     else {
-      if (seen.has(canonical)) throw invalidField(canonical, 'takes one value, but the query has several')
-      seen.add(canonical)
-      requireSoleMember(owner, field, canonical)
-      readLeaf(owner, field, jsonOf(field, value, canonical), canonical)
+      if (seen.has(canonicalPath))
+        throw invalidField(canonicalPath, 'takes one value, but the query has several')
+      seen.add(canonicalPath)
+      requireSoleMember(owner, field, canonicalPath)
+      readLeaf(owner, field, jsonOf(field, value, canonicalPath), canonicalPath)
     }
   }
 }
@@ -55,12 +56,12 @@ export function readQuery(
 /** Parameters that do not restrict a list. Clients send them without a value, for the first page or the default. */
 const mayBeEmpty = new Set(['page_token', 'order_by'])
 
-/** Of the token exchange: published clients send them without a value. Without them the token's own identity is meant. */
+/** Published clients send these parameters of the token exchange empty, which means the token's own identity. */
 const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
 
 /**
- * Whether a field restricts the call to a part of its result. Without a value it would restrict nothing, which is the
- * opposite of what is meant by a script whose variable is empty. Other types than strings have no empty value.
+ * Whether a field restricts the call to a part of its result. An empty value would restrict nothing, although a script
+ * whose variable is empty by mistake means to restrict. Other types than strings have no empty value.
  */
 const isNarrowing = ({ scalar, name, parent }: DescField) =>
   scalar === ScalarType.STRING &&
@@ -88,7 +89,7 @@ function decode(text: string): string {
   }
 }
 
-/** The message at a path inside `target`. Messages on the way are created. */
+/** The message at a path inside `target`. Missing messages on this path are created. */
 function openMessage(target: ReflectMessage, path: DescField[]): ReflectMessage {
   let message = target
   for (const [at, field] of path.entries()) {

@@ -81,7 +81,10 @@ export function writeHead(
   response.writeHead(status, headers)
 }
 
-/** If the response ended at once, data that is still arriving would reset the connection before it is read. */
+/**
+ * Ends the response when the request has arrived, or after `lingerMs`. If it ended at once, data that is still arriving
+ * would reset the connection before the client has read the response.
+ */
 function endAfterRequest(
   request: IncomingMessage,
   response: ServerResponse,

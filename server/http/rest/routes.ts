@@ -1,4 +1,4 @@
-// The endpoint of a path. The table is made once, from the http rules of the contract.
+// Finds the endpoint of a path. The table of routes is made once, from the http rules of the contract.
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
 import { malformed } from '../../aip/errors.ts'
@@ -13,19 +13,19 @@ export type Route = {
   template: Template
   /** Whether `**` may match no segment, as in the path of a call that creates an organization. */
   mayBeEmpty: boolean
-  /** The path without the names of its variables: calls of one resource have the same. */
+  /** The path without the names of its variables. All calls of one resource have the same. */
   shape: string
 }
 
 export type Match = {
   route: Route
   fields: Map<string, string>
-  /** The field names as the caller wrote them, for errors. Set when the request is read. */
-  written?: Written
+  /** How the caller spelt the field names, for errors. Set when the request is read. */
+  spelling?: CallerSpelling
 }
 
-/** `names` is the spelling of the keys of a JSON body; undefined without such a body. */
-export type Written = { query: string; names: 'json' | 'proto' | undefined }
+/** `bodyNames` is the spelling of the keys in the JSON body; undefined if the call has none. */
+export type CallerSpelling = { query: string; bodyNames: 'json' | 'proto' | undefined }
 
 export type Routes = {
   /** The route of a path for each HTTP method that it accepts. */
@@ -68,12 +68,14 @@ function matchRoute({ template, mayBeEmpty }: Route, segments: readonly string[]
   return isEmptyAt(template, segments) && !mayBeEmpty ? undefined : matchTemplate(template, segments)
 }
 
+/** Whether `**` matches no segment. */
 const isEmptyAt = ({ many, tokens }: Template, segments: readonly string[]) =>
   many >= 0 && segments.length < tokens.length
 
 /**
- * The resource that a path means. The first route that matches is the most specific and decides: `groups/x:approve` is
- * not also a group with the uid `x:approve`, of which the methods GET and DELETE would be allowed.
+ * The shape of the resource that a path refers to. The first route that matches is the most specific, and other routes
+ * match only if they have the same shape: `groups/x:approve` is not also a group with the uid `x:approve`, which would
+ * allow GET and DELETE.
  */
 const shapeAt = ({ template, shape }: Route, segments: readonly string[]) =>
   isEmptyAt(template, segments) ? shape.replace('/**', '') : shape
@@ -107,7 +109,7 @@ function makeTrie(endpoints: readonly Endpoint[]): Node {
   return root
 }
 
-/** A custom method without a uid gets an error that names the missing field. */
+/** A custom method matches a path without a uid too, so that its error names the missing field. */
 function mayBeEmpty({ method }: Endpoint, { verb, variables }: Template): boolean {
   if (verb !== '') return true
   return variables.every(({ field }) => {

@@ -7,9 +7,9 @@ import type { Match } from './routes.ts'
  * A parameter of the query is named as it was sent. Fields of a JSON body are in camelCase, or in snake_case if the body
  * has a key in that spelling. Parameters that were not sent are in snake_case, as in the documentation.
  */
-export function spellingOf({ route, written }: Match): (path: string) => string {
-  const sent = sentNames(route.endpoint.method.desc.input, written?.query ?? '')
-  const isJson = written?.names === 'json'
+export function spellingOf({ route, spelling }: Match): (path: string) => string {
+  const sent = sentNames(route.endpoint.method.desc.input, spelling?.query ?? '')
+  const isJson = spelling?.bodyNames === 'json'
   return (path) => {
     const [, base = '', index = ''] = /^(.*?)(\[.*)?$/s.exec(path) ?? []
     const name = sent.get(base)
@@ -31,7 +31,7 @@ function sentNames(input: Input, query: string): Map<string, string> {
       if (path !== undefined && !names.has(path)) names.set(path, name)
     }
   } catch {
-    // A malformed query is reported without names.
+    // The error about a malformed query names no field.
   }
   return names
 }
