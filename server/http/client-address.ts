@@ -13,8 +13,9 @@ export function proxyTest(trustedProxies: readonly string[]): (address: string) 
 }
 
 /**
- * `trustedProxies` are addresses and networks such as 10.0.0.0/8. `onUntrusted` is called once, with the first peer that
- * sends X-Forwarded-For and is not one of them: if it is a proxy of the operator, all of its clients count as one.
+ * `trustedProxies` are addresses and networks such as 10.0.0.0/8. `onUntrusted` is called once, with the first peer
+ * that sends X-Forwarded-For but is not a trusted proxy. If that peer is in fact a proxy of the operator, all of its
+ * clients seem to have the same address, so the operator should know.
  */
 export function clientAddress(
   trustedProxies: readonly string[],
@@ -52,7 +53,7 @@ function blockListOf(networks: readonly string[]): BlockList {
   return list
 }
 
-/** Without port and brackets; an IPv4 address mapped into IPv6 as IPv4. */
+/** Removes port and brackets, and converts an IPv4-mapped IPv6 address to IPv4. */
 const bareAddress = (address: string) =>
   address
     .replace(/^\[(.*)\](?::\d+)?$/, '$1')

@@ -49,7 +49,7 @@ export function dispatch(options: DispatchOptions): Handle {
   }
 }
 
-/** Sets the headers that REST responses have too, and lets the client send a body that it holds back. */
+/** Sets the headers that REST responses have too, and sends 100 Continue to a client that waits for it. */
 function prepareResponse(
   request: IncomingMessage,
   response: ServerResponse,

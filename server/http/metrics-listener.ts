@@ -14,7 +14,7 @@ export type MetricsOptions = Pick<DoorOptions, 'requestIds' | 'isHttps'> & {
   hosts: readonly string[]
 }
 
-/** Monitoring needs few connections. The limits keep others from holding more. */
+/** Monitoring needs few connections. The limits prevent that idle clients occupy memory. */
 const maxConnections = 20
 const limits = {
   ...{

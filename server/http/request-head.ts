@@ -41,8 +41,8 @@ function hostFault(hosts: number, host: string | undefined, httpVersion: string)
 }
 
 /**
- * A body in another coding would be read as if it were not encoded. HTTP/1.0 has no transfer codings, so a proxy that
- * speaks it may see another end of the message (RFC 9112 section 6.1).
+ * A body in any other coding than chunked would be read as if it were not encoded. HTTP/1.0 has no transfer codings, so
+ * a proxy for HTTP/1.0 may disagree about where the message ends (RFC 9112 section 6.1).
  */
 function transferFault(httpVersion: string, coding: string | undefined): StatusError | undefined {
   if (coding === undefined) return undefined

@@ -7,7 +7,7 @@ export type ConnectionState = {
   latest: ServerResponse | undefined
   /** Responses to pipelined requests that are not sent yet. */
   unsent: number
-  /** Requests in a row that were answered with an error of the client. */
+  /** Requests in a row that were answered with a status 4xx. */
   refusals: number
   /** Requests are parsed one at a time (pacing.ts). */
   isPaced: boolean

@@ -45,7 +45,7 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
   })
-  // A server of its own accepts the connections, so that a slowed down client does not cost a handshake.
+  // Another server accepts the connections, so that those of a penalized address wait before the costly TLS handshake.
   return createServer((socket) => {
     accept(connections, socket, () => {
       connections.undetected.delete(socket)

@@ -21,7 +21,7 @@ export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
 export function openHttp1(options: Http1Options): Server {
   const { limits, onRequest } = options
   const server = createServer({
-    // node:http counts the URL as headers. The door limits each of them by itself.
+    // node:http counts the URL as part of the headers. The door limits URL and headers separately (request-head.ts).
     maxHeaderSize: maxHeaderBytes + maxUrlBytes,
     headersTimeout: limits.headers,
     requestTimeout: limits.request,
@@ -35,7 +35,7 @@ export function openHttp1(options: Http1Options): Server {
     if (isAdmitted(options, request, response)) onRequest(request, response)
   }
   server.timeout = limits.idle
-  // By default, headers after the 2000th are silently dropped. Their size is limited.
+  // No maximum: by default, headers after the 2000th are silently dropped. `maxHeaderSize` limits them enough.
   server.maxHeadersCount = 0
   server.on('request', handle)
   // The code that reads the body sends 100 Continue, so a rejected request gets none.
@@ -51,8 +51,8 @@ export function openHttp1(options: Http1Options): Server {
 }
 
 /**
- * False if the client has sent too many requests without reading the responses; the connection is then closed. After too
- * many refusals, it is closed with the next response.
+ * False if the client has sent too many requests without reading the responses; its connection is then closed. After
+ * too many refusals in a row, the connection is closed after this response.
  */
 function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
   const state = options.stateOf(socket)
@@ -80,7 +80,7 @@ function isPipeliningAdmitted(
     state.isStopped = true
     onRejected(
       requestIds.next(),
-      tooManyRequests(`at most ${maxUnsentResponses} requests of a connection may wait`),
+      tooManyRequests(`at most ${maxUnsentResponses} requests of a connection may wait for their responses`),
     )
     onAbuse(socket)
     socket.destroy()
@@ -88,7 +88,7 @@ function isPipeliningAdmitted(
   }
   state.unsent++
   response.once('close', () => state.unsent--)
-  // Not before the parser has returned: it is parsing what was read with this request.
+  // In the next tick, because the parser is still parsing the bytes that were read together with this request.
   if (!state.isPaced) process.nextTick(() => state.isPaced || paceRequests(socket, state))
   return true
 }

@@ -5,23 +5,24 @@ export const maxHeaderBytes = 16 * 1024
 
 /** Responses of one connection that wait for the client. The connection of a client that sends more requests is closed. */
 export const maxUnsentResponses = 100
-/** Requests in a row that are answered with an error of the client. The connection is then closed. */
+/** Requests in a row that are answered with a status 4xx. The connection is then closed. */
 export const maxRefusals = 1000
 
-/** How long a client may take, in milliseconds. */
+/** In milliseconds. Unless the comment says otherwise: how long a client may take. */
 export type Limits = {
   /** To send the bytes that show its protocol, and to complete the TLS handshake. */
   firstBytes: number
+  /** To send the headers of a request. */
   headers: number
   /** To send a complete request. */
   request: number
   /** To send the next request on an open connection. */
   keepAlive: number
-  /** To neither send nor read a single byte. Longer than a call without a stream may take. */
+  /** How long a connection may be without any traffic. Longer than a call without a stream may take. */
   idle: number
   /** To go on sending after its request was rejected, so that it can read the error. */
   linger: number
-  /** The interval at which slow requests are looked for. */
+  /** The interval at which the times for headers and requests are checked. */
   checkInterval: number
   /** To send its first bytes when the server is stopping. */
   firstBytesAtStop: number

@@ -66,12 +66,12 @@ async function drain(
   // After the next poll of the event loop, all clients that have connected so far are accepted.
   await new Promise((resolve) => setImmediate(resolve))
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
-  const sweep = setInterval(() => http1.closeIdleConnections(), drainInterval)
-  const disconnect = setTimeout(() => {
+  const closeInterval = setInterval(() => http1.closeIdleConnections(), drainInterval)
+  const disconnectTimer = setTimeout(() => {
     for (const socket of undetected) socket.destroy()
   }, firstBytesMs)
   http1.closeIdleConnections()
   await Promise.all(closed)
-  clearInterval(sweep)
-  clearTimeout(disconnect)
+  clearInterval(closeInterval)
+  clearTimeout(disconnectTimer)
 }

@@ -44,7 +44,7 @@ async function holdingDoor(isTls = false) {
   return { door, held }
 }
 
-/** Lets another client be answered, so that everything that was sent before has arrived. */
+/** Waits until another client has received responses. By then, everything that was sent before has arrived. */
 async function settle(door: TestDoor, isTls = false): Promise<void> {
   const client = await connect(door, isTls)
   for (let times = 0; times < 5; times++) {
@@ -77,14 +77,14 @@ for (const isTls of [false, true]) {
         held.at(-1)?.()
         assert.equal((await client.response()).status, 200)
       }
-      // Bytes that are read together with the first pipelined requests are parsed with them.
+      // Pacing begins with the second of these requests, so those that were read together may start at once.
       client.send(get(groups).repeat(3))
       await settle(door, isTls)
-      const startedAtOnce = held.length
-      assert.ok(startedAtOnce <= 5)
+      const startedSoFar = held.length
+      assert.ok(startedSoFar <= 5)
       client.send(get(groups).repeat(50))
       await settle(door, isTls)
-      assert.equal(held.length, startedAtOnce)
+      assert.equal(held.length, startedSoFar)
       for (let answered = 2; answered < 55; answered++) {
         while (held.length <= answered) await settle(door, isTls)
         held[answered]?.()
@@ -92,7 +92,7 @@ for (const isTls of [false, true]) {
       }
     })
 
-    test('keep their bodies, wherever the connection is cut', async () => {
+    test('keep their bodies, wherever the bytes are split into packets', async () => {
       const bodies = ['{"name":"a"}', '{\r\n\r\n"name"\r\n\r\n:\r\n\r\n"b"}', `{"name":"${'c'.repeat(500)}"}`]
       const bytes = [
         ...bodies.flatMap((body) => [post(body), chunked(body), chunked(body.slice(0, 7), body.slice(7))]),
@@ -114,7 +114,7 @@ for (const isTls of [false, true]) {
           await new Promise((resolve) => setImmediate(resolve))
         }
         await answered
-        // Requests that follow a chunked body closely may overtake it.
+        // A request that arrives together with the end of a chunked body may start before the request with that body.
         return seen.sort()
       }
       const expected = [...['a', 'b', 'c'.repeat(500)].flatMap((name) => [name, name, name]), 'none'].sort()
@@ -162,7 +162,7 @@ test('a connection with a thousand refusals in a row is closed after the next re
   assert.equal((await client.rest()).length, 0)
 })
 
-test('a connection is kept if successes are between its refusals', async () => {
+test('a connection stays open if there are successes between its refusals', async () => {
   const client = await connect(await openDoor())
   client.send((get('/nowhere').repeat(600) + get('/healthz')).repeat(3))
   for (let times = 0; times < 3 * 601; times++)

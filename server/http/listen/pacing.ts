@@ -1,9 +1,8 @@
-// Parses the pipelined requests of a connection one at a time: the next one in a later turn of the event loop, after the
+// Parses the pipelined requests of a connection one at a time: each in a later turn of the event loop, after the
 // response to the one before is sent. Otherwise a single read of 64 KB would start thousands of requests at once, and
 // their responses would wait in memory for a client that may never read them.
 //
-// node:http reads sockets in native code, 64 KB at a time, which is faster for a client that waits for its response. So
-// only connections that pipeline are paced.
+// Only connections that pipeline are paced. On all others, node:http reads the socket in native code, which is faster.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionState } from './connection-state.ts'
@@ -11,7 +10,7 @@ import type { ConnectionState } from './connection-state.ts'
 /** Ends the head of every request. A chunked body ends with it, too. */
 const blankLine = '\r\n\r\n'
 
-/** How many blank lines inside a chunked body are parsed at once. At most so many requests may follow the body. */
+/** A slice of a chunked body ends after this many blank lines. It may contain requests that follow the body. */
 const blankLinesPerSlice = 8
 
 /** Whether these first bytes of a connection may contain more than one request. */
@@ -20,29 +19,29 @@ export function mayBePipelined(bytes: Buffer): boolean {
   return first >= 0 && bytes.includes(blankLine, first + blankLine.length)
 }
 
-/** Takes the bytes of a connection from node:http, and passes them on slice by slice. */
+/** Reads the bytes of a connection in place of node:http, and passes them to its parser slice by slice. */
 export function paceRequests(socket: Socket, state: ConnectionState): void {
   const parse = parserOf(socket)
   let isWaiting = false
-  const cut = openCutter(state)
+  const cutter = openCutter(state)
 
   function onData(chunk: Buffer): void {
-    let rest = chunk
-    while (rest.length > 0 && !state.isStopped) {
+    let remaining = chunk
+    while (remaining.length > 0 && !state.isStopped) {
       if (isWaiting || isAwaitingResponse(state.latest)) break
-      const size = cut.nextSize(rest)
-      parse(rest.subarray(0, size))
-      cut.onParsed()
-      rest = rest.subarray(size)
+      const size = cutter.nextSize(remaining)
+      parse(remaining.subarray(0, size))
+      cutter.onParsed()
+      remaining = remaining.subarray(size)
       if (state.latest?.req.complete) break
     }
-    if (rest.length > 0 && !state.isStopped) hold(rest)
+    if (remaining.length > 0 && !state.isStopped) putBack(remaining)
   }
 
-  /** Puts bytes back and stops reading. node:http may resume the socket earlier; the bytes are then held again. */
-  function hold(rest: Buffer): void {
+  /** Puts bytes back and pauses the socket. If node:http resumes it too early, `onData` puts them back again. */
+  function putBack(bytes: Buffer): void {
     socket.pause()
-    socket.unshift(rest)
+    socket.unshift(bytes)
     if (isWaiting) return
     isWaiting = true
     const wake = () =>
@@ -77,12 +76,12 @@ function openCutter(state: ConnectionState) {
   /** Bytes of the current body that are not parsed yet; 0 if their number is not known. */
   let bodyBytes = 0
   let endsWithHead = false
-  let before: ServerResponse | undefined
+  let latestBefore: ServerResponse | undefined
 
   return {
     nextSize(bytes: Buffer): number {
-      before = state.latest
-      const isInBody = before !== undefined && !before.req.complete
+      latestBefore = state.latest
+      const isInBody = latestBefore !== undefined && !latestBefore.req.complete
       const end = endOfBlankLine(bytes, isInBody ? blankLinesPerSlice : 1)
       endsWithHead = !isInBody && end !== undefined
       const size = isInBody && bodyBytes > 0 ? Math.min(bodyBytes, bytes.length) : (end ?? bytes.length)
@@ -90,7 +89,7 @@ function openCutter(state: ConnectionState) {
       return size
     },
     onParsed(): void {
-      if (state.latest === before) return
+      if (state.latest === latestBefore) return
       bodyBytes = endsWithHead ? Number(state.latest?.req.headers['content-length'] ?? 0) : 0
     },
   }

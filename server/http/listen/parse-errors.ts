@@ -27,7 +27,7 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
   return {
     onClientError(error, socket) {
       const state = options.stateOf(socket)
-      // A failed parser reports every byte that follows.
+      // After its first error, the parser reports another one for everything that follows.
       if (state.isStopped) return
       state.isStopped = true
       if (error.code === 'ECONNRESET') {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 
 const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-/** Passes a paused socket to `onDetected`. A connection that does not show its protocol in time is closed. */
+/** Calls `onDetected` with the socket paused. A connection that does not show its protocol in time is closed. */
 export function peek(
   socket: Socket,
   timeoutMs: number,

@@ -62,7 +62,7 @@ describe('penalties', () => {
     assert.deepEqual(isStarted(), [true, true])
   })
 
-  test('close connections when a hundred of the address wait', () => {
+  test('close a connection if a hundred of its address are waiting', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
     const waiting = Array.from({ length: 100 }, () => admit('192.0.2.1'))
@@ -70,7 +70,7 @@ describe('penalties', () => {
     assert.ok(waiting.every(({ isClosed }) => !isClosed))
   })
 
-  test('end some time after the last abuse', () => {
+  test('end when their duration has passed since the last abuse', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')
     pass(durationMs - 1)
@@ -81,7 +81,7 @@ describe('penalties', () => {
     assert.ok(admit('192.0.2.1').isStarted)
   })
 
-  test('are never given to a proxy', () => {
+  test('do not apply to proxies', () => {
     const { penalties, admit } = open((address) => address !== '192.0.2.1')
     penalties.add('192.0.2.1')
     assert.ok(admit('192.0.2.1').isStarted)

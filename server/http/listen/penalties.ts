@@ -11,7 +11,7 @@ export type Penalties = {
 }
 
 export type PenaltyOptions = {
-  /** False for a proxy, whose address stands for all of its clients. */
+  /** False for a proxy, because the connections of all its clients have its address. */
   mayPenalize(address: string): boolean
   /** How long a penalty lasts after the latest abuse, in milliseconds. */
   durationMs: number
@@ -20,9 +20,9 @@ export type PenaltyOptions = {
   now(): number
 }
 
-/** Further connections of the address are closed at once. */
+/** How many connections of an address may wait. Further ones are closed at once. */
 const maxWaiting = 100
-/** Of this many addresses penalties are remembered. */
+/** How many addresses are remembered. */
 const maxAddresses = 10_000
 
 type Penalty = { until: number; waiting: (() => void)[]; timer: NodeJS.Timeout | undefined }
