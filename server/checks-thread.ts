@@ -1,4 +1,4 @@
-// A thread of checks.ts.
+// The program of the threads that checks.ts starts.
 import { parentPort } from 'node:worker_threads'
 import type { CheckAnswer, CheckTask } from './checks.ts'
 import { performMatch } from './claims/matcher.ts'

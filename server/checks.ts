@@ -1,4 +1,5 @@
-// Computations on input of callers whose cost grows faster than the input, performed by threads (checks-thread.ts).
+// Checks of text from callers. Their time can grow faster than the length of the text, so threads perform them
+// (checks-thread.ts).
 import { extname } from 'node:path'
 import { tooManyRequests, unavailable } from './aip/errors.ts'
 import { rootOf } from './aip/uid.ts'
@@ -22,9 +23,10 @@ export type CheckAnswer = { result: unknown } | { error: string }
 const program = new URL(`./checks-thread${extname(import.meta.filename)}`, import.meta.url)
 
 /**
- * Two threads, so that one costly input delays the others by half at most. The time limit is far above what any valid
- * input needs (a readme of 64 KB: 0.3 s), since a thread may get little time on a busy machine. Anyone can have a token
- * matched, so matching has threads of its own and cannot fill the queue of the calls of authorized callers.
+ * Two threads: while a costly task occupies one, the other performs the remaining tasks. The time limit is far above
+ * the time that any valid input needs (a readme of 64 KB: 0.3 s), because a thread may get little CPU time on a busy
+ * machine. Callers need no authorization to have a token matched, so matching has its own pool: tokens cannot fill the
+ * queue that the calls of authorized callers use.
  */
 const limits: PoolOptions = {
   program,
@@ -38,49 +40,50 @@ const limits: PoolOptions = {
 export type OpenChecks = Checks & { match: RunMatch; close(): Promise<void> }
 
 export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
-  const checks = openPool({ ...limits, ...overrides })
-  const matches = openPool({ ...limits, ...overrides })
+  const checkPool = openPool({ ...limits, ...overrides })
+  const matchPool = openPool({ ...limits, ...overrides })
 
-  /** Undefined if the task exceeded its limits. */
+  /** Undefined if the task exceeded its limit of time or memory. */
   async function run(pool: Pool, task: CheckTask, owner: string): Promise<{ result: unknown } | undefined> {
     try {
       const answer = (await pool.run(task, owner)) as CheckAnswer // checks-thread.ts sends nothing else
       if ('error' in answer) throw new Error(`a check failed: ${answer.error}`)
       return answer
     } catch (error) {
-      if (error instanceof LimitError) return refuse(error)
+      if (error instanceof LimitError) return throwIfRefused(error)
       throw error
     }
   }
 
   return {
     async readmeFault(content, caller) {
-      const answer = await run(checks, { kind: 'readme', content }, caller)
+      const answer = await run(checkPool, { kind: 'readme', content }, caller)
       return answer ? (answer.result as string | undefined) : 'is too complex to be checked; make it simpler'
     },
     async patternFaults(rules, caller) {
-      const answer = await run(checks, { kind: 'patterns', rules }, caller)
+      const answer = await run(checkPool, { kind: 'patterns', rules }, caller)
       return answer
         ? (answer.result as (string | undefined)[])
         : rules.map(() => 'is too complex; make it simpler')
     },
     async trust(task, caller) {
-      const answer = await run(checks, { kind: 'trust', ...task }, caller)
+      const answer = await run(checkPool, { kind: 'trust', ...task }, caller)
       return answer?.result as boolean[] | undefined // the result of performTrust
     },
     async match(task, owner) {
-      const answer = await run(matches, task, rootOf(owner))
+      const answer = await run(matchPool, task, rootOf(owner))
       if (!answer)
         throw tooManyRequests('the patterns of this identity take too long to match; simplify them')
       return answer.result
     },
     async close() {
-      await Promise.all([checks.close(), matches.close()])
+      await Promise.all([checkPool.close(), matchPool.close()])
     },
   }
 }
 
-function refuse({ reason }: LimitError): undefined {
+/** Returns if the task was started and exceeded its limit of time or memory. */
+function throwIfRefused({ reason }: LimitError): undefined {
   if (reason === 'queue') throw tooManyRequests('too many texts are being checked; try again in a second', 1)
   if (reason === 'closed') throw unavailable('the server is stopping')
 }

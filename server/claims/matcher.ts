@@ -1,4 +1,4 @@
-// Matches identities whose patterns are cheap at once, and all others in a thread.
+// Matches the claims of a token with an identity: on the event loop if its patterns are cheap, otherwise in a thread.
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -12,18 +12,19 @@ export type MatchTask =
   | { kind: 'issuer'; identity: Uint8Array; issuer: string }
   | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }
 
-/** Runs a task in a thread. `owner` is the identity, whose organization may have a few tasks at a time. */
+/** Runs a task in a thread. `owner` is the uid of the identity; each organization may have a few tasks at a time. */
 export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
 
 /**
- * The cost of what is matched on the event loop: the sizes of the patterns, each times the length of its text. At worst
- * 3 ms. A pattern such as `repo:acme/.+:ref:refs/heads/main` has a size of less than 50 and a text of less than 100.
+ * The highest cost of a match on the event loop, which takes 3 ms at worst. The cost is the sum over all patterns of
+ * their size times the length of their text. A pattern such as `repo:acme/.+:ref:refs/heads/main` has a size below 50,
+ * and its text has fewer than 100 characters.
  */
-const cheapCost = 15_000
-/** Compiling takes longer than matching a short text, so the size is limited as well. */
-const cheapSize = 300
+const maxCheapCost = 15_000
+/** The largest size of all patterns together. Limited too: compiling takes longer than matching a short text. */
+const maxCheapSize = 300
 
-/** As the rules of `claim_match.issuer` in the API. */
+/** In characters: the same limit as in the rules of `claim_match.issuer`. */
 const maxIssuerLength = 1024
 
 export type Matcher = {
@@ -37,7 +38,7 @@ export function openMatcher(run: RunMatch, audiences: readonly string[]): Matche
   const inThread = (identity: Identity, task: MatchTask) => run(task, identity.uid)
   return {
     acceptsIssuer(identity, issuer) {
-      // The issuer of a token is matched before its signature is verified, so anyone can send one.
+      // The issuer of a token is matched before its signature is verified, so anyone can send a long one.
       if (issuer.length > maxIssuerLength) return false
       if (isCheap(identity, { iss: issuer })) return acceptsIssuer(patterns, identity, issuer)
       const bytes = toBinary(IdentitySchema, identity)
@@ -48,7 +49,7 @@ export function openMatcher(run: RunMatch, audiences: readonly string[]): Matche
       if (isCheap(identity, claims)) return mismatchedClaim(patterns, identity, claims, audiences)
       const bytes = toBinary(IdentitySchema, identity)
       const task = { kind: 'claims', identity: bytes, claims, audiences } as const
-      return inThread(identity, task) as Promise<string | undefined> // as above
+      return inThread(identity, task) as Promise<string | undefined> // also the result of the same function
     },
   }
 }
@@ -67,10 +68,10 @@ function isCheap({ relationship }: Identity, claims: Partial<Claims>): boolean {
   add(sub, claims.sub)
   add(aud, claims.aud)
   for (const name in claimPatterns) add({ case: 'claimPattern', value: claimPatterns[name] }, claims[name])
-  return size <= cheapSize && cost <= cheapCost
+  return size <= maxCheapSize && cost <= maxCheapCost
 }
 
-/** A list of audiences is matched one by one. Numbers and booleans are short, and other claims are not matched. */
+/** Each audience of a list is matched separately. Numbers and booleans are short; other types are not matched. */
 function textLength(claim: unknown): number {
   if (Array.isArray(claim)) return claim.reduce((sum: number, each) => sum + textLength(each), 0)
   return typeof claim === 'string' ? claim.length : 30

@@ -1,4 +1,4 @@
-// The rules that a pattern must obey, by what it is matched against.
+// The rules that a pattern must obey, which depend on the claim that it is matched with.
 import { issuerPatternFault } from './issuer-pattern.ts'
 import { audiencePatternFault, patternFault } from './pattern.ts'
 

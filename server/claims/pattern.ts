@@ -10,7 +10,7 @@ const maxExpandedLength = 700
 const classLength = 40
 /** Matching time grows with the pattern and the text, so both are bounded. */
 const maxTextLength = 1024
-const compiledLimit = 1000
+const maxCompiledPatterns = 1000
 
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
@@ -24,7 +24,7 @@ export function patternFault(pattern: string): string | undefined {
     : undefined
 }
 
-/** Audiences that cannot exist: RFC 6761 reserves the domain. */
+/** Audiences that no service can have: RFC 6761 reserves the domain `invalid`. */
 const impossibleAudiences = ['https://nobody.invalid', 'https://nobody.invalid/', 'nobody.invalid']
 
 /**
@@ -42,7 +42,7 @@ export function audiencePatternFault(pattern: string): string | undefined {
 
 const repeatOrClass = /\\[pP]|\\.|\[|(\)?)\{(\d{1,9})(?:,(\d{0,9}))?\}/gs
 
-/** An upper bound of the length of a pattern with its repeats written out, and of the cost of its classes. */
+/** An upper bound of the length of a pattern with its repeats written out, plus `classLength` for each class. */
 export function expandedLength(pattern: string): number {
   let length = pattern.length
   let [factor, classes] = [1, 0]
@@ -50,7 +50,7 @@ export function expandedLength(pattern: string): number {
     if (atom === '[' || atom === '\\p' || atom === '\\P') classes++
     if (least === undefined) continue
     const times = Math.max(Number(least), Number(most ?? 0))
-    // A repeated group may contain any part of the pattern, so it multiplies the whole.
+    // A repeated group may contain any part of the pattern, so its count multiplies the whole length.
     if (group) factor *= Math.max(1, times)
     else length += times
   }
@@ -68,10 +68,10 @@ function tryCompile(pattern: string): RE2JS | string {
   }
 }
 
-/** Compiled patterns, each compiled once since many tokens are matched against the same one. */
+/** A cache of compiled patterns: many tokens are matched with the same pattern. */
 export type Patterns = BoundedMap<string, RE2JS>
 
-export const openPatterns = (): Patterns => new BoundedMap(compiledLimit)
+export const openPatterns = (): Patterns => new BoundedMap(maxCompiledPatterns)
 
 /** Whether the whole text matches a pattern, which must be valid (`patternFault`). URLs are matched part by part. */
 export function matchesPattern(patterns: Patterns, pattern: string, text: string): boolean {
@@ -97,7 +97,7 @@ function matchesWhole(patterns: Patterns, pattern: string, text: string): boolea
   return patterns.getOrMake(pattern, () => RE2JS.compile(pattern)).matches(text)
 }
 
-/** A oneof of an exact value and a pattern; the name of the set field ends in `Pattern` for the latter. */
+/** A oneof of an exact value and a pattern; the name of the field ends in `Pattern` if it is a pattern. */
 export type ValueOrPattern = { case: string | undefined; value?: string | undefined }
 
 export const matches = (

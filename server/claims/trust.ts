@@ -7,7 +7,7 @@ import type { Patterns, ValueOrPattern } from './pattern.ts'
 import { expandedLength, matches } from './pattern.ts'
 
 /** The claims besides issuer, subject and audience that the token of a workload contains as text or number. */
-const ownClaims = new Set(['client_id', 'iat', 'nbf', 'exp', 'jti'])
+const workloadClaims = new Set(['client_id', 'iat', 'nbf', 'exp', 'jti'])
 
 /** Whether an identity accepts tokens of an issuer for a subject. The audience is assumed to match. */
 export function trusts(
@@ -21,7 +21,7 @@ export function trusts(
   if (relationship.case !== 'claimMatch') return false
   const { iss, sub, claims, claimPatterns } = relationship.value
   return (
-    Object.keys({ ...claims, ...claimPatterns }).every((name) => ownClaims.has(name)) &&
+    Object.keys({ ...claims, ...claimPatterns }).every((name) => workloadClaims.has(name)) &&
     matchesIssuer(patterns, iss, issuer) &&
     matches(patterns, sub, subject)
   )
@@ -31,9 +31,9 @@ export function trusts(
 const compileLength = 50
 
 /**
- * Returns an upper bound of the cost of `trusts` by subject; 0 without patterns. A unit is a character of a pattern,
- * with its repeats written out, matched with a character of the text: at most 0.15 µs, measured with patterns that have
- * many states.
+ * Returns a function that computes an upper bound of the cost of `trusts` for a subject. The cost is 0 if the identity
+ * has no patterns. Its unit is the time to match one character of a pattern (with its repeats written out) with one
+ * character of the text: at most 0.15 µs, measured with patterns that have many states.
  */
 export function trustCost({ relationship }: Identity, issuer: string): (subject: string) => number {
   if (relationship.case !== 'claimMatch') return () => 0
@@ -46,12 +46,12 @@ export function trustCost({ relationship }: Identity, issuer: string): (subject:
 function matchCost({ case: field, value = '' }: ValueOrPattern): (text: string) => number {
   if (!field?.endsWith('Pattern')) return () => 0
   const size = expandedLength(value)
-  // The parts of a pattern of URLs are searched in each of its nested groups again.
+  // A URL pattern is split into its parts first, which reads the text of a group again for each group around it.
   const splitCost = value.includes(':') ? value.length ** 2 : 0
   return (text) => size * (compileLength + text.length) + splitCost
 }
 
-/** For a thread: whether each identity trusts the subject of the same position. */
+/** Asks a thread whether each identity trusts the subject at the same index. */
 export type TrustTask = {
   kind: 'trust'
   issuer: string

@@ -32,7 +32,7 @@ const isLimit = (reason: LimitError['reason']) => (error: unknown) =>
 describe('a pool of threads', () => {
   after(() => Promise.all(pools.map((pool) => pool.close())))
 
-  test('uses a thread again, and at most so many', async () => {
+  test('reuses its threads, and has at most `maxThreads`', async () => {
     const pool = open()
     const first = await pool.run('id', 'ada')
     assert.equal(await pool.run('id', 'ada'), first)

@@ -1,5 +1,6 @@
-// Threads for computations on input of callers whose cost grows faster than the input. They never run on the event
-// loop, which serves everybody, and a thread that exceeds its limits is ended, so no input can occupy one for long.
+// Threads for computations whose time can grow faster than their input, which comes from callers. On the event loop,
+// such a computation would delay all other calls. A thread that exceeds its limits is ended, so no input can occupy one
+// for long.
 import { Worker } from 'node:worker_threads'
 
 export type PoolOptions = {
@@ -7,9 +8,9 @@ export type PoolOptions = {
   program: URL
   /** How many threads run at a time. They start with the first tasks. */
   maxThreads: number
-  /** How many tasks wait for a thread; further ones are refused. */
+  /** How many tasks may wait for a thread; further ones are refused. */
   maxWaiting: number
-  /** How many tasks of one owner run or wait, so that nobody can fill the queue alone. */
+  /** How many tasks of one owner may run or wait, so that nobody can fill the queue alone. */
   maxPerOwner: number
   /** How long a task may run, in milliseconds. Waiting does not count. */
   timeLimitMs: number
