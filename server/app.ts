@@ -60,7 +60,10 @@ export type App = {
   /** The page that creates the first organization; undefined if an organization exists. */
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
-  /** Stops after the running calls have ended. If `isUrgent`, it does not wait for load balancers first. */
+  /**
+   * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelay`, so that load
+   * balancers notice and send no more calls.
+   */
   stop(isUrgent?: boolean): Promise<void>
 }
 

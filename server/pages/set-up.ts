@@ -17,7 +17,7 @@ export function setUpPage({ action, code, organization, email, error }: SetUpFor
   const attributes = (field: string, rule?: string) => fieldAttributes(field, 'organization', error, rule)
   return {
     title: 'Set up this server',
-    body: html`${alert(error?.message)}<p>Make the first organization, and the account of its owner.</p>
+    body: html`${alert(error?.message)}<p>Create the first organization, and the account of its owner.</p>
 <form method="post" action="${action}">
 <input type="hidden" name="code" value="${code}">
 <label for="organization">Name of the organization</label>
@@ -48,7 +48,7 @@ ${newPasswordField(fieldAttributes('password', 'password', error, 'password-rule
   }
 }
 
-/** Says how to sign in from a terminal. `api` is named unless it is the client's default. */
+/** Shows how to sign in from a terminal. The command contains the URL `api` unless it is the default of the client. */
 export function readyPage(title: string, email: string, api: string): Page {
   const apiFlag = api === 'http://localhost:8080' ? undefined : html` <span>--api ${api}</span>`
   return {

@@ -15,11 +15,11 @@ import { openUnsentBudget } from './unsent-budget.ts'
 
 const caller = { identity: 'someone', issuedAt: 0 }
 const method = describeMethod(GroupsService.method.listGroups)
-const limit = 200_000
+const maxBytes = 200_000
 
-/** Calls a method that returns this reply. `used` is how much of the budget of the caller is in use. */
+/** A corridor with a method that returns this reply. `isFree`: whether the caller has so many bytes of budget left. */
 async function callOf(reply: Reply) {
-  const unsent = openUnsentBudget({ perCaller: limit, total: limit })
+  const unsent = openUnsentBudget({ perCaller: maxBytes, total: maxBytes })
   const reported: (StatusError | undefined)[] = []
   const corridor = openCorridor({
     authenticate: () => caller,
@@ -61,7 +61,7 @@ describe('a large reply', () => {
     assert.ok(!isFree(60_000))
     await assert.rejects(answer, { code: Code.RESOURCE_EXHAUSTED })
     onSent?.()
-    assert.ok(isFree(limit))
+    assert.ok(isFree(maxBytes))
   })
 
   test('in parts counts one part at a time, and is reported at its end', async () => {
@@ -74,7 +74,7 @@ describe('a large reply', () => {
       assert.deepEqual(reported, [])
     }
     await parts.next()
-    assert.ok(isFree(limit))
+    assert.ok(isFree(maxBytes))
     assert.deepEqual(reported, [undefined])
   })
 
@@ -87,6 +87,6 @@ describe('a large reply', () => {
       reported.map((error) => error?.code),
       [Code.CANCELLED],
     )
-    assert.ok(isFree(limit))
+    assert.ok(isFree(maxBytes))
   })
 })

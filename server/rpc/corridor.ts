@@ -53,7 +53,7 @@ export function openCorridor({
       const demand = demandOf(method, request, caller ?? anonymous, parseGrants)
       const call = callOf(method, request, demand, deadline, envelope)
       if (isOpen && call.demand.fault) throw call.demand.fault
-      // Doors pass methods with a stream to the stream corridor.
+      // Not a StreamHandler: doors pass methods with a stream to the stream corridor.
       const reply = (handler as Handler)(call as Call<never>)
       return andThen(reply instanceof Promise ? deadlines.enforce(reply, deadline) : reply, finish)
     }

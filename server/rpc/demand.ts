@@ -26,7 +26,10 @@ export function demandOf(method: Method, request: Message, caller: Caller, parse
   }
 }
 
-/** Violations in the resource have paths relative to it. The resource of an update is checked after it is merged. */
+/**
+ * Violations in the resource have paths relative to it. The resource of an update is checked later, after it is merged
+ * with the stored one.
+ */
 function faultOf({ desc, resource }: Method, request: Message): StatusError | undefined {
   const violations = violationsOf(desc.input, request, resource)
   if (resource?.fieldKind === 'message') {

@@ -8,13 +8,14 @@ export type UnsentBudget = {
 }
 
 const mebibyte = 1024 * 1024
-/** A caller can have one list of v1 of the maximal size, and some more. */
-const maxPerCaller = 128 * mebibyte
-const maxTotal = 512 * mebibyte
-/** In seconds. */
-const retryAfter = 5
+/** Enough for a v1 list of maximal size and some smaller responses. */
+const maxBytesPerCaller = 128 * mebibyte
+const maxTotalBytes = 512 * mebibyte
+const retryAfterSeconds = 5
 
-export function openUnsentBudget(limits = { perCaller: maxPerCaller, total: maxTotal }): UnsentBudget {
+export function openUnsentBudget(
+  limits = { perCaller: maxBytesPerCaller, total: maxTotalBytes },
+): UnsentBudget {
   const byCaller = new Map<string, number>()
   let total = 0
 
@@ -28,9 +29,12 @@ export function openUnsentBudget(limits = { perCaller: maxPerCaller, total: maxT
   return {
     reserve(identity, bytes) {
       if ((byCaller.get(identity) ?? 0) + bytes > limits.perCaller)
-        throw tooManyRequests('too many of your responses wait to be read; read them first', retryAfter)
+        throw tooManyRequests(
+          'too many of your responses wait to be read; read them first',
+          retryAfterSeconds,
+        )
       if (total + bytes > limits.total)
-        throw tooManyRequests('too many responses wait to be read; try again later', retryAfter)
+        throw tooManyRequests('too many responses wait to be read; try again later', retryAfterSeconds)
       add(identity, bytes)
       let isReleased = false
       return () => {

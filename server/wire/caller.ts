@@ -3,19 +3,19 @@ export type Caller = {
   identity: string
   /** When the token was issued, in seconds since 1970. */
   issuedAt: number
-  /** The sign-in that the token comes from; undefined for a workload. The call is refused if it was ended. */
+  /** The sign-in that the token comes from; undefined for a workload. The call is refused if the sign-in was ended. */
   signIn?: SignIn
   /** Undefined if the token has no limits. */
   limits?: TokenLimits
 }
 
-/** The sign-in of a person. Tokens that were exchanged for others keep it. */
+/** The sign-in of a person. A token that is exchanged for another one passes it on. */
 export type SignIn = {
   /** The uid of the identity that signed in. */
   person: string
-  /** In seconds since 1970; always later than the last sign-out everywhere before it. */
+  /** When the person signed in, in seconds since 1970. Later than each sign-out everywhere that came before. */
   second: number
-  /** The family of its refresh tokens, or its grant; empty if it cannot be ended by itself. */
+  /** The family of its refresh tokens, or its grant; empty if this sign-in cannot be ended alone. */
   id: string
 }
 

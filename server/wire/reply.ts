@@ -7,7 +7,7 @@ export type Json = { text: string; size: number }
 
 export const asJson = (text: string): Json => ({ text, size: Buffer.byteLength(text) })
 
-/** Ends with an error if it is thrown one, so that the response of a client who has disconnected is not completed. */
+/** A door whose client has disconnected calls `throw` of the generator, so that the call is reported as cancelled. */
 export type JsonParts = AsyncGenerator<string, void, void>
 
 /** A response that each door asks for in its own form: REST for JSON, gRPC for protobuf bytes. */

@@ -4,8 +4,8 @@ import type { SignInContext } from './context.ts'
 import { cancelForm, notices, signInFormButton } from './context.ts'
 
 /**
- * Asks a person who is signed in already whether the program may be signed in as them. Its button has no focus: another
- * page that opens this one could otherwise have the person press it with a key that is already held down.
+ * Asks a person who is signed in already whether the program may sign in as them. The button has no focus: otherwise
+ * another page could open this one while the person holds down a key, and that key would press the button.
  */
 export const continuePage = (context: SignInContext, person: string): Page => ({
   title: 'Continue?',

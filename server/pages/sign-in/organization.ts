@@ -4,7 +4,7 @@ import type { SignInContext } from './context.ts'
 import { cancelForm, notices, signInFormButton } from './context.ts'
 
 export type OrganizationChoice = {
-  /** As the form names it: the uid of a provider or the domain of an organization. */
+  /** The value that the form sends: the uid of a provider or the domain of an organization. */
   reference: string
   name: string
   isVerified: boolean
