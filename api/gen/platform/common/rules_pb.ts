@@ -71,7 +71,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   omitEmpty: boolean;
 
   /**
-   * Error text for a value that does not match, in place of the pattern.
+   * Error text for a value that does not match `pattern`. Without it, the error quotes the pattern.
    *
    * @generated from field: string hint = 8;
    */
@@ -100,22 +100,23 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   example: string;
 
   /**
-   * The field must be set when the resource is created. An update may omit it. The call itself checks it; this rule
-   * is for the reference.
+   * The field must be set when the resource is created. An update may omit it. This rule is only for the reference:
+   * the code of the call makes the check.
    *
    * @generated from field: bool required_on_create = 12;
    */
   requiredOnCreate: boolean;
 
   /**
-   * Name of a boolean field of the same message. As `required_on_create`, unless that field is true.
+   * Name of a boolean field of the same message. Unless that field is true, this field is required as by
+   * `required_on_create`.
    *
    * @generated from field: string required_unless = 13;
    */
   requiredUnless: string;
 
   /**
-   * A name: contains no line breaks and no other control characters. Of a map, this applies to keys and values.
+   * A name: contains no line breaks and no other control characters. In a map, this applies to keys and values.
    *
    * @generated from field: bool single_line = 14;
    */
@@ -179,7 +180,7 @@ export type FieldRulesJson = {
   omitEmpty?: boolean;
 
   /**
-   * Error text for a value that does not match, in place of the pattern.
+   * Error text for a value that does not match `pattern`. Without it, the error quotes the pattern.
    *
    * @generated from field: string hint = 8;
    */
@@ -208,22 +209,23 @@ export type FieldRulesJson = {
   example?: string;
 
   /**
-   * The field must be set when the resource is created. An update may omit it. The call itself checks it; this rule
-   * is for the reference.
+   * The field must be set when the resource is created. An update may omit it. This rule is only for the reference:
+   * the code of the call makes the check.
    *
    * @generated from field: bool required_on_create = 12;
    */
   requiredOnCreate?: boolean;
 
   /**
-   * Name of a boolean field of the same message. As `required_on_create`, unless that field is true.
+   * Name of a boolean field of the same message. Unless that field is true, this field is required as by
+   * `required_on_create`.
    *
    * @generated from field: string required_unless = 13;
    */
   requiredUnless?: string;
 
   /**
-   * A name: contains no line breaks and no other control characters. Of a map, this applies to keys and values.
+   * A name: contains no line breaks and no other control characters. In a map, this applies to keys and values.
    *
    * @generated from field: bool single_line = 14;
    */

@@ -21,7 +21,8 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of resources that contain no others, such as identities or roles.
+   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of
+   * resources that contain no others, such as identities or roles.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -49,7 +50,7 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   inRoot: boolean;
 
   /**
-   * Only resources with these uids, at most 1000. A URL has space for about 80; send more as a form, with POST and the
+   * Only resources with these uids, at most 1000. About 80 fit into a URL; send more as a form, with POST and the
    * header `X-HTTP-Method-Override: GET`.
    *
    * @generated from field: repeated string ids = 5;
@@ -65,7 +66,8 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
  */
 export type UIDPFilterJson = {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of resources that contain no others, such as identities or roles.
+   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of
+   * resources that contain no others, such as identities or roles.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -93,7 +95,7 @@ export type UIDPFilterJson = {
   inRoot?: boolean;
 
   /**
-   * Only resources with these uids, at most 1000. A URL has space for about 80; send more as a form, with POST and the
+   * Only resources with these uids, at most 1000. About 80 fit into a URL; send more as a form, with POST and the
    * header `X-HTTP-Method-Override: GET`.
    *
    * @generated from field: repeated string ids = 5;

@@ -242,7 +242,7 @@ export const AccountAssociations_GoogleSchema: GenMessage<AccountAssociations_Go
  */
 export type AccountAssociations_GitHub = Message<"platform.iam.AccountAssociations.GitHub"> & {
   /**
-   * Installations by the id of the app.
+   * Map from the id of an app to its installations.
    *
    * @generated from field: map<int64, platform.iam.AccountAssociations.GitHubAppInstallations> app_installations = 2;
    */
@@ -256,7 +256,7 @@ export type AccountAssociations_GitHub = Message<"platform.iam.AccountAssociatio
  */
 export type AccountAssociations_GitHubJson = {
   /**
-   * Installations by the id of the app.
+   * Map from the id of an app to its installations.
    *
    * @generated from field: map<int64, platform.iam.AccountAssociations.GitHubAppInstallations> app_installations = 2;
    */
@@ -361,7 +361,7 @@ export const AccountAssociations_GitHubInstallationSchema: GenMessage<AccountAss
  */
 export type AccountAssociations_Chainguard = Message<"platform.iam.AccountAssociations.Chainguard"> & {
   /**
-   * Uid of the identity by the name of the service.
+   * Map from the name of a service to the uid of its identity.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -375,7 +375,7 @@ export type AccountAssociations_Chainguard = Message<"platform.iam.AccountAssoci
  */
 export type AccountAssociations_ChainguardJson = {
   /**
-   * Uid of the identity by the name of the service.
+   * Map from the name of a service to the uid of its identity.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -403,7 +403,7 @@ export type AccountAssociations_Azure = Message<"platform.iam.AccountAssociation
   tenantId: string;
 
   /**
-   * Client id by the name of the component.
+   * Map from the name of a component to its client id.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -424,7 +424,7 @@ export type AccountAssociations_AzureJson = {
   tenantId?: string;
 
   /**
-   * Client id by the name of the component.
+   * Map from the name of a component to its client id.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */

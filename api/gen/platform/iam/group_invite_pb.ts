@@ -146,7 +146,7 @@ export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
   role?: Role | undefined;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
    *
    * @generated from field: string email = 5;
    */
@@ -202,7 +202,7 @@ export type StoredGroupInviteJson = {
   role?: RoleJson;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
    *
    * @generated from field: string email = 5;
    */
@@ -293,7 +293,7 @@ export type GroupInviteRequest = Message<"platform.iam.GroupInviteRequest"> & {
   role: string;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
    *
    * @generated from field: string email = 4;
    */
@@ -335,7 +335,7 @@ export type GroupInviteRequestJson = {
   role?: string;
 
   /**
-   * E-mail address that may accept the invite. Empty for anyone who has the code.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it.
    *
    * @generated from field: string email = 4;
    */

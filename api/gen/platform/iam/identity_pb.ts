@@ -92,7 +92,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "static";
   } | {
     /**
-     * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
+     * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
      *
      * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
      */
@@ -173,7 +173,7 @@ export type IdentityJson = {
   static?: Identity_StaticKeysJson;
 
   /**
-   * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
+   * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
    *
    * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
    */
@@ -201,7 +201,7 @@ export const IdentitySchema: GenMessage<Identity, {jsonType: IdentityJson}> = /*
  */
 export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & {
   /**
-   * Issuer of the token. One of the two is required.
+   * Issuer of the token. Either `issuer` or `issuer_pattern` is required.
    *
    * @generated from oneof platform.iam.Identity.ClaimMatch.iss
    */
@@ -224,7 +224,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.Identity.ClaimMatch"> & 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Subject of the token. One of the two is required.
+   * Subject of the token. Either `subject` or `subject_pattern` is required.
    *
    * @generated from oneof platform.iam.Identity.ClaimMatch.sub
    */
@@ -462,7 +462,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
   awsAccount: string;
 
   /**
-   * ARN of the caller. One of the two is required.
+   * ARN of the caller. Either `arn` or `arn_pattern` is required.
    *
    * @generated from oneof platform.iam.Identity.AWSIdentity.aws_arn
    */
@@ -485,7 +485,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.Identity.AWSIdentity"> 
   } | { case: undefined; value?: undefined };
 
   /**
-   * Unique AWS id of the caller. One of the two is required.
+   * Unique AWS id of the caller. Either `user_id` or `user_id_pattern` is required.
    *
    * @generated from oneof platform.iam.Identity.AWSIdentity.aws_user_id
    */
@@ -775,7 +775,8 @@ export const LookupRequestSchema: GenMessage<LookupRequest, {jsonType: LookupReq
   messageDesc(file_platform_iam_identity, 5);
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
@@ -852,14 +853,16 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.ServicePrincipal
  */

@@ -182,14 +182,14 @@ export type RoleBindingList_Binding = Message<"platform.iam.RoleBindingList.Bind
   email: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern.
+   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string claim_match_subject = 7;
    */
@@ -252,14 +252,14 @@ export type RoleBindingList_BindingJson = {
   email?: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string claim_match_issuer = 6;
    */
   claimMatchIssuer?: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern.
+   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string claim_match_subject = 7;
    */

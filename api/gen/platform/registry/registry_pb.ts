@@ -541,21 +541,21 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   updatedSince?: Timestamp | undefined;
 
   /**
-   * Without tags of artifacts that refer to an image, such as `sha256-…`.
+   * Whether to exclude tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool exclude_referrers = 6;
    */
   excludeReferrers: boolean;
 
   /**
-   * Without tags of a date, such as `1.2-20260131`.
+   * Whether to exclude tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates: boolean;
 
   /**
-   * Without tags of one build of a version, such as `1.2-r3`.
+   * Whether to exclude tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -604,21 +604,21 @@ export type TagFilterJson = {
   updatedSince?: TimestampJson;
 
   /**
-   * Without tags of artifacts that refer to an image, such as `sha256-…`.
+   * Whether to exclude tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool exclude_referrers = 6;
    */
   excludeReferrers?: boolean;
 
   /**
-   * Without tags of a date, such as `1.2-20260131`.
+   * Whether to exclude tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates?: boolean;
 
   /**
-   * Without tags of one build of a version, such as `1.2-r3`.
+   * Whether to exclude tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -1001,8 +1001,8 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Creates a tag in a repo. If the repo has a tag with this name, moves it to the image; without a `digest`,
-   * replaces it as `UpdateTag` does.
+   * Creates a tag in a repo. If the repo has a tag with this name, the call moves that tag to the image with this
+   * `digest`; without a `digest`, the call replaces the tag as `UpdateTag` does.
    *
    * @generated from rpc platform.registry.Registry.CreateTag
    */
@@ -1043,7 +1043,7 @@ export const Registry: GenService<{
     output: typeof TagListSchema;
   },
   /**
-   * Lists the images that a tag has named, the latest first.
+   * Lists the images to which a tag was moved, the latest first.
    *
    * @generated from rpc platform.registry.Registry.ListTagHistory
    */

@@ -273,7 +273,7 @@ export const AccountAssociation_GoogleSchema: GenMessage<AccountAssociation_Goog
  */
 export type AccountAssociation_GitHub = Message<"platform.iam.v2beta1.AccountAssociation.GitHub"> & {
   /**
-   * Installations by the id of the app, at most 10 apps.
+   * Map from the id of an app to its installations, for at most 10 apps.
    *
    * @generated from field: map<int64, platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations> app_installations = 2;
    */
@@ -287,7 +287,7 @@ export type AccountAssociation_GitHub = Message<"platform.iam.v2beta1.AccountAss
  */
 export type AccountAssociation_GitHubJson = {
   /**
-   * Installations by the id of the app, at most 10 apps.
+   * Map from the id of an app to its installations, for at most 10 apps.
    *
    * @generated from field: map<int64, platform.iam.v2beta1.AccountAssociation.GitHubAppInstallations> app_installations = 2;
    */
@@ -392,7 +392,7 @@ export const AccountAssociation_GitHubInstallationSchema: GenMessage<AccountAsso
  */
 export type AccountAssociation_Chainguard = Message<"platform.iam.v2beta1.AccountAssociation.Chainguard"> & {
   /**
-   * Uid of the identity by the name of the service, at most 50.
+   * Map from the name of a service to the uid of its identity, for at most 50 services.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -406,7 +406,7 @@ export type AccountAssociation_Chainguard = Message<"platform.iam.v2beta1.Accoun
  */
 export type AccountAssociation_ChainguardJson = {
   /**
-   * Uid of the identity by the name of the service, at most 50.
+   * Map from the name of a service to the uid of its identity, for at most 50 services.
    *
    * @generated from field: map<string, string> service_bindings = 1;
    */
@@ -434,7 +434,7 @@ export type AccountAssociation_Azure = Message<"platform.iam.v2beta1.AccountAsso
   tenantId: string;
 
   /**
-   * Client id by the name of the component, at most 50.
+   * Map from the name of a component to its client id, for at most 50 components.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -455,7 +455,7 @@ export type AccountAssociation_AzureJson = {
   tenantId?: string;
 
   /**
-   * Client id by the name of the component, at most 50.
+   * Map from the name of a component to its client id, for at most 50 components.
    *
    * @generated from field: map<string, string> client_ids = 2;
    */
@@ -884,14 +884,14 @@ export type CheckAccountAssociationResponse = Message<"platform.iam.v2beta1.Chec
   status: CheckStatus;
 
   /**
-   * Reason for programs why the account cannot be used.
+   * Why the account cannot be used, as a constant for programs.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
 
   /**
-   * Reason for people why the account cannot be used.
+   * Why the account cannot be used, as a text for people.
    *
    * @generated from field: string message = 3;
    */
@@ -912,14 +912,14 @@ export type CheckAccountAssociationResponseJson = {
   status?: CheckStatusJson;
 
   /**
-   * Reason for programs why the account cannot be used.
+   * Why the account cannot be used, as a constant for programs.
    *
    * @generated from field: string reason = 2;
    */
   reason?: string;
 
   /**
-   * Reason for people why the account cannot be used.
+   * Why the account cannot be used, as a text for people.
    *
    * @generated from field: string message = 3;
    */
@@ -1037,8 +1037,8 @@ export const CheckStatusSchema: GenEnum<CheckStatus, CheckStatusJson> = /*@__PUR
   enumDesc(file_platform_iam_v2beta1_account_association, 1);
 
 /**
- * Account associations record which accounts in other systems belong to a group. A group has at most one, with the
- * uid of the group.
+ * Account associations record which accounts in other systems belong to a group. A group has at most one account
+ * association, whose uid is the uid of the group.
  *
  * @generated from service platform.iam.v2beta1.AccountAssociationsService
  */

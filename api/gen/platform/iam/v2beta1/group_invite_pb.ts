@@ -45,8 +45,8 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
 
   /**
    * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
-   * by the operator, or by the identity provider of an organization that owns its domain. Empty for anyone who has the
-   * code.
+   * by the operator, or by the identity provider of an organization that owns its domain. If empty, anyone who has
+   * the code may accept the invite.
    *
    * @generated from field: string email = 3;
    */
@@ -132,8 +132,8 @@ export type GroupInviteJson = {
 
   /**
    * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
-   * by the operator, or by the identity provider of an organization that owns its domain. Empty for anyone who has the
-   * code.
+   * by the operator, or by the identity provider of an organization that owns its domain. If empty, anyone who has
+   * the code may accept the invite.
    *
    * @generated from field: string email = 3;
    */

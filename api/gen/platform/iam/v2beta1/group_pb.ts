@@ -28,7 +28,7 @@ export const file_platform_iam_v2beta1_group: GenFile = /*@__PURE__*/
  */
 export type Group = Message<"platform.iam.v2beta1.Group"> & {
   /**
-   * Uid of the group. An organization has 40 hexadecimal digits; any other group has the uid of its parent, `/` and
+   * Uid of the group. For an organization: 40 hexadecimal digits. For any other group: the uid of its parent, `/` and
    * 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -100,7 +100,7 @@ export type Group = Message<"platform.iam.v2beta1.Group"> & {
  */
 export type GroupJson = {
   /**
-   * Uid of the group. An organization has 40 hexadecimal digits; any other group has the uid of its parent, `/` and
+   * Uid of the group. For an organization: 40 hexadecimal digits. For any other group: the uid of its parent, `/` and
    * 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -839,7 +839,7 @@ export const GroupsService: GenService<{
     output: typeof GroupSchema;
   },
   /**
-   * Deletes an empty group. A group that contains other resources fails with `RESOURCE_NOT_EMPTY`. Exception: if an
+   * Deletes an empty group. Fails with `RESOURCE_NOT_EMPTY` if the group contains other resources. Exception: if an
    * organization contains only the caller's own role bindings, they are deleted with it.
    *
    * @generated from rpc platform.iam.v2beta1.GroupsService.DeleteGroup

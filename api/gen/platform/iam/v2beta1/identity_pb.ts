@@ -28,7 +28,7 @@ export const file_platform_iam_v2beta1_identity: GenFile = /*@__PURE__*/
  */
 export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   /**
-   * Uid of the identity. A person has 40 hexadecimal digits; a workload has the uid of its group, `/` and 16
+   * Uid of the identity. For a person: 40 hexadecimal digits. For a workload: the uid of its group, `/` and 16
    * hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -58,7 +58,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
   email?: string | undefined;
 
   /**
-   * E-mail address of a person that is not verified yet.
+   * E-mail address of a person, not verified yet.
    *
    * @generated from field: optional string email_unverified = 5;
    */
@@ -123,7 +123,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "awsIdentity";
   } | {
     /**
-     * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
+     * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
      *
      * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
      */
@@ -139,7 +139,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
  */
 export type IdentityJson = {
   /**
-   * Uid of the identity. A person has 40 hexadecimal digits; a workload has the uid of its group, `/` and 16
+   * Uid of the identity. For a person: 40 hexadecimal digits. For a workload: the uid of its group, `/` and 16
    * hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -169,7 +169,7 @@ export type IdentityJson = {
   email?: string;
 
   /**
-   * E-mail address of a person that is not verified yet.
+   * E-mail address of a person, not verified yet.
    *
    * @generated from field: optional string email_unverified = 5;
    */
@@ -225,7 +225,7 @@ export type IdentityJson = {
   awsIdentity?: Identity_AWSIdentityJson;
 
   /**
-   * An internal service of the public platform whose API Stemma implements. Nothing is recognised by it yet.
+   * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
    *
    * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
    */
@@ -247,7 +247,7 @@ export const IdentitySchema: GenMessage<Identity, {jsonType: IdentityJson}> = /*
  */
 export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMatch"> & {
   /**
-   * Issuer of the token. One of the two is required.
+   * Issuer of the token. Either `issuer` or `issuer_pattern` is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.iss
    */
@@ -271,7 +271,7 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | { case: undefined; value?: undefined };
 
   /**
-   * Subject of the token. One of the two is required.
+   * Subject of the token. Either `subject` or `subject_pattern` is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.ClaimMatch.sub
    */
@@ -286,7 +286,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
   } | {
     /**
      * Pattern that the subject must match. Prefer `[^:/]+` to `.+` between the separators of a subject: `.+` also
-     * matches separators, so that a part which its sender can choose may imitate the parts that follow.
+     * matches separators, so a part that somebody else can choose, such as the name of a branch, could imitate the
+     * parts that follow.
      *
      * @generated from field: string subject_pattern = 4;
      */
@@ -364,7 +365,8 @@ export type Identity_ClaimMatchJson = {
 
   /**
    * Pattern that the subject must match. Prefer `[^:/]+` to `.+` between the separators of a subject: `.+` also
-   * matches separators, so that a part which its sender can choose may imitate the parts that follow.
+   * matches separators, so a part that somebody else can choose, such as the name of a branch, could imitate the
+   * parts that follow.
    *
    * @generated from field: string subject_pattern = 4;
    */
@@ -513,7 +515,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
   awsAccount: string;
 
   /**
-   * ARN of the caller. One of the two is required.
+   * ARN of the caller. Either `arn` or `arn_pattern` is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_arn
    */
@@ -536,7 +538,7 @@ export type Identity_AWSIdentity = Message<"platform.iam.v2beta1.Identity.AWSIde
   } | { case: undefined; value?: undefined };
 
   /**
-   * Unique AWS id of the caller. One of the two is required.
+   * Unique AWS id of the caller. Either `user_id` or `user_id_pattern` is required.
    *
    * @generated from oneof platform.iam.v2beta1.Identity.AWSIdentity.aws_user_id
    */
@@ -1059,7 +1061,8 @@ export const LookupIdentityResponseSchema: GenMessage<LookupIdentityResponse, {j
   messageDesc(file_platform_iam_v2beta1_identity, 8);
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1136,14 +1139,16 @@ export const ServicePrincipal = {
 } as const;
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
 export type ServicePrincipal = (typeof ServicePrincipal)[keyof typeof ServicePrincipal] | UnknownEnum;
 
 /**
- * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these services.
+ * Internal services of the public platform whose API Stemma implements. Stemma stores the value and runs none of these
+ * services.
  *
  * @generated from enum platform.iam.v2beta1.ServicePrincipal
  */
@@ -1236,7 +1241,7 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Returns an identity. A person may always read their own.
+   * Returns an identity. A person may always read their own identity.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.GetIdentity
    */
@@ -1246,7 +1251,7 @@ export const IdentitiesService: GenService<{
     output: typeof IdentitySchema;
   },
   /**
-   * Deletes an identity. An identity with role bindings in its organization fails with `RESOURCE_IN_USE`.
+   * Deletes an identity. Fails with `RESOURCE_IN_USE` if the identity has role bindings in its own organization.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.DeleteIdentity
    */

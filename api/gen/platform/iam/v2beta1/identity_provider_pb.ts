@@ -71,7 +71,7 @@ export type IdentityProvider = Message<"platform.iam.v2beta1.IdentityProvider"> 
   defaultRole: string;
 
   /**
-   * How the provider is reached. Exactly one must be set.
+   * Protocol of the provider. Required. `oidc` is the only one so far.
    *
    * @generated from oneof platform.iam.v2beta1.IdentityProvider.configuration
    */
@@ -200,7 +200,7 @@ export type IdentityProvider_OIDC = Message<"platform.iam.v2beta1.IdentityProvid
   correlationRule: IdentityProvider_OIDC_CorrelationRule;
 
   /**
-   * Whether sign-in uses PKCE. Required without a client secret.
+   * Whether sign-in uses PKCE. Must be true if there is no client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */
@@ -257,7 +257,7 @@ export type IdentityProvider_OIDCJson = {
   correlationRule?: IdentityProvider_OIDC_CorrelationRuleJson;
 
   /**
-   * Whether sign-in uses PKCE. Required without a client secret.
+   * Whether sign-in uses PKCE. Must be true if there is no client secret.
    *
    * @generated from field: bool pkce_enabled = 7;
    */

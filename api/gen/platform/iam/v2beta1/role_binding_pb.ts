@@ -168,14 +168,14 @@ export type RoleBindingIdentity = Message<"platform.iam.v2beta1.RoleBindingIdent
   description: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern.
+   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string subject = 4;
    */
   subject: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string issuer = 5;
    */
@@ -217,14 +217,14 @@ export type RoleBindingIdentityJson = {
   description?: string;
 
   /**
-   * Subject of the identity's tokens. Empty if the identity has a pattern.
+   * Subject of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string subject = 4;
    */
   subject?: string;
 
   /**
-   * Issuer of the identity's tokens. Empty if the identity has a pattern.
+   * Issuer of the identity's tokens. Empty if the identity has a pattern for it.
    *
    * @generated from field: string issuer = 5;
    */
@@ -765,7 +765,7 @@ export type BatchCreateRoleBindingsRequest = Message<"platform.iam.v2beta1.Batch
   parent: string;
 
   /**
-   * The role bindings to create, at most 25. Their `parent` must be empty or the same.
+   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this request.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */
@@ -793,7 +793,7 @@ export type BatchCreateRoleBindingsRequestJson = {
   parent?: string;
 
   /**
-   * The role bindings to create, at most 25. Their `parent` must be empty or the same.
+   * The role bindings to create, at most 25. The `parent` of each must be empty or the same as `parent` of this request.
    *
    * @generated from field: repeated platform.iam.v2beta1.CreateRoleBindingRequest requests = 2;
    */

@@ -30,7 +30,7 @@ export const file_platform_iam_v2beta1_role: GenFile = /*@__PURE__*/
  */
 export type Role = Message<"platform.iam.v2beta1.Role"> & {
   /**
-   * Uid of the role. A built-in role has 40 hexadecimal digits, the same on every server; a custom role has the uid
+   * Uid of the role. For a built-in role: 40 hexadecimal digits, the same on every server. For a custom role: the uid
    * of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -81,7 +81,7 @@ export type Role = Message<"platform.iam.v2beta1.Role"> & {
  */
 export type RoleJson = {
   /**
-   * Uid of the role. A built-in role has 40 hexadecimal digits, the same on every server; a custom role has the uid
+   * Uid of the role. For a built-in role: 40 hexadecimal digits, the same on every server. For a custom role: the uid
    * of its group, `/` and 16 hexadecimal digits.
    *
    * @generated from field: string uid = 1;
@@ -533,8 +533,7 @@ export const RolesService: GenService<{
     output: typeof RoleSchema;
   },
   /**
-   * Deletes a role. A role that is bound, or is the default role of an identity provider, fails with
-   * `RESOURCE_IN_USE`.
+   * Deletes a role. Fails with `RESOURCE_IN_USE` if the role is bound, or is the default role of an identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.DeleteRole
    */

@@ -172,21 +172,21 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   updatedSince?: Timestamp | undefined;
 
   /**
-   * Also tags of artifacts that refer to an image, such as `sha256-…`.
+   * Whether to include tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool include_referrers = 4;
    */
   includeReferrers: boolean;
 
   /**
-   * Also tags of a date, such as `1.2-20260131`.
+   * Whether to include tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
   includeDates: boolean;
 
   /**
-   * Also tags of one build of a version, such as `1.2-r3`.
+   * Whether to include tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool include_epochs = 6;
    */
@@ -256,21 +256,21 @@ export type ListTagsRequestJson = {
   updatedSince?: TimestampJson;
 
   /**
-   * Also tags of artifacts that refer to an image, such as `sha256-…`.
+   * Whether to include tags of artifacts that refer to an image, such as `sha256-…`.
    *
    * @generated from field: bool include_referrers = 4;
    */
   includeReferrers?: boolean;
 
   /**
-   * Also tags of a date, such as `1.2-20260131`.
+   * Whether to include tags of a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
   includeDates?: boolean;
 
   /**
-   * Also tags of one build of a version, such as `1.2-r3`.
+   * Whether to include tags of one build of a version, such as `1.2-r3`.
    *
    * @generated from field: bool include_epochs = 6;
    */

@@ -111,7 +111,7 @@ export type Advisory = Message<"platform.vulnerabilities.v1.Advisory"> & {
   events: AdvisoryEvent[];
 
   /**
-   * Public id, `CGA-xxxx-xxxx-xxxx`. The server assigns one unless it is set on create.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. If it is not set on create, the server assigns one.
    *
    * @generated from field: string advisory_id = 15;
    */
@@ -223,7 +223,7 @@ export type AdvisoryJson = {
   events?: AdvisoryEventJson[];
 
   /**
-   * Public id, `CGA-xxxx-xxxx-xxxx`. The server assigns one unless it is set on create.
+   * Public id, `CGA-xxxx-xxxx-xxxx`. If it is not set on create, the server assigns one.
    *
    * @generated from field: string advisory_id = 15;
    */
@@ -2118,7 +2118,7 @@ export const Advisories: GenService<{
     output: typeof AdvisorySchema;
   },
   /**
-   * Withdraws an advisory. It can still be read by its uid and is in no list.
+   * Withdraws an advisory. It can still be read by its uid, but is in no list.
    *
    * @generated from rpc platform.vulnerabilities.v1.Advisories.Delete
    */
