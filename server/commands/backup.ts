@@ -18,9 +18,9 @@ export const backup: Command = {
     'Servers can use the store meanwhile. The backup does not contain the secret key, which a restored store needs.',
   async run(args, context) {
     const { env } = context
-    const { config, rest } = readConfig(env, args)
-    const [path, ...more] = rest
-    if (path === undefined || more.length > 0) throw usageOf(backup)
+    const { config, positionals } = readConfig(env, args)
+    const [path, ...extra] = positionals
+    if (path === undefined || extra.length > 0) throw usageOf(backup)
     if (path !== '-' && existsSync(path)) throw new UsageError(`${path} already exists`)
     await withStore(config, async (store) => {
       // The list of applied migrations is part of the backup, and a new store has none yet.

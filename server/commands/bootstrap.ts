@@ -19,9 +19,9 @@ const flagTypes = { org: { type: 'string' }, owner: { type: 'string' }, json: { 
 export const bootstrap: Command = {
   usage: 'bootstrap --org NAME [--owner EMAIL] [--json]',
   summary: 'Creates an organization with an owner and prints an access token.',
-  details: `With --owner, the owner is the person with this e-mail address, and the command prints a link to choose a password
-unless the person has one. Otherwise the owner is a new identity in the organization. The command can be repeated for
-further organizations. --json prints JSON.`,
+  details: `With --owner, the owner is the person with this e-mail address, and the command prints a link to choose a password,
+unless the person already has a password. Without --owner, the owner is a new identity in the organization. The command
+can be repeated for further organizations. --json prints JSON.`,
   async run(args, context) {
     const { config, flags } = readConfig(context.env, args, flagTypes)
     const { org, owner } = checkedFlags(flags)

@@ -13,10 +13,10 @@ export const importRecords: Command = {
   details: `Reads OSV records, Alpine-style security databases and OpenVEX documents. An import that was interrupted can be
 started again: it skips what is already stored.`,
   async run(args, context) {
-    const { config, flags, rest } = readConfig(context.env, args, { group: { type: 'string' } })
-    const [resource, path, ...more] = rest
+    const { config, flags, positionals } = readConfig(context.env, args, { group: { type: 'string' } })
+    const [resource, path, ...extra] = positionals
     const { group } = flags
-    if (resource !== 'advisories' || path === undefined || more.length > 0 || typeof group !== 'string')
+    if (resource !== 'advisories' || path === undefined || extra.length > 0 || typeof group !== 'string')
       throw usageOf(importRecords)
     if (!isUid(group)) throw new UsageError('--group must be the uid of a group')
     const summary = await withPreparedStore(config, context, async ({ store }) => {

@@ -10,8 +10,8 @@ export const keys: Command = {
   details: `The new keys come into use after ten minutes, and tokens signed before stay valid until they expire. With --revoke,
 the new keys come into use at once and all tokens signed before are invalid.`,
   async run(args, context) {
-    const { config, flags, rest } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
-    if (rest.join(' ') !== 'rotate') throw usageOf(keys)
+    const { config, flags, positionals } = readConfig(context.env, args, { revoke: { type: 'boolean' } })
+    if (positionals.join(' ') !== 'rotate') throw usageOf(keys)
     const shouldRevoke = flags.revoke === true
     await withPreparedStore(config, context, ({ store, secret }) =>
       rotateKeys({ store, secret, now: context.now, random: context.random }, shouldRevoke),

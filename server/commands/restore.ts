@@ -18,9 +18,9 @@ export const restore: Command = {
   summary: 'Fills an empty store from a backup.',
   details: 'A backup of the embedded store can be restored to PostgreSQL and the other way round.',
   async run(args, context) {
-    const { config, rest } = readConfig(context.env, args)
-    const [path, ...more] = rest
-    if (path === undefined || more.length > 0) throw usageOf(restore)
+    const { config, positionals } = readConfig(context.env, args)
+    const [path, ...extra] = positionals
+    if (path === undefined || extra.length > 0) throw usageOf(restore)
     const keyFile = join(config.dataDir, 'secret.key')
     if (config.secretKey === undefined && !existsSync(keyFile))
       throw new UsageError(`put the secret key of the backup into ${keyFile}, or set STEMMA_SECRET_KEY`)

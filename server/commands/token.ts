@@ -11,9 +11,9 @@ export const token: Command = {
   usage: 'token IDENTITY_UID',
   summary: 'Prints an access token for an identity, valid for one hour.',
   async run(args, context) {
-    const { config, rest } = readConfig(context.env, args)
-    const [uid, ...more] = rest
-    if (uid === undefined || more.length > 0 || !isUid(uid)) throw usageOf(token)
+    const { config, positionals } = readConfig(context.env, args)
+    const [uid, ...extra] = positionals
+    if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf(token)
     const minted = await withPreparedStore(config, context, async ({ store, keys }) => {
       const rows = await store.query(sql`select uid from identities where uid = ${uid}`)
       if (rows.length === 0) throw new UsageError(`there is no identity ${uid}`)

@@ -35,13 +35,16 @@ export const users: Command = {
   usage: 'users add|reset|sign-out EMAIL|IDENTITY_UID [--password-file FILE|-]',
   summary:
     'Adds a person who signs in with a password, resets the password, or signs a person out everywhere.',
-  details: `add and reset print a link where the person chooses a password. With --password-file, they set the password that the
-file or standard input (-) contains. reset and sign-out end all sessions and tokens of the person at once.`,
+  details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
+the password in the file or on standard input (-) instead. reset and sign-out end all sessions and tokens of the person
+at once.`,
   async run(args, context) {
-    const { config, flags, rest } = readConfig(context.env, args, { 'password-file': { type: 'string' } })
-    const [action = '', person = '', ...more] = rest
+    const { config, flags, positionals } = readConfig(context.env, args, {
+      'password-file': { type: 'string' },
+    })
+    const [action = '', person = '', ...extra] = positionals
     const act = actions[action]
-    if (!act || more.length > 0) throw usageOf(users)
+    if (!act || extra.length > 0) throw usageOf(users)
     if (!isEmail(person) && !(isUid(person) && action !== 'add'))
       throw new UsageError(`${JSON.stringify(person)} is not an e-mail address`)
     const password = await readPassword(flags['password-file'], context)
@@ -70,7 +73,7 @@ type UserDependencies = {
 
 type Result = { identity: string; link?: string }
 
-/** `person` is an address, or the uid of an identity. */
+/** `person` is an e-mail address, or the uid of an identity. */
 type Action = (deps: UserDependencies, person: string, password: string | undefined) => Promise<Result>
 
 const actions: Record<string, Action> = { add, reset, 'sign-out': signOut }
@@ -112,7 +115,7 @@ function* changePassword(deps: UserDependencies, identity: string, hash: string 
   return { identity }
 }
 
-/** The hash of a password, undefined if there is none. */
+/** The hash of a password; undefined if there is no password. */
 async function hashOf(
   { secret, random }: UserDependencies,
   { email, isClaim }: LoginAddress,
@@ -125,9 +128,12 @@ async function hashOf(
   return isClaim ? hashClaim({ passwords, secret }, email, password) : passwords.hash(password)
 }
 
-const listedClaimants = 10
+const maxListedClaimants = 10
 
-/** The identity that signs in with an address. If several people have made accounts with it, its uid must be named. */
+/**
+ * Finds the identity that signs in with an e-mail address. If several people have made accounts with the address, the
+ * operator must name one of them by its uid.
+ */
 function* requireLogin(person: string): Work<{ identity: string; address: LoginAddress }> {
   const identity = isUid(person) ? person : yield* identityOf(person)
   const address = yield* loginAddressOf(identity)
@@ -138,7 +144,7 @@ function* requireLogin(person: string): Work<{ identity: string; address: LoginA
 function* identityOf(email: string): Work<string> {
   const account = yield* findAccount(email)
   if (account) return account.identity
-  const [claimant, ...others] = yield* claimantsOf(canonicalEmail(email), listedClaimants)
+  const [claimant, ...others] = yield* claimantsOf(canonicalEmail(email), maxListedClaimants)
   if (claimant === undefined)
     throw new UsageError(`no one signs in with ${email}; use stemmad users add ${email}`)
   if (others.length > 0)

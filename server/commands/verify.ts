@@ -25,11 +25,12 @@ const flagTypes = { kind: { type: 'string' }, undo: { type: 'boolean' } } as con
 export const verify: Command = {
   usage: 'verify ORGANIZATION_UID DOMAIN [--kind KIND] [--undo]',
   summary: 'Marks an organization as the owner of the domain it is named after.',
-  details: `Its owners can change the name until it is verified, so DOMAIN must be the current name. --kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark, also without DOMAIN.`,
+  details: `DOMAIN must be the current name of the organization, because its owners can change the name until it is verified.
+--kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark; DOMAIN is then optional.`,
   async run(args, context) {
-    const { config, flags, rest } = readConfig(context.env, args, flagTypes)
-    const [uid, domain = '', ...more] = rest
-    if (uid === undefined || more.length > 0 || !isUid(uid)) throw usageOf(verify)
+    const { config, flags, positionals } = readConfig(context.env, args, flagTypes)
+    const [uid, domain = '', ...extra] = positionals
+    if (uid === undefined || extra.length > 0 || !isUid(uid)) throw usageOf(verify)
     const kind = flags.kind === undefined ? undefined : kinds[String(flags.kind)]
     if (flags.kind !== undefined && kind === undefined)
       throw new UsageError(`--kind must be one of ${Object.keys(kinds).join(', ')}`)

@@ -112,7 +112,7 @@ describe('settings', () => {
     assert.equal(read({ PORT: 'nonsense' }, '--port', '1').port, 1)
   })
 
-  test('count as not set if their variable is empty', () => {
+  test('have their default if their variable is empty', () => {
     assert.equal(read({ PORT: '', HOST: '', STEMMA_LOG_LEVEL: '' }).port, 8080)
   })
 
@@ -384,16 +384,16 @@ describe('TLS', () => {
 
 describe('flags of a command', () => {
   test('are read besides the settings, with the remaining arguments', () => {
-    const own = { org: { type: 'string' }, json: { type: 'boolean' } } as const
-    const { config, flags, rest } = readConfig(
+    const flagTypes = { org: { type: 'string' }, json: { type: 'boolean' } } as const
+    const { config, flags, positionals } = readConfig(
       {},
       ['--org', 'acme', 'more', '--json', '--port=1', '--', '--x'],
-      own,
+      flagTypes,
     )
     assert.equal(config.port, 1)
     assert.equal(flags.org, 'acme')
     assert.equal(flags.json, true)
-    assert.deepEqual(rest, ['more', '--x'])
+    assert.deepEqual(positionals, ['more', '--x'])
   })
 
   test('are unknown to other commands, and switches take no value', () => {

@@ -23,7 +23,7 @@ import { readTls } from './tls.ts'
 
 export type Config = {
   port: number
-  /** A port of its own for /metrics; undefined if the main port serves it. */
+  /** A separate port for /metrics; undefined if the main port serves /metrics. */
   metricsPort: number | undefined
   hosts: string[]
   baseUrl: string
@@ -43,7 +43,7 @@ export type Config = {
   vendorPrefixes: string[]
   tls: Tls | undefined
   logLevel: string
-  /** How long a stopping server still accepts calls, so that load balancers can take it out; in milliseconds. */
+  /** How long a stopping server still accepts calls, so that load balancers can remove it first; in milliseconds. */
   drainDelay: number
   /** Settings that work but are probably mistakes. */
   warnings: string[]
@@ -56,16 +56,16 @@ export class ConfigError extends Error {
   }
 }
 
-/** `rest` contains the arguments that are neither settings nor flags of the command. */
+/** `positionals` contains the arguments that are not flags. */
 export function readConfig(
   env: NodeJS.ProcessEnv,
   args: string[],
-  ownFlags: FlagTypes = {},
-): { config: Config; flags: Flags; rest: string[] } {
-  const { texts, flags, positionals, faults } = readSettings(env, args, ownFlags)
+  commandFlags: FlagTypes = {},
+): { config: Config; flags: Flags; positionals: string[] } {
+  const { texts, flags, positionals, faults } = readSettings(env, args, commandFlags)
   const config = makeConfig(texts, faults)
   if (faults.length > 0) throw new ConfigError(faults)
-  return { config, flags, rest: positionals }
+  return { config, flags, positionals }
 }
 
 function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config {

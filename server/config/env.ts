@@ -16,8 +16,8 @@ export type RawSettings = {
 }
 
 /** Flags win over the environment, which wins over the default. */
-export function readSettings(env: NodeJS.ProcessEnv, args: string[], ownFlags: FlagTypes): RawSettings {
-  const { flags, positionals, faults } = parseFlags(args, ownFlags)
+export function readSettings(env: NodeJS.ProcessEnv, args: string[], commandFlags: FlagTypes): RawSettings {
+  const { flags, positionals, faults } = parseFlags(args, commandFlags)
   const texts = Object.entries(settings).map(([key, { variable, flag, defaultText, mayBeEmpty }]) => {
     const fromEnv = mayBeEmpty ? env[variable] : env[variable] || undefined
     return [key, String(flags[flag] ?? fromEnv ?? defaultText)]
@@ -27,9 +27,9 @@ export function readSettings(env: NodeJS.ProcessEnv, args: string[], ownFlags: F
 }
 
 /** Not strict, because a strict parser stops at the first fault and we report all of them together. */
-function parseFlags(args: string[], ownFlags: FlagTypes) {
+function parseFlags(args: string[], commandFlags: FlagTypes) {
   const settingFlags = Object.values(settings).map(({ flag }) => [flag, { type: 'string' as const }])
-  const options: FlagTypes = { ...Object.fromEntries(settingFlags), ...ownFlags }
+  const options: FlagTypes = { ...Object.fromEntries(settingFlags), ...commandFlags }
   const { tokens, positionals } = parseArgs({ args, options, strict: false, tokens: true })
   const flags: Flags = {}
   const faults: string[] = []

@@ -27,7 +27,7 @@ export const settings = {
   metricsPort: setting(
     'STEMMA_METRICS_PORT',
     '',
-    'a port of its own for /metrics, which the main port then does not serve',
+    'a separate port for /metrics; without it, the main port serves /metrics',
   ),
   host: setting('HOST', 'localhost', 'the address to listen on; localhost means 127.0.0.1 and ::1'),
   baseUrl: setting(

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { openRecords } from './records.ts'
 
-const limit = 64 * 1024 * 1024
+const maxBytes = 64 * 1024 * 1024
 
 describe('the records of an import', () => {
   let folder: string
@@ -23,7 +23,7 @@ describe('the records of an import', () => {
     return texts
   }
 
-  /** A file with holes, which takes no space on disk. */
+  /** A sparse file, which takes no space on disk. */
   async function writeLarge(name: string, size: number, start = ''): Promise<string> {
     const file = join(folder, name)
     await mkdir(join(file, '..'), { recursive: true })
@@ -32,16 +32,16 @@ describe('the records of an import', () => {
     return file
   }
 
-  test('are refused above the limit, wherever they come from', async () => {
+  test('are refused above 64 MiB, as a file, in a folder and as a line', async () => {
     for (const name of ['large.json', 'files/large.json', 'large.ndjson', 'lines.jsonl']) {
       const start = name === 'lines.jsonl' ? '{"id":1}\n' : ''
-      const file = await writeLarge(name, limit + start.length + 1, start)
+      const file = await writeLarge(name, maxBytes + start.length + 1, start)
       const path = name.startsWith('files/') ? join(folder, 'files') : file
       await assert.rejects(textsOf(path), /(?:large|lines)\.\w+ is larger than 67108864 bytes/, name)
     }
   })
 
-  test('are refused above the limit from a pipe, whose size is not known', async () => {
+  test('are refused above 64 MiB from a pipe, whose size is not known in advance', async () => {
     const file = join(folder, 'pipe')
     const [code] = await once(spawn('mkfifo', [file]), 'exit')
     assert.equal(code, 0)
@@ -50,12 +50,12 @@ describe('the records of an import', () => {
     writer.kill()
   })
 
-  test('may be as large as the limit', async () => {
-    const [[, text] = ['', '']] = await textsOf(await writeLarge('most.json', limit))
-    assert.equal(text.length, limit)
+  test('may have exactly 64 MiB', async () => {
+    const [[, text] = ['', '']] = await textsOf(await writeLarge('largest.json', maxBytes))
+    assert.equal(text.length, maxBytes)
   })
 
-  test('are the non-empty lines of a file, also if a line spans several of the chunks in which it is read', async () => {
+  test('are the non-empty lines of a file, even if a line is read in several chunks', async () => {
     const long = `{"text":"${'äöü'.repeat(50_000)}"}`
     await writeFile(join(folder, 'some.ndjson'), `\n${long}\r\n\n{"id":2}\n${long}`)
     assert.deepEqual(await textsOf(join(folder, 'some.ndjson')), [

@@ -16,13 +16,13 @@ import type { Entry, ZipFile } from 'yauzl'
 import yauzl from 'yauzl'
 import { UsageError } from '../command.ts'
 
-/** The text of one record, and where it is, for messages. */
+/** The text of one record. `file` names its source in messages, such as `a.ndjson, line 2`. */
 export type SourceText = { file: string; text: string }
 
 /** `total` is the number of records, if it is known in advance. */
 export type Records = { total: number | undefined; read(): AsyncGenerator<SourceText> }
 
-/** The limit of a record, wherever it comes from, to protect memory from zip bombs. Real records are far smaller. */
+/** The maximum size of a record from any source, as a protection against zip bombs. Real records are far smaller. */
 const maxBytes = 64 * 1024 * 1024
 
 const tooLarge = (file: string) => new UsageError(`${file} is larger than ${maxBytes} bytes`)
@@ -138,9 +138,9 @@ async function* readLines(file: string, stream: AsyncIterable<Buffer>): AsyncGen
 
 const lineFeed = 10
 
-/** Unlike node:readline, which collects a line of any length. */
+/** Throws if a line is longer than `maxBytes`. node:readline would collect a line of any length. */
 async function* splitLines(file: string, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  /** The line that continues in the next chunk. */
+  /** The parts of the current line, one from each chunk that contains a part of it. */
   let parts: Buffer[] = []
   let size = 0
   const add = (part: Buffer) => {
