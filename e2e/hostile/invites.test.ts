@@ -60,7 +60,7 @@ onEachStore('an attacker with an invite', (engine) => {
   }
 
   describe('for the address of somebody else', () => {
-    const refused = /is no invite that can be accepted/
+    const refused = /is not the code of an invite that you can accept/
 
     test('cannot accept it by typing the address, whatever the form', async () => {
       const email = 'vic@example.com'

@@ -46,7 +46,7 @@ async function accept(
   }
 }
 
-const refused = /is no invite that can be accepted/
+const refused = /is not the code of an invite that you can accept/
 
 examples('group invites', {
   async 'only the create response contains the code'(stage) {

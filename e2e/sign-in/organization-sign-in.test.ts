@@ -139,11 +139,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     })
     const code = String(invite.code)
     const foreign = await signIn('eve-at-acme', { idp_id: provider, invite: code })
-    assert.match(foreign.end.alert ?? '', /is no invite that can be accepted/)
+    assert.match(foreign.end.alert ?? '', /is not the code of an invite that you can accept/)
     const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider, invite: code }))
     assert.ok((await rolesOf(subject)).includes('editor'))
     const wrong = await signIn('new-at-acme', { idp_id: provider, invite: 'no such code' })
-    assert.match(wrong.end.alert ?? '', /is no invite that can be accepted/)
+    assert.match(wrong.end.alert ?? '', /is not the code of an invite that you can accept/)
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
   })
 

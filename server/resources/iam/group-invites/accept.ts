@@ -15,7 +15,7 @@ import { groupInvites } from './table.ts'
 
 export type Guest = {
   identity: string
-  /** The verified address of the person, if there is one. An address that was only typed does not count. */
+  /** The e-mail address of the person if it is verified; undefined if the person has only typed it. */
   email: string | undefined
 }
 
@@ -25,7 +25,7 @@ export type Accepted = { group: string; role: string }
 const unusable = () =>
   invalidField(
     'code',
-    'is no invite that can be accepted; ask for another, or sign in with the verified address that it is for',
+    'is not the code of an invite that you can accept; ask for another invite, or sign in with the verified e-mail address that the invite is for',
   )
 
 type Invite = { uid: string; roleUid: string; singleUse: boolean }
