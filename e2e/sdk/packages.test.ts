@@ -125,7 +125,7 @@ describe('the packages', { timeout: 240_000 }, () => {
       const readme = `/registry/v2beta1/repos/${repo.body.uid}/readme`
       assert.equal((await send('PATCH', readme, { content: '# Title' })).status, 200)
       const unsafe = await send('PATCH', readme, { content: '<script>x</script>' })
-      assert.match(unsafe.body.message, /contains unsafe HTML/)
+      assert.match(unsafe.body.message, /must not contain unsafe HTML/)
     })
     const add = ['users', 'add', 'ada@example.com', '--password-file', '-']
     const { code, stderr } = await runStemmad(folder, add, {}, 'Password2026!', stemmad)

@@ -41,7 +41,7 @@ const policy: IOptions = {
   allowedSchemes: ['http', 'https', 'mailto'],
 }
 
-/** Removes nothing: its output differs from that of `policy` only by what `policy` removes, not by formatting. */
+/** Removes nothing, but formats like `policy`: their outputs differ only if `policy` removes something. */
 const unrestricted: IOptions = {
   allowedTags: false,
   allowedAttributes: false,
@@ -50,7 +50,7 @@ const unrestricted: IOptions = {
 }
 
 const maxDepth = 100
-/** The sanitizer is slow: 1 s for this many characters. A table of 64 KB without cells becomes 0.7 million. */
+/** The sanitizer takes 1 s for this many characters. A Markdown table of 64 KB without cells becomes 0.7 million. */
 const maxHtmlLength = 512 * 1024
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])
@@ -81,5 +81,5 @@ export async function readmeFault(content: string): Promise<string | undefined> 
     return `must not become more than ${maxHtmlLength} characters of HTML; it becomes ${html.length}`
   if (nestingOf(html) > maxDepth) return `must not nest HTML deeper than ${maxDepth} levels`
   const isSafe = sanitize(html, policy) === sanitize(html, unrestricted)
-  return isSafe ? undefined : 'contains unsafe HTML: no scripts, styles, forms, frames or handlers'
+  return isSafe ? undefined : 'must not contain unsafe HTML: scripts, styles, forms, frames or event handlers'
 }
