@@ -1,5 +1,5 @@
-// Binds roles without checking that the caller holds their capabilities (delegation.ts): at sign-in, when an invite is
-// accepted, and to the owner of a new organization. Limits how many role bindings an identity can have.
+// Binds roles without the check of delegation.ts that the caller holds their capabilities: at sign-in, when an invite
+// is accepted, and for the owner of a new organization. Limits how many role bindings an identity can have.
 import { create } from '@bufbuild/protobuf'
 import { RoleBindingSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
 import { failedPrecondition } from '../../aip/errors.ts'
@@ -11,12 +11,12 @@ import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { roleBindings } from './role-bindings/table.ts'
 
-/** Every list reads the grants of its caller and each of their regions, so their number bounds the work of a call. */
+/** A list reads all grants of its caller and scans the region of each, so their number bounds the work of a call. */
 const maxBindings = 1000
 
 /** Requires that an identity can get one more role binding. */
-export function* requireRoom(identity: string): Work<void> {
-  // On PostgreSQL this lock lets concurrent bindings of one identity be counted one after the other.
+export function* requireBelowBindingLimit(identity: string): Work<void> {
+  // On PostgreSQL, this lock makes calls that bind the same identity wait for each other, so that none is miscounted.
   yield sql`select uid from identities where uid = ${identity} /*pg for no key update */`
   const row = yield* first(sql`select count(*) from
     (select uid from role_bindings where identity = ${identity} ${raw(`limit ${maxBindings}`)}) b`)
@@ -37,7 +37,7 @@ export function* bindRole(
   const existing = yield* first(sql`select uid from role_bindings
     where identity = ${identity} and parent = ${group} and role = ${role}`)
   if (existing) return
-  yield* requireRoom(identity)
+  yield* requireBelowBindingLimit(identity)
   const time = now()
   const uid = newChildUid(group, time, random)
   const columns = { identity, role }

@@ -34,7 +34,8 @@ export function* requireDelegable(grants: Grants, group: string, role: string, f
 
 /**
  * Requires an identity of the same organization, or another that the caller may see. The error is the same whether an
- * identity does not exist or may not be bound: the uid of a person can be computed from their address.
+ * identity does not exist or may not be bound. Otherwise callers could find out who has an account, because the uid of
+ * a person can be computed from their e-mail address.
  */
 export function* requireBindable(grants: Grants, group: string, identity: string, field: string): Work<void> {
   const row = yield* first(sql`select uid from identities where uid = ${identity} /*pg for key share */`)
@@ -50,8 +51,8 @@ export function* requireBindable(grants: Grants, group: string, identity: string
 }
 
 /**
- * Whether a person belongs to the organization of the group, or to another one in a group where the caller may list
- * identities. Others must join themselves: a binding would show who they are, and take effect without their consent.
+ * Whether a person has a role in the organization of the group, or in any group where the caller may list identities.
+ * Other people must join themselves: a binding would show who they are, and take effect without their consent.
  */
 function* isKnownPerson({ caller }: Grants, group: string, person: string): Work<boolean> {
   if (person === caller.identity) return true
@@ -75,10 +76,11 @@ function* isVisible({ caller }: Grants, identity: string): Work<boolean> {
 }
 
 /**
- * Requires that the caller holds everything that these identities hold in the organization `root`. What identities of
- * `root` hold in other organizations cannot be compared, so for those the caller must be allowed to update every
- * identity of `root`. What identities of other organizations hold elsewhere does not count: anybody can create one that
- * trusts an identity of `root`, and must not hinder those who administer it.
+ * Requires that the caller holds everything that these identities hold in the organization `root`. If an identity of
+ * `root` also has roles in other organizations, these cannot be compared with the grants of the caller, who must
+ * instead be allowed to update every identity of `root`. Roles that identities of other organizations have outside
+ * `root` are ignored: anybody can create an identity that trusts one of `root`, which must not block the administrators
+ * of `root`.
  */
 export function* requireAllGrantsOf(
   { caller }: Grants,
@@ -86,13 +88,16 @@ export function* requireAllGrantsOf(
   root: string,
 ): Work<void> {
   if (identities.length === 0) return
-  const own = identities.filter((uid) => rootOf(uid) === root)
-  const elsewhere =
-    own.length > 0 &&
+  const identitiesOfRoot = identities.filter((uid) => rootOf(uid) === root)
+  const hasRolesElsewhere =
+    identitiesOfRoot.length > 0 &&
     (yield* first(
-      sql`select uid from role_bindings where identity in ${among(own)} and root <> ${root} limit 1`,
+      sql`select uid from role_bindings where identity in ${among(identitiesOfRoot)} and root <> ${root} limit 1`,
     ))
-  if (elsewhere && !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root))
+  if (
+    hasRolesElsewhere &&
+    !holds(yield* readGrants(caller, root, true), [Capability.CAP_IAM_IDENTITY_UPDATE], root)
+  )
     throw permissionDenied(nameOf(Capability.CAP_IAM_IDENTITY_UPDATE), root)
   const bindings =
     yield sql`select distinct b.parent, r.bits from role_bindings b join roles r on r.uid = b.role

@@ -21,7 +21,7 @@ import { getResource } from '../../get.ts'
 import { listResources } from '../../list.ts'
 import { readReply } from '../../reply.ts'
 import { defineResource } from '../../resource.ts'
-import { requireRoom } from '../binding.ts'
+import { requireBelowBindingLimit } from '../binding.ts'
 import { requireDelegable } from '../delegation.ts'
 import { roleBindings } from '../role-bindings/table.ts'
 import { groupAccessRequests } from './table.ts'
@@ -43,7 +43,7 @@ function groupAccessRequestsMethods(deps: Dependencies) {
         const identity = row.columns.identity as string // not null
         const group = parentOf(uid)
         yield* requireDelegable(grants, group, roleUid, 'role_uid')
-        yield* requireRoom(identity)
+        yield* requireBelowBindingLimit(identity)
         const time = now()
         const entry = {
           uid: newChildUid(group, time, random),

@@ -8,7 +8,7 @@ import type { Dependencies } from '../../dependencies.ts'
 import { readResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
-/** More than an identity may have. One with more is refused for their number. */
+/** More than the patterns that an identity may have. Further ones need no check: their number is refused anyway. */
 const maxRules = 30
 
 export type CheckedPatterns = {
@@ -17,8 +17,8 @@ export type CheckedPatterns = {
 }
 
 /**
- * Compiling patterns is expensive, so the caller is authorized before. An update merges the request with the stored
- * identity, whose patterns are checked as well: a rule may be newer than they are.
+ * Compiling patterns is expensive, so the caller is authorized first. An update merges the request with the stored
+ * identity, whose patterns are checked as well, because they may be older than a rule.
  */
 export async function checkPatterns(
   { store, checks }: Dependencies,
@@ -35,8 +35,8 @@ export async function checkPatterns(
     })
     if (stored) rules.push(...patternRulesOf(stored).slice(0, maxRules))
   }
-  const found = rules.length > 0 ? await checks.patternFaults(rules, demand.caller.identity) : []
-  const faults = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), found[at]]))
+  const faultsInOrder = rules.length > 0 ? await checks.patternFaults(rules, demand.caller.identity) : []
+  const faults = new Map(rules.map(({ kind, pattern }, at) => [keyOf(kind, pattern), faultsInOrder[at]]))
   return {
     faultOf(kind, pattern) {
       const key = keyOf(kind, pattern)

@@ -1,4 +1,4 @@
-// Rules of how an identity is recognised that the contract cannot express.
+// Checks those rules about how an identity is recognised that the contract cannot express.
 import type { MessageShape } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type {
@@ -40,8 +40,8 @@ export function requireValidRelationship(identity: Identity, rules: Relationship
 }
 
 /**
- * The faults of an identity's patterns. A stored pattern can have some: it may be older than a rule. It is then matched
- * as strictly as any other, but may match more issuers than its author meant, or none.
+ * The faults of an identity's patterns. A stored pattern has a fault if it is older than a rule that it breaks. It is
+ * still matched like any other pattern, but may match more issuers than its author meant, or none.
  */
 export const patternFaultsOf = (identity: Identity): FieldViolation[] =>
   relationshipFaults(identity, {

@@ -74,7 +74,7 @@ function identitiesMethods(deps: Dependencies) {
         createResource(deps, identities, call, {
           ...chosen,
           *beforeCreate(draft, { grants, uid, time }) {
-            chosen = { uid } // decisions are about this uid
+            chosen = { uid } // if the transaction runs again, it needs this uid, which the decisions are about
             draft.lastSeenTime = timestampFromMs(time)
             setExpiry(draft, time)
             requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })

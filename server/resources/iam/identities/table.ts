@@ -36,10 +36,13 @@ function issuerAndSubjectOf({ relationship }: Identity): { issuer: string; subje
   }
 }
 
-/** In the column `pattern_issuer`, stands for an issuer pattern. No issuer is this text. */
+/** The value of the column `pattern_issuer` if the issuer is a pattern. No issuer has this text. */
 export const anyIssuer = '~'
 
-/** The issuer of an identity that has a pattern for its issuer or subject; null for others, which `known_by` finds. */
+/**
+ * The issuer of an identity that has a pattern for its issuer or subject; null for others, which are found by
+ * `known_by`.
+ */
 function patternIssuerOf({ relationship }: Identity): string | null {
   if (relationship.case !== 'claimMatch') return null
   const { iss, sub } = relationship.value
@@ -48,13 +51,13 @@ function patternIssuerOf({ relationship }: Identity): string | null {
 }
 
 /**
- * The organization that the subject or its pattern names, if it is another than that of the identity. Null also if
- * there are several.
+ * The organization that the subject or its pattern names, other than the organization of the identity. Null if it names
+ * none or several.
  */
 function trustedRootOf({ uid, relationship }: Identity): string | null {
   const { value: subject = '' } = relationship.case === 'claimMatch' ? relationship.value.sub : {}
-  const [only, ...more] = new Set(subject.match(/[0-9a-f]{40}/g)?.filter((root) => root !== rootOf(uid)))
-  return only === undefined || more.length > 0 ? null : only
+  const [only, ...others] = new Set(subject.match(/[0-9a-f]{40}/g)?.filter((root) => root !== rootOf(uid)))
+  return only === undefined || others.length > 0 ? null : only
 }
 
 const relationshipTypes = {

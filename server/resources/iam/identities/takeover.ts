@@ -1,6 +1,6 @@
 // Changing how an identity is recognised is a takeover: the caller can then act as the identity. With its tokens the
-// caller can also act as every identity that accepts them (claim match on this server's own issuer), and so on from
-// there. So the caller must hold everything that all of these hold.
+// caller can also act as every identity that trusts it (by a claim match on this server's own issuer), as every
+// identity that trusts one of those, and so on. So the caller must hold everything that all of these identities hold.
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { rootOf, userUid } from '../../../aip/uid.ts'
 import type { Grants } from '../../../policy/grants.ts'
@@ -14,16 +14,17 @@ import type { TrustDecisions } from './trust-decisions.ts'
 
 export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions }
 
-/** How many identities are followed, and how many with patterns are read. Each pattern is matched with each uid. */
+/** The maximum number of identities to which trust is followed. */
 const maxIdentities = 50
+/** The maximum number of identities with patterns that are read. Their patterns are matched with each uid. */
 const maxPatterns = 100
 
 /** Requires that the caller may act as an identity whose recognition they change. */
 export function* requireTakeover(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
-  const found = yield* findTrusting(deps, uid, candidatesFor(deps, root))
-  if (!found) return yield* requireOwner(grants, root)
-  yield* requireAllGrantsOf(grants, [uid, ...found], root)
+  const trusting = yield* findTrusting(deps, uid, candidatesFor(deps, root))
+  if (!trusting) return yield* requireOwner(grants, root)
+  yield* requireAllGrantsOf(grants, [uid, ...trusting], root)
 }
 
 /**
@@ -33,15 +34,15 @@ export function* requireTakeover(deps: TakeoverDependencies, grants: Grants, uid
 export function* requireNewIdentity(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
   const [inOrganization, ...others] = candidatesFor(deps, root)
-  const found = yield* findTrusting(deps, uid, [inOrganization], others)
-  if (!found) return yield* requireOwner(grants, root)
-  yield* requireAllGrantsOf(grants, found, root)
+  const trusting = yield* findTrusting(deps, uid, [inOrganization], others)
+  if (!trusting) return yield* requireOwner(grants, root)
+  yield* requireAllGrantsOf(grants, trusting, root)
 }
 
 /**
- * The identities that can be assumed with tokens of an identity, directly or through others. Undefined if they are too
- * many to follow. The conditions select identities whose patterns may match: `first` this identity, `later` only those
- * that are reached through others.
+ * Finds the identities that can be assumed with tokens of an identity, directly or through other identities. Undefined
+ * if there are too many. The conditions select identities whose patterns may match: those of `first` are matched from
+ * the start, those of `later` only with identities that were found in the first step.
  */
 function* findTrusting(
   deps: TakeoverDependencies,
@@ -72,14 +73,17 @@ function* findTrusting(
   return [...found]
 }
 
-/** One more than the limit, which shows that there are more. */
+/** Reads at most one identity more than `limit`, which shows that the limit is exceeded. */
 function* select(condition: Sql, limit: number): Work<Identity[]> {
   const rows: Row[] = yield sql`select proto from identities where ${condition} ${raw(`limit ${limit + 1}`)}`
   return rows.map(([proto]) => messageOf(identities, proto as Uint8Array))
 }
 
-/** Conditions for identities whose patterns may match an identity of an organization: its own, and those that name it. */
+/**
+ * Conditions for the identities whose patterns may match an identity of the organization `root`: the identities of
+ * `root` itself, and identities of other organizations whose patterns name `root`.
+ */
 function candidatesFor({ authUrl }: TakeoverDependencies, root: string): [own: Sql, others: Sql] {
-  const acceptsUs = sql`pattern_issuer in (${authUrl}, ${anyIssuer})`
-  return [sql`root = ${root} and ${acceptsUs}`, sql`trusted_root = ${root} and ${acceptsUs}`]
+  const acceptsOurTokens = sql`pattern_issuer in (${authUrl}, ${anyIssuer})`
+  return [sql`root = ${root} and ${acceptsOurTokens}`, sql`trusted_root = ${root} and ${acceptsOurTokens}`]
 }

@@ -9,16 +9,18 @@ import type { Patterns } from '../../../claims/pattern.ts'
 import { trustCost, trusts } from '../../../claims/trust.ts'
 import type { Checks } from '../../dependencies.ts'
 
-/** The matching that one run of a transaction may do, in units of `trustCost`: about 3 ms at worst. */
+/** The maximum cost of matching in one run of a transaction, in units of `trustCost`: about 3 ms at worst. */
 const maxCostOnLoop = 20_000
-/** The matching that threads may do for one call: less than half a second. Ordinary patterns cost about 5,000 each. */
+/**
+ * The maximum cost of matching in threads for one call: less than half a second. An ordinary pattern costs about 5,000.
+ */
 const maxCostInThreads = 3_000_000
-/** How often a call leaves its transaction for a thread. Each time it follows one more level of trust. */
+/** How often a call may roll back its transaction to ask a thread. Each round decides one more level of trust. */
 const maxRounds = 8
 
 type Question = { identity: Identity; subject: string }
 
-/** Thrown in a transaction that cannot continue without these answers. */
+/** Thrown in a transaction that cannot continue without the answers to these questions. */
 class Undecided extends Error {
   readonly questions: readonly Question[]
 
@@ -29,28 +31,31 @@ class Undecided extends Error {
 }
 
 export type TrustDecisions = {
-  /** The identities that trust one of the subjects. Throws if a thread must decide that. */
+  /** The identities that trust one of the subjects. Throws `Undecided` if a thread must decide. */
   trusting(identities: readonly Identity[], subjects: readonly string[]): Identity[]
 }
 
 export type TrustDependencies = { authUrl: string; patterns: Patterns; checks: Pick<Checks, 'trust'> }
 
-/** Runs a transaction until all its questions are decided. What is too expensive counts as trust, the safe answer. */
+/**
+ * Runs a transaction until all its questions are decided. A question that is too expensive to decide is answered with
+ * trust, which is the safe answer.
+ */
 export async function withTrustDecisions<T>(
   deps: TrustDependencies,
   caller: string,
   transaction: (decisions: TrustDecisions) => Promise<T>,
 ): Promise<T> {
   const decided = new Map<string, boolean>()
-  let leftInThreads = maxCostInThreads
+  let budgetInThreads = maxCostInThreads
   for (let round = 0; ; round++) {
     try {
       return await transaction(openDecisions(deps, decided, round < maxRounds))
     } catch (error) {
       if (!(error instanceof Undecided)) throw error
       const affordable = error.questions.filter(({ identity, subject }) => {
-        leftInThreads -= trustCost(identity, deps.authUrl)(subject)
-        return leftInThreads >= 0
+        budgetInThreads -= trustCost(identity, deps.authUrl)(subject)
+        return budgetInThreads >= 0
       })
       for (const question of error.questions) decided.set(keyOf(question), true)
       const answers = affordable.length > 0 && (await askThread(deps, affordable, caller))
@@ -60,7 +65,7 @@ export async function withTrustDecisions<T>(
   }
 }
 
-/** Undefined if it takes too long. */
+/** Returns undefined if the thread takes too long. */
 function askThread({ authUrl: issuer, checks }: TrustDependencies, questions: Question[], caller: string) {
   const identities = questions.map(({ identity }) => toBinary(IdentitySchema, identity))
   return checks.trust({ issuer, identities, subjects: questions.map(({ subject }) => subject) }, caller)
@@ -71,30 +76,30 @@ function openDecisions(
   decided: ReadonlyMap<string, boolean>,
   canAsk: boolean,
 ): TrustDecisions {
-  let left = maxCostOnLoop
+  let budget = maxCostOnLoop
   const costs = new Map<Identity, ReturnType<typeof trustCost>>()
   const costOf = (identity: Identity) => {
-    const known = costs.get(identity) ?? trustCost(identity, authUrl)
-    costs.set(identity, known)
-    return known
+    const cost = costs.get(identity) ?? trustCost(identity, authUrl)
+    costs.set(identity, cost)
+    return cost
   }
   return {
     trusting(identities, subjects) {
-      const open: Question[] = []
+      const undecided: Question[] = []
       const isTrusting = (identity: Identity, subject: string) => {
         const cost = costOf(identity)(subject)
-        const known = cost > 0 ? decided.get(keyOf({ identity, subject })) : undefined
-        if (known !== undefined) return known
-        left -= cost
-        if (left >= 0 || cost === 0) return trusts(patterns, identity, authUrl, subject)
-        open.push({ identity, subject })
+        const decision = cost > 0 ? decided.get(keyOf({ identity, subject })) : undefined
+        if (decision !== undefined) return decision
+        budget -= cost
+        if (budget >= 0 || cost === 0) return trusts(patterns, identity, authUrl, subject)
+        undecided.push({ identity, subject })
         return true
       }
-      // Every subject is asked for, so that one visit of the thread decides the whole level.
+      // Tries every subject, even after one is trusted, so that one round decides the whole level.
       const found = identities.filter(
         (identity) => subjects.filter((s) => isTrusting(identity, s)).length > 0,
       )
-      if (open.length > 0 && canAsk) throw new Undecided(open)
+      if (undecided.length > 0 && canAsk) throw new Undecided(undecided)
       return found
     },
   }

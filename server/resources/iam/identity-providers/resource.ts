@@ -1,5 +1,5 @@
-// Identity providers, through which the people of an organization sign in. The client secret is stored sealed, in a
-// column of its own.
+// Identity providers, through which the people of an organization sign in. The client secret is stored
+// encrypted, in a column of its own.
 import type {
   CreateIdentityProviderRequest,
   IdentityProvider,
@@ -60,7 +60,7 @@ function identityProvidersMethods(deps: Dependencies) {
       updateResource(deps, identityProviders, call, {
         *beforeUpdate({ columns: { client_secret: stored }, current, merged, mask, grants }) {
           const sent = oidcOf(merged)?.clientSecret ?? ''
-          // Replies never contain the secret, so an update without one keeps it, unless the mask names the field.
+          // Replies never contain the secret, so an update without a secret keeps it, unless the mask names the field.
           const isKept = sent === '' && !isNamed(mask, 'oidc.client_secret')
           const secret = isKept ? stored : seal(sent)
           const group = parentOf(call.demand.scope)
@@ -84,9 +84,9 @@ export const identityProvidersResource = defineResource({
 type CheckContext = { rule: IssuerRule; grants: Grants; group: string; hasSecret: boolean }
 
 /**
- * Requires a configuration with which people can sign in, and a default role that the caller may delegate. A provider
- * of a verified organization confirms e-mail addresses of its domain, so with one the caller can become any person of
- * the domain, and must have what an owner has.
+ * Requires a configuration with which people can sign in, and a default role that the caller may delegate. The provider
+ * of a verified organization confirms e-mail addresses of its domain. A caller who configures it can sign in as any
+ * person of the domain, and must therefore hold everything that an owner holds.
  */
 function* requireUsable(
   provider: IdentityProvider,

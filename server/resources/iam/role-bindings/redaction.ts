@@ -13,7 +13,7 @@ import type { Redaction } from '../../kind.ts'
 
 const bitOf = (capability: Capability) => capabilityOf(capability)?.bit ?? -1
 const listIdentities = bitOf(Capability.CAP_IAM_IDENTITY_LIST)
-/** With any of these a caller gets role bindings in a response. */
+/** The capabilities of calls whose responses contain role bindings. */
 const bindingBits = [
   Capability.CAP_IAM_ROLE_BINDINGS_CREATE,
   Capability.CAP_IAM_ROLE_BINDINGS_UPDATE,

@@ -2,14 +2,14 @@ import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_bind
 import { invalidField } from '../../../aip/errors.ts'
 import type { Grants } from '../../../policy/grants.ts'
 import type { Work } from '../../../store/work.ts'
-import { requireRoom } from '../binding.ts'
+import { requireBelowBindingLimit } from '../binding.ts'
 import { requireBindable, requireDelegable } from '../delegation.ts'
 
 export const bindingConflict = 'the identity has this role in this group already'
 
 /**
- * Returns the columns of a binding that the caller may make. `prefix` is the path of the binding in the request,
- * `boundBefore` the identity of the binding that an update changes.
+ * Requires that the caller may make this binding, and returns its columns. `prefix` is the path of the binding in the
+ * request; `boundBefore` is the identity that the binding has before an update.
  */
 export function* requireAllowed(
   grants: Grants,
@@ -22,6 +22,6 @@ export function* requireAllowed(
   if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
   yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
-  if (identityUid !== boundBefore) yield* requireRoom(identityUid)
+  if (identityUid !== boundBefore) yield* requireBelowBindingLimit(identityUid)
   return { identity: identityUid, role: roleUid }
 }

@@ -1,4 +1,4 @@
-// Roles: built-in ones, which are outside any group and for everyone, and those of a group.
+// Roles: built-in roles, which are in no group and can be used in all, and custom roles, each of which is in a group.
 import type {
   CreateRoleRequest,
   ListRolesRequest,
