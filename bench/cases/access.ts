@@ -49,8 +49,8 @@ export async function benchAccess(): Promise<Line[]> {
 
 async function linesOf(store: Store, demand: Demand, above: number): Promise<Line[]> {
   const toRow = async () => {
-    const { statement, open } = admitToRow(demand, groups.table, groups.forms.json)
-    return open(await store.query(statement))
+    const { statement, authorize } = admitToRow(demand, groups.table, groups.forms.json)
+    return authorize(await store.query(statement))
   }
   const alone = async () => store.read(() => admitToRead(demand))
   const label = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`

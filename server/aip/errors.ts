@@ -2,8 +2,8 @@
 import { Code, codeName, codePrefix, httpStatus } from './code.ts'
 
 /**
- * `field` is a path in proto spelling, relative to the resource if the request contains one. `mentions` are the fields
- * that the description names; a door spells them like `field`.
+ * `field` is a path in proto spelling, relative to the resource if the request contains one. `mentions` lists the
+ * fields that the description names, so that a door can convert their spelling as well.
  */
 export type FieldViolation = { field: string; description: string; mentions?: readonly string[] }
 
@@ -37,7 +37,10 @@ export class StatusError extends Error {
 
 export type Status = { code: Code; message: string; details: Detail[] }
 
-/** The content of an error response. ErrorInfo is always the first detail; `spell` converts field paths. */
+/**
+ * The content of an error response. ErrorInfo is always the first detail; `spell` converts field paths to the spelling
+ * of the caller.
+ */
 export function statusOf(
   error: StatusError,
   domain: string,

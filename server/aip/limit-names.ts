@@ -1,5 +1,5 @@
-// Names of parameters that look like a limit of a token. The exchange ignores unknown parameters, but a misspelt limit
-// must not lead to a token without one.
+// Names of parameters that look like a limit of a token. The token exchange ignores unknown parameters, but if the name
+// of a limit is misspelt, it must not issue a token without that limit.
 import { nearestNames } from '@stemma/api/nearest-names.ts'
 
 const limitNames = ['scope', 'scopes', 'capability', 'capabilities']

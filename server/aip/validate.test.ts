@@ -105,7 +105,7 @@ describe('a description', () => {
 })
 
 describe('any string', () => {
-  test('is rejected if no store can keep it, even if its field has no rules', () => {
+  test('is rejected if it cannot be stored, even if its field has no rules', () => {
     const nul = 'must not contain a NUL character'
     const surrogate = 'must be well-formed Unicode; it contains a lone surrogate'
     for (const [bad, description] of [

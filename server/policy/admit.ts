@@ -17,11 +17,11 @@ import { grantsWithRow, readGrants, splitGrantsAndRow } from './read-grants.ts'
 export type Demand = {
   caller: Caller
   capabilities: readonly number[]
-  /** The uid at which the capabilities must be held; empty if the request names none. */
+  /** The uid at which the capabilities must be held; empty if the request names no uid. */
   scope: string
   /** The name of the field that contains the scope. */
   scopeField: string
-  /** Whether the request may name no uid. */
+  /** Whether the request may leave out the uid. */
   unscoped: boolean
   /** The error to return if the request breaks the contract's rules. Only an authorized caller gets it. */
   fault: StatusError | undefined
@@ -46,16 +46,19 @@ export function* admitToWrite(demand: Demand): Work<WriteGrants> {
   return grants as WriteGrants // requireGranted has checked them
 }
 
-export type RowAdmission = { statement: Sql; open(rows: Row[]): GrantsAndRow }
+export type RowAdmission = { statement: Sql; authorize(rows: Row[]): GrantsAndRow }
 
-/** For a call that reads one row: one statement reads grants and row, and `open` authorizes and returns the row. */
+/**
+ * For a call that reads one row. `statement` reads both the grants and the row; `authorize` gets its result, and throws
+ * if the grants do not allow the call.
+ */
 export function admitToRow(demand: Demand, table: Table, form: Form): RowAdmission {
   const scope = scopeOf(demand)
   if (scope === undefined) throw invalidField(demand.scopeField, 'is required')
   const groups = lineage(scope)
   return {
     statement: grantsWithRow(demand.caller, groups, scope, table, form),
-    open(rows) {
+    authorize(rows) {
       const admitted = splitGrantsAndRow(demand.caller, groups, rows, demand.parseGrants)
       requireGranted(demand, admitted.grants)
       return admitted

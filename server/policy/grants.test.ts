@@ -35,7 +35,7 @@ describe('grants', () => {
     .map((granted): Grants => ({ caller: { identity: 'x', issuedAt: 0 }, list: granted }))
   const demanded = fc.subarray([list, create], { minLength: 1 })
 
-  /** Each capability may be granted by another binding, at the uid or above it. */
+  /** Each capability may be granted by a different binding, at the uid or above it. */
   function isHeld(grants: Grants, capabilities: number[], uid: string): boolean {
     return capabilities.every((capability) => {
       const [bit = -1] = decodeBits(encodeBits([capability]))
@@ -65,7 +65,7 @@ describe('grants', () => {
     )
   })
 
-  test('are missing the first bit that no applicable binding has', () => {
+  test('lack a bit if no applicable binding has it, and the first such bit is returned', () => {
     fc.assert(
       fc.property(anyGrants, uidInSmallTree, (grants, uid) => {
         const bits = decodeBits(encodeBits([list, create]))
@@ -101,7 +101,7 @@ describe('parsing grants', () => {
     assert.deepEqual(parseGrants(text), expected)
   })
 
-  test('with a cache returns the same', () => {
+  test('with a cache returns the same grants', () => {
     const parse = openGrantParser()
     assert.deepEqual(parse(text), expected)
     assert.equal(parse(text), parse(text))
@@ -109,7 +109,7 @@ describe('parsing grants', () => {
     assert.deepEqual(parse(text), expected)
   })
 
-  test('does not keep the grants of a caller with many bindings', () => {
+  test('does not cache the grants of a caller with many bindings', () => {
     const parse = openGrantParser()
     const many = Array<string>(1000).fill(text).join()
     assert.equal(parse(many).length, 2000)
@@ -154,7 +154,7 @@ onEachStore('reading grants', (engine) => {
     assert.equal(holds(grants, [list, create], below), false)
   })
 
-  test('returns the same in a read, in a write and together with a row', async () => {
+  test('returns the same grants in a read, in a write and together with a row', async () => {
     const { organization } = platform.owner
     const caller = callerOf(viewer.identity)
     const expected = await read(caller)
@@ -181,7 +181,7 @@ onEachStore('reading grants', (engine) => {
     assert.equal(holds(grants, [list], below), true)
   })
 
-  test('returns no grants that do not apply to the scope', async () => {
+  test('returns only grants that apply to the scope', async () => {
     const other = await platform.addOrganization('other')
     assert.deepEqual((await read(callerOf(viewer.identity), other.organization)).list, [])
     const { grants, row } = await readRow(callerOf(viewer.identity), other.organization)

@@ -1,4 +1,4 @@
-// Which capabilities a caller has in which groups.
+// The grants of a caller: which capabilities the caller has in which groups.
 import type { Region } from '../aip/region.ts'
 import { disjoint, intersectAll } from '../aip/region.ts'
 import { isAtOrBelow, lineage } from '../aip/uid.ts'
@@ -66,7 +66,7 @@ export function withinLimits(list: readonly Grant[], { scopes, capabilities }: T
   )
 }
 
-/** Whether all of the capabilities are held at a uid; each may be granted by another binding. */
+/** Whether all of the capabilities are held at a uid; each may be granted by a different binding. */
 export function holds(grants: Grants, capabilities: readonly number[], uid: string): boolean {
   return capabilities.every((capability) => {
     const bit = capabilityOf(capability)?.bit
@@ -82,7 +82,10 @@ export function missingAt(grants: Grants, bits: Bits, uid: string): number | und
   return [...bits].find((bit) => !applicable.some((grant) => grant.bits.has(bit)))
 }
 
-/** As `missingAt`, for many uids: the grants are sorted by group once, so that a uid costs a look-up for each level. */
+/**
+ * Like `missingAt`, but for many uids: the grants are indexed by group once, and then each uid needs only one look-up
+ * for each of its levels.
+ */
 export function indexGrants({ list }: Grants): (bits: Bits, uid: string) => number | undefined {
   const byGroup = new Map<string, Bits>()
   for (const { group, bits } of list) byGroup.set(group, byGroup.get(group)?.union(bits) ?? bits)

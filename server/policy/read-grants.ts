@@ -2,7 +2,7 @@
 import { unauthenticated } from '../aip/errors.ts'
 import { lineage } from '../aip/uid.ts'
 import type { SignInCondition } from '../store/sign-ins.ts'
-import { isNotEnded, isOfPersonAndNotEnded } from '../store/sign-ins.ts'
+import { hasPersonAndIsNotEnded, isNotEnded } from '../store/sign-ins.ts'
 import type { Placeholder, Placeholders, Row, Sql } from '../store/sql.ts'
 import { join, prepared, raw, sql } from '../store/sql.ts'
 import type { Form, Rendered, Table } from '../store/table.ts'
@@ -12,8 +12,8 @@ import type { Grant, Grants, ParseGrants } from './grants.ts'
 import { parseGrants, withinLimits } from './grants.ts'
 
 /**
- * All grants of a caller, or with a `scope` those that apply to it. A write locks them, so that none is revoked before
- * it commits.
+ * Reads all grants of a caller, or only those that apply to `scope` if it is given. A write locks the grants, so that
+ * none is revoked before the write commits.
  */
 export function* readGrants(
   caller: Caller,
@@ -27,7 +27,7 @@ export function* readGrants(
     const [createTime, text] = (row ?? []) as Partial<IdentityAndGrants>
     return grantsOf(caller, groups, createTime, text, parse)
   }
-  // Rows under an aggregate cannot be locked, so a write reads them one by one.
+  // PostgreSQL cannot lock rows that it aggregates, so a write selects each binding as a row.
   const [identity] = yield selectIdentity(caller)
   const [createTime] = (identity ?? []) as [createTime?: number]
   const bindings = yield sql`select ${grantText(groups)} from ${bindingsIn(groups)}
@@ -46,9 +46,9 @@ function selectIdentity({ identity, signIn }: Caller): Sql {
 }
 
 const conditionFor = (identity: string, person: string): SignInCondition =>
-  identity === person ? isNotEnded : isOfPersonAndNotEnded
+  identity === person ? isNotEnded : hasPersonAndIsNotEnded
 
-/** For a caller who has signed in, the statement returns no row once that sign-in was ended. */
+/** For a caller who has signed in, the statement returns no row after that sign-in was ended. */
 function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
   if (!signIn)
     return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
@@ -62,7 +62,7 @@ function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | 
 const allGrants = ([identity]: Placeholders<[string]>) =>
   sql`select i.create_time, ${aggregatedGrants(undefined)} from identities i where i.uid = ${identity}`
 
-/** Values are passed in the order of the text, so that they need no reordering at each call. */
+/** The values have the order of their placeholders in the SQL, so that no call has to reorder them. */
 function grantsIn(values: Placeholders<[...string[], string]>): Sql {
   const [groups, [identity]] = [values.slice(0, -1), values.slice(-1) as Placeholders<[string]>]
   return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
@@ -80,24 +80,25 @@ function validGrantsIn(
   values: Placeholders<[...string[], string, ...SignInValues]>,
   condition: SignInCondition,
 ): Sql {
-  const [rest, signIn] = splitSignIn(values)
-  return sql`${grantsIn(rest as Placeholders<[...string[], string]>)} and ${condition(...signIn)}`
+  const [otherValues, signIn] = splitSignIn(values)
+  return sql`${grantsIn(otherValues as Placeholders<[...string[], string]>)} and ${condition(...signIn)}`
 }
 
 const splitSignIn = (values: readonly Placeholder[]) =>
-  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // the last three
+  [values.slice(0, -3), values.slice(-3) as unknown as Placeholders<SignInValues>] as const // three values
 
 /** All grants of an identity as one text: one value is read faster than many rows. */
 const aggregatedGrants = (groups: readonly Placeholder[] | undefined) =>
   sql`(select string_agg(${grantText(groups)}, ',') from ${bindingsIn(groups)} and b.identity = i.uid)`
 
-/** The group of a binding, or its index among the groups that were asked for; and the bits of its role. */
+/** One grant as text: the group of a binding, or the index of that group in `groups`; then the bits of its role. */
 const grantText = (groups: readonly unknown[] | undefined) =>
   raw(`${groups ? 'g.position' : 'b.parent'} || ' ' || r.bits`)
 
 /**
- * The groups are rows of a derived table and cross joins fix the join order, so that each group is one index lookup:
- * for `in` SQLite builds a temporary table first, and in another order it reads all bindings of the caller.
+ * Written so that SQLite makes one index lookup for each group. The groups are rows of a derived table, because for
+ * `in` it would build a temporary table. Cross joins fix the join order, because in another order it would read all
+ * bindings of the caller.
  */
 const bindingsIn = (groups: readonly (string | Placeholder)[] | undefined) =>
   groups
@@ -134,8 +135,8 @@ function validGrantsAndRow(
   form: Form,
   condition: SignInCondition,
 ): Sql {
-  const [rest, signIn] = splitSignIn(values)
-  const statement = grantsAndRow(rest as Placeholders<[...string[], string, string]>, table, form)
+  const [otherValues, signIn] = splitSignIn(values)
+  const statement = grantsAndRow(otherValues as Placeholders<[...string[], string, string]>, table, form)
   return sql`${statement} and ${condition(...signIn)}`
 }
 
@@ -167,7 +168,10 @@ export function splitGrantsAndRow(
   return { grants, row: updateTime === null ? undefined : { rendered, updateTime } }
 }
 
-/** `createTime` is that of the identity, undefined if it does not exist or its sign-in was ended; `text` are its grants. */
+/**
+ * `createTime` is the create time of the caller's identity; undefined if the identity does not exist or the sign-in was
+ * ended. `text` contains the grants of the identity.
+ */
 function grantsOf(
   caller: Caller,
   groups: readonly string[] | undefined,

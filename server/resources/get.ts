@@ -11,12 +11,12 @@ import type { Kind } from './kind.ts'
 import { redactionFor } from './kind.ts'
 import { rowReply } from './reply.ts'
 
-/** Reads grants and row with one statement, and the bytes with a second one if the stored JSON is stale or redacted. */
+/** Reads grants and row with one statement. A second one reads the bytes if the JSON is stale or must be redacted. */
 export function getResource(store: Store, kind: Kind<DescMessage>, call: Call): MaybePromise<Reply> {
   const { scope } = call.demand
-  const { statement, open } = admitToRow(call.demand, kind.table, kind.forms[call.form])
+  const { statement, authorize } = admitToRow(call.demand, kind.table, kind.forms[call.form])
   return andThen(store.query(statement), (rows) => {
-    const { grants, row } = open(rows)
+    const { grants, row } = authorize(rows)
     if (!row) throw notFound(kind.desc.typeName, scope)
     const redaction = redactionFor(kind, grants)
     if (row.rendered !== null && !redaction) return rowReply(kind, row.rendered, row.updateTime)

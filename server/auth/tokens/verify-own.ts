@@ -3,7 +3,7 @@ import type { JWTVerifyGetKey } from 'jose'
 import { errors, jwtVerify } from 'jose'
 import type { Claims } from '../../claims/match.ts'
 import type { Store } from '../../store/db.ts'
-import { isOfPersonAndNotEnded } from '../../store/sign-ins.ts'
+import { hasPersonAndIsNotEnded } from '../../store/sign-ins.ts'
 import { raw, sql } from '../../store/sql.ts'
 import { throwUnverifiable } from '../foreign-tokens/unverifiable.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -41,7 +41,7 @@ export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnD
     }).catch(throwUnverifiable)
     const signIn = signInOf(payload)
     const signInCondition = signIn
-      ? isOfPersonAndNotEnded(signIn.person, signIn.second, signIn.id)
+      ? hasPersonAndIsNotEnded(signIn.person, signIn.second, signIn.id)
       : raw('1 = 1')
     const [row] = await store.query(
       sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${signInCondition}`,
