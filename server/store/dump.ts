@@ -5,7 +5,7 @@ import type { Row } from './sql.ts'
 export type Portion = { table: string; columns: string[]; rows: Row[] }
 
 const rowsPerPortion = 500
-/** Characters of text and bytes. */
+/** In characters of text values plus bytes of binary values. */
 const sizePerPortion = 1024 * 1024
 
 /** Collects the rows of a table. Each row is measured once, when it is added. */

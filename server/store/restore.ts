@@ -17,7 +17,7 @@ export type Restore = {
 }
 
 const rowsPerWrite = 500
-/** Characters of JSON. */
+/** In characters of JSON. */
 const sizePerWrite = 8 * 1024 * 1024
 
 /** Applies only the migrations that the backup has. Returns the number of rows. */
@@ -85,11 +85,11 @@ async function begin(
   { store, migrations, now }: Restore,
   { migrations: applied }: { migrations: string[] },
 ): Promise<void> {
-  const known = migrations.filter(({ name }) => applied.includes(name))
-  const unknown = applied.filter((name) => !known.some((migration) => migration.name === name))
+  const migrationsOfBackup = migrations.filter(({ name }) => applied.includes(name))
+  const unknown = applied.filter((name) => !migrationsOfBackup.some((migration) => migration.name === name))
   if (unknown.length > 0)
     throw new BackupError(`the backup is of a newer version of Stemma: it has ${unknown.join(', ')}`)
-  if ((await store.migrate(known)).length !== known.length)
+  if ((await store.migrate(migrationsOfBackup)).length !== migrationsOfBackup.length)
     throw new BackupError('the store is not empty: a backup can only be restored into an empty store')
   await store.write(function* () {
     yield sql`insert into migrations (name, apply_time) values (${unfinishedRestore}, ${now()})`

@@ -14,8 +14,8 @@ import { scanCondition } from './region-sql.ts'
 import type { GroupRegion } from './scan-region.ts'
 
 /**
- * Returns a row with the text, its length in bytes and the total; then the keys of the last row of the page and of the
- * row after it.
+ * Returns up to three rows: one with the text, its length in bytes and the total, one with the keys of the last row of
+ * the page, and one with the keys of the row after it.
  */
 export function selectJoined(table: Table, listing: Listing, plan: JoinedPlan): Sql {
   const { form, order, size } = listing

@@ -1,6 +1,6 @@
-// Bounds pages in bytes, so that large rows cannot make a page of any size. The statement of a page leaves large rows
-// out; only if it has left one out are the lengths of rows added up, and those that still fit are read. So pages of
-// small rows cost one comparison for each row.
+// Limits the bytes of a page. The statement of a page selects null in place of a large row. Only if it has done so, the
+// lengths of the rows are added up, and the large rows that still fit are read. So a page of small rows needs only one
+// comparison for each row.
 import type { Row, Sql } from '../sql.ts'
 import { among, raw, sql } from '../sql.ts'
 import type { Form, Rendered, Table } from '../table.ts'
@@ -12,7 +12,7 @@ import { limitOf } from './plan.ts'
 /** Clients of gRPC accept messages of 4 MiB. 64 KiB are left for tags, commas and the other fields of a response. */
 export const maxPageBytes = 4 * 1024 * 1024 - 64 * 1024
 
-/** As many rows of this length as a statement reads are no larger than a page may be. */
+/** The length up to which a row is small: if all rows that a statement reads are small, they fit into a page. */
 const maxSmallBytes = (size: number): number => Math.floor(maxPageBytes / limitOf(size))
 
 /** The length of a row as it is stored, which the engines know without reading the value. */
@@ -24,8 +24,8 @@ export const renderedIfSmall = (table: Table, { form, size }: Pick<Listing, 'for
   sql`case when ${storedBytes(table, form)} <= ${raw(String(maxSmallBytes(size)))} then ${table.rendered(form)} end`
 
 /**
- * The first of these rows, as many as a page may contain and at least one. Rows start with `renderedIfSmall` and end
- * with the uid.
+ * Returns the first of these rows: as many as fit into a page, and at least one. Each row starts with `renderedIfSmall`
+ * and ends with the uid.
  */
 export function* renderPage(table: Table, listing: Listing, rows: readonly Row[]): Work<Rendered[]> {
   const missing = uidsOfMissing(rows)
@@ -34,10 +34,10 @@ export function* renderPage(table: Table, listing: Listing, rows: readonly Row[]
   const page = rows.slice(0, countFitting(rows, lengths))
   const inPage = uidsOfMissing(page)
   const large = inPage.filter((uid) => (lengths.get(uid) ?? 0) > maxSmallBytes(listing.size))
-  const found = yield* readRendered(table, listing.form, large)
-  const stale = inPage.filter((uid) => !found.has(uid))
+  const rendered = yield* readRendered(table, listing.form, large)
+  const stale = inPage.filter((uid) => !rendered.has(uid))
   const bytes = yield* readBytes(table, stale)
-  return page.map((row) => (row[0] ?? found.get(uidOf(row)) ?? bytes.get(uidOf(row))) as Rendered) // same snapshot: none is missing
+  return page.map((row) => (row[0] ?? rendered.get(uidOf(row)) ?? bytes.get(uidOf(row))) as Rendered) // same snapshot: none is missing
 }
 
 const uidOf = (row: Row) => row.at(-1) as string // as selected
@@ -48,7 +48,7 @@ const uidsOfMissing = (rows: readonly Row[]) => rows.filter((row) => row[0] === 
 function countFitting(rows: readonly Row[], lengths: ReadonlyMap<string, number>): number {
   let bytes = 0
   const end = rows.findIndex((row) => {
-    bytes += lengths.get(uidOf(row)) ?? Buffer.byteLength(row[0] as Rendered) // null has a length
+    bytes += lengths.get(uidOf(row)) ?? Buffer.byteLength(row[0] as Rendered) // `lengths` has it if row[0] is null
     return bytes > maxPageBytes
   })
   return end < 0 ? rows.length : Math.max(end, 1)
@@ -60,7 +60,7 @@ function* readLengths(table: Table, form: Form, uids: readonly string[]): Work<M
   return new Map(rows as [string, number][])
 }
 
-/** Without rows whose JSON is stale. */
+/** Leaves out rows whose JSON is stale. */
 function* readRendered(table: Table, form: Form, uids: readonly string[]): Work<Map<string, Rendered>> {
   if (uids.length === 0) return new Map()
   const rows =

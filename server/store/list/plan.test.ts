@@ -99,7 +99,7 @@ describe('the plan of a list', () => {
     assert.deepEqual(sizesOf(planOf(listing(regions(41), { order: byName }), tally(51))), [40, 1])
   })
 
-  test('leaves out empty regions of many and reads small ones together', () => {
+  test('leaves out empty regions and reads small ones together if there are many regions', () => {
     const many = Array.from({ length: 1000 }, (_, at) =>
       below(`${root}/${at.toString(16).padStart(16, '0')}`),
     )

@@ -21,15 +21,15 @@ import {
 export type Plan = JoinedPlan | RowsPlan
 
 /**
- * One region, in an order that one index has, as JSON: one statement returns the page as one text, its total and the
- * next cursor. Most lists are of this kind.
+ * For a list of one region, in the order of one index, as JSON: one statement returns the page as one text, its total
+ * and the next cursor. Most lists are of this kind.
  */
 export type JoinedPlan = { kind: 'joined'; region: GroupRegion; access: AccessPath }
 
-/** Rows are read one by one, and the total by a statement of its own. */
+/** Each row is read as a value of its own, and the total by a separate statement. */
 export type RowsPlan = { total: Total } & (
   | { kind: 'empty' }
-  /** One index has the rows in order. */
+  /** One index yields the rows in order. */
   | { kind: 'indexed'; scan: Scan }
   /** The rows are named by uid and ordered by it. */
   | { kind: 'points'; scan: Scan }
@@ -49,7 +49,10 @@ export type Total =
 
 type Counts = ReadonlyMap<string, Count>
 
-/** Limits are part of the text, because both engines plan badly for a limit parameter. Few page sizes mean few distinct statements. */
+/**
+ * The page sizes that limits are rounded up to. A limit is part of the SQL text, because both engines plan badly for a
+ * limit parameter, and few page sizes mean few distinct texts.
+ */
 export const pageSizes = [10, 50, 100, 200]
 
 export const scansPerStatement = 40
@@ -60,7 +63,7 @@ export function* planList(table: Table, listing: Listing): Work<Plan> {
   return planJoined(table, listing, regions) ?? (yield* planRowsOf(table, listing, regions))
 }
 
-/** A plan that reads rows one by one, whatever the list. */
+/** A plan that does not join the rows to one text, for any list. */
 export const planRows = (table: Table, listing: Listing): Work<RowsPlan> =>
   planRowsOf(table, listing, toScanRegions(listing.regions))
 
@@ -149,7 +152,7 @@ function combined(
   return [...filled.filter((region) => !isSmall(region)), ...sets]
 }
 
-/** The number of rows in a region, if the tally has it. */
+/** The number of rows in a region; infinity if it is not in the tally. */
 function rowsIn({ hasGroupUids }: Table, region: ScanRegion, counts: Counts): number {
   if (!isGroupRegion(region)) return Number.POSITIVE_INFINITY
   const { children = 0, subtree = 0 } = counts.get(region.uid) ?? {}

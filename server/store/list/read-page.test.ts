@@ -44,11 +44,11 @@ const tree = fc
   .map(([root, seeds]) => {
     const top = root.toString(16).padStart(40, '0')
     const nodes: Node[] = [{ uid: top, name: 'a', create_time: 3, update_time: 3 }]
-    for (const { parent, segment, ...rest } of seeds) {
+    for (const { parent, segment, ...fields } of seeds) {
       const parents = nodes.filter(({ uid }) => uid.split('/').length < maxDepth)
       const { uid } = parents[parent % parents.length] as Node // the root is always one
-      const own = `${uid}/${segment.toString(16).padStart(16, '0')}`
-      if (!nodes.some((node) => node.uid === own)) nodes.push({ uid: own, ...rest })
+      const child = `${uid}/${segment.toString(16).padStart(16, '0')}`
+      if (!nodes.some((node) => node.uid === child)) nodes.push({ uid: child, ...fields })
     }
     return nodes
   })
@@ -143,15 +143,15 @@ onEach(['SQLite', 'PostgreSQL', 'PostgreSQL in English order'], 'lists', (testSt
     const nodes = [root, ...uids].map((uid) => ({ uid, name: 'a', create_time: 1, update_time: 1 }))
     await insertTree(store, nodes)
     const order = [{ column: 'uid', descending: true }]
-    const rest = { filters: [], order, after: undefined, skip: 10, size: 5, form }
+    const options = { filters: [], order, after: undefined, skip: 10, size: 5, form }
     for (const kind of ['tree', 'point'] as const) {
-      const page = await read(store, { ...rest, regions: uids.map((uid) => ({ kind, uid })) }, texts)
+      const page = await read(store, { ...options, regions: uids.map((uid) => ({ kind, uid })) }, texts)
       assert.equal(page.total, 1500)
       assert.deepEqual(uidsOf(page), uids.toReversed().slice(10, 15))
     }
   })
 
-  test('ends a page of large and stale rows at a number of bytes', async () => {
+  test('ends a page of large and stale rows before it exceeds the maximum number of bytes', async () => {
     const root = '9'.repeat(40)
     const uids = Array.from({ length: 40 }, (_, at) => `${root}/${at.toString(16).padStart(16, '0')}`)
     await insertTree(store, [
@@ -210,7 +210,7 @@ function manyGroups(): Node[] {
   const segment = (at: number) => at.toString(16).padStart(16, '0')
   const tops = Array.from({ length: 45 }, (_, at) => `${root}/${segment(at)}`)
   const below = tops.flatMap((top, at) =>
-    Array.from({ length: 1 + (at % 3) }, (_, more) => `${top}/${segment(more)}`),
+    Array.from({ length: 1 + (at % 3) }, (_, index) => `${top}/${segment(index)}`),
   )
   const deeper = below.filter((_, at) => at % 3 === 0).map((uid) => `${uid}/${segment(0)}`)
   return [root, ...tops, ...below, ...deeper].map((uid, at) => ({
@@ -321,7 +321,7 @@ function compareNodes(order: readonly Term[], a: Node, b: Node): number {
 /** Characters of two, three and four bytes. */
 const multibyte = 'é€😀'
 
-/** The JSON of a row is its uid and these characters, with an empty shape; a few rows have a stale shape. */
+/** The JSON of a row is its uid and `multibyte`, with an empty shape; a few rows have a stale shape. */
 const form = { kind: 'json', shape: '' } as const
 
 function uidsOf({ rows }: UncountedPage): string[] {

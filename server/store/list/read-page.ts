@@ -73,7 +73,7 @@ function* readTotal(table: Table, filters: readonly Sql[], total: Total): Work<n
   return total.sum + (yield* countRows(table, points))
 }
 
-/** Rows that match any of the conditions, which are disjoint, with one statement for each batch. */
+/** Counts the rows that match one of the conditions, with one statement for each batch. No row matches two of them. */
 function* countRows(table: Table, batches: readonly (readonly Sql[])[]): Work<number> {
   let count = 0
   for (const wheres of batches) {

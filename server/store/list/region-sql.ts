@@ -10,7 +10,7 @@ import { isRoot, isSubtree, rootOf } from './scan-region.ts'
 /**
  * The index that a scan uses, for orders other than by uid:
  * - `own-index`: the region's own index, which has the order
- * - `organization-index`: that of the organization, which has the order, skipping rows outside the region
+ * - `organization-index`: the index of the organization, which has the order, skipping rows outside the region
  * - `sort`: the index of uids, sorting the rows afterwards
  */
 export type AccessPath = 'own-index' | 'organization-index' | 'sort'
@@ -52,8 +52,8 @@ function inRegionOf(region: ScanRegion): Sql {
 
 /**
  * One range of the primary key for each subtree; the cross join fixes the order of the joins. PostgreSQL would expect
- * far too many rows and scan the whole table, so it gets an array, for which it always uses the index. As in `among`, the
- * last range is repeated up to a power of two, so that few texts are made.
+ * far too many rows and scan the whole table, so it gets an array, for which it always uses the index. As in `among`,
+ * the last range is repeated up to a power of two, so that there are few distinct SQL texts.
  */
 function inSubtrees(table: string, subtrees: readonly SubtreeRegion[]): Sql {
   const length = 2 ** Math.ceil(Math.log2(subtrees.length))

@@ -1,5 +1,5 @@
-// The statements that read the rows of a page: each as it is sent unless it is large or stale, then the columns of the
-// order.
+// The statements that read the rows of a page. Each row has the resource as it is sent (null if it is large or stale),
+// then the columns of the order.
 import type { Sql } from '../sql.ts'
 import { join, raw, sql } from '../sql.ts'
 import type { Table } from '../table.ts'
@@ -9,19 +9,20 @@ import { columnsOf, orderBy } from './order-sql.ts'
 
 type Output = Pick<Listing, 'form' | 'order' | 'size'>
 
-/** Rows that one index has in order, or few that the engine sorts. */
+/** Selects rows that one index yields in order, or a few rows that the engine sorts. */
 export const selectRows = (table: Table, output: Output, where: Sql, limit: number): Sql =>
   sql`select ${renderedIfSmall(table, output)}, ${columnsOf(output.order)} from ${raw(table.name)} where ${where}
     order by ${orderBy(output.order)} ${limitTo(limit)}`
 
-/** Rows of the selected keys. Sorting, merging and skipping read only keys; the rows of the page are read last. */
+/** Selects the rows of these keys. Sorting, merging and skipping read only keys; the rows of the page are read last. */
 export const selectRowsOfKeys = (table: Table, output: Output, keys: Sql): Sql =>
   sql`select ${renderedIfSmall(table, output)}, ${columnsOf(output.order, `${table.name}.`)} from (${keys}) k
     join ${raw(table.name)} on ${raw(table.name)}.uid = k.uid order by ${orderBy(output.order, 'k.')}`
 
 /**
- * The first keys of several scans, in order. SQLite merges the scans of a `union all` as they are. PostgreSQL merges
- * them only if each has an order and a limit; rounded up to a power of two, it makes few texts.
+ * Selects the first keys of several scans, in order. SQLite merges the scans of a `union all` as they are. PostgreSQL
+ * merges them only if each has an order and a limit. That limit is rounded up to a power of two, so that there are few
+ * distinct SQL texts.
  */
 export function selectKeys(
   table: Table,

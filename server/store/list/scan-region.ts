@@ -10,13 +10,13 @@ export type ScanRegion =
 
 export type GroupRegion = { kind: 'tree' | 'below' | 'children'; uid: string }
 
-/** Its rows are a range of uids. */
+/** A region whose rows are one range of uids. */
 export type SubtreeRegion = { kind: 'tree' | 'below'; uid: string }
 
-/** How many uids one condition names. */
+/** The maximum number of uids in one condition. */
 export const pointsPerScan = 1024
 
-/** In the order of the regions, points last. */
+/** Keeps the order of the regions, except that points are last. */
 export function toScanRegions(regions: readonly Region[]): ScanRegion[] {
   const [only, ...others] = regions
   if (only && others.length === 0 && isGroupRegion(only)) return [only]

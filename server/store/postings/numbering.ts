@@ -2,11 +2,14 @@
 
 /**
  * The number of a document: 52 bits of the last segment of its uid, which a JavaScript number represents exactly. Two
- * documents rarely have the same; a search then finds both and tests them.
+ * documents rarely have the same number; a search then finds both and tests them.
  */
 export const documentNumberOf = (uid: string) => Number.parseInt(uid.slice(-16, -3), 16)
 
-/** The most packs that a term can have in a segment. They are numbered upwards from the number of the segment. */
+/**
+ * The maximum number of packs that a term can have in a segment. They are numbered upwards from the number of the
+ * segment.
+ */
 export const packsPerSegment = 32
 
 export const segmentsPerBlock = 8

@@ -18,7 +18,7 @@ describe('stored numbers', () => {
     assert.equal(hashOf('x\ny'), 2408548110276234)
   })
 
-  test('packs are little-endian numbers of eight bytes, wherever they are in memory', () => {
+  test('packs contain little-endian doubles and are read from any offset in memory', () => {
     const numbers = [0, 1, 2 ** 52, 2 ** 53 - 1]
     const bytes = pack(numbers)
     assert.equal(Buffer.from(pack([1])).toString('hex'), '000000000000f03f')

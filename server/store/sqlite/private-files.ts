@@ -7,12 +7,12 @@ export class PublicFolderError extends Error {
   readonly code = 'PUBLIC_FOLDER'
 }
 
-const others = 0o077
+const modeOfOthers = 0o077
 const hasModes = process.platform !== 'win32'
 
 /**
- * Creates a folder that only its owner may read. If it exists and others may read it or one of these files, that is
- * corrected, and a message for the operator says so. Throws if it cannot be corrected.
+ * Creates a folder that only its owner may read. If the folder or one of these files exists and other users may read
+ * it, its mode is corrected, and a message for the operator is returned. Throws if the mode cannot be changed.
  */
 export function makePrivate(folder: string, files: readonly string[]): string[] {
   // Absolute, because Node never returns from this call for a relative path in a folder that was deleted.
@@ -24,7 +24,7 @@ export function makePrivate(folder: string, files: readonly string[]): string[] 
 
 function restrict(path: string, mode: number): string[] {
   const before = statSync(path).mode & 0o777
-  if ((before & others) === 0) return []
+  if ((before & modeOfOthers) === 0) return []
   const octal = before.toString(8)
   try {
     chmodSync(path, mode)
