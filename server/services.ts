@@ -38,9 +38,9 @@ export function endpointsOf(deps: ServiceDependencies): Endpoint[] {
   const v2 = [...resources, ...otherServices].flatMap((service) => serve(service, deps))
   const v1Deps = {
     ...deps,
-    callV2: callOver(v2, deps.deadlines),
+    callV2: openCallV2(v2, deps.deadlines),
     callV2WithReadme: (readme: string) =>
-      callOver(
+      openCallV2(
         serve({ service: ReposService, methods: () => reposMethods(deps, readme) }, deps),
         deps.deadlines,
       ),
@@ -60,10 +60,10 @@ function serve<Deps>({ service, methods }: AnyService<Deps>, deps: Deps): Endpoi
 }
 
 /**
- * Calls of v1 to v2 go through the corridor as calls of their own, for the caller who is authenticated already. They
- * are not reported: the call of v1 is.
+ * A call from v1 to v2 goes through the corridor as a separate call, for the caller that the v1 call has authenticated.
+ * It is not reported, because the v1 call is.
  */
-function callOver(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 {
+function openCallV2(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 {
   const served = new Map<DescMethod, Endpoint>(endpoints.map((endpoint) => [endpoint.method.desc, endpoint]))
   return async ({ demand, deadline, authorization, address, ifMatch }, method, request) => {
     const endpoint = served.get(method)
@@ -73,8 +73,8 @@ function callOver(endpoints: readonly Endpoint[], deadlines: Deadlines): CallV2 
       report: () => {},
       deadlines,
       parseGrants: demand.parseGrants,
-      clock: () => 0, // only a report shows the duration
-      unsent: { reserve: () => () => {} }, // v1 converts the reply at once
+      clock: () => 0, // used only for reports
+      unsent: { reserve: () => () => {} }, // not sent: v1 converts the reply at once
     })
     const timeout = deadlines.msUntil(deadline)
     const envelope = { door: 'grpc', requestId: '', timeout, authorization, address, ifMatch } as const

@@ -10,10 +10,11 @@ type ReferenceResponse = {
   body: Uint8Array
   cacheFor: number
   etag: string
+  /** The content security policy. */
   policy?: string
 }
 
-/** In seconds. Short, because an update of the server may change the reference, and 304 responses cost little. */
+/** In seconds. Short, because an update of the server may change the reference; 304 responses make requests cheap. */
 const cacheFor = 300
 
 const json = 'application/json'

@@ -19,14 +19,14 @@ export type Dependencies = {
 }
 
 /**
- * Checks whose cost grows faster than the text. They run in threads, with a time limit. `caller` is an identity: one
- * caller has only few of them at a time.
+ * Checks that can take far longer than the length of their text suggests. They run in threads, with a time limit.
+ * `caller` is the uid of an identity; only a few checks of one caller run at a time.
  */
 export type Checks = {
   readmeFault(content: string, caller: string): Promise<string | undefined>
   /** The fault of each pattern, in the same order. */
   patternFaults(rules: readonly PatternRule[], caller: string): Promise<(string | undefined)[]>
-  /** Whether each identity trusts the subject of the same position. Undefined if that takes too long. */
+  /** Whether each identity trusts the subject at the same position. Undefined if the check takes too long. */
   trust(task: Omit<TrustTask, 'kind'>, caller: string): Promise<boolean[] | undefined>
 }
 

@@ -21,7 +21,7 @@ import { requireStorable } from './resource-size.ts'
 export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> = {
   desc: D
   table: Table
-  /** The full name of the message of its parents. */
+  /** The full name of the message type of its parent. */
   parentType: string
   /** The shape that this program renders, see `shapeOf`. */
   shape: string
@@ -31,13 +31,13 @@ export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> =
   extraColumns: X
   /** Whether the message, or a message inside it, has INPUT_ONLY fields. */
   hasInput: boolean
-  /** Every spelling of a field that lists can be ordered by, with its column. */
+  /** The columns that lists can be ordered by. The keys are all accepted spellings of their fields. */
   sortable: ReadonlyMap<string, string>
   defaultOrder: OrderTerm[]
   redaction: Redaction | undefined
 }
 
-/** Hides a part of rows from callers who may see the row. */
+/** Hides parts of a row from callers who may see the rest of it. */
 export type Redaction = {
   /** Whether a row that these grants allow the caller to see may contain something to hide. */
   isNeeded(grants: Grants): boolean
@@ -64,7 +64,7 @@ export type KindOptions<D extends DescMessage, X extends ExtraColumns> = Partial
   extraColumns?: X
   /** Messages in which resources of other kinds show this one (see hydration.ts). They are part of the shape. */
   shownAs?: DescMessage[]
-  /** Further spellings of fields to order by. */
+  /** Further spellings of fields to order by, with their columns. */
   sortable?: { [spelling: string]: string }
   defaultOrder?: OrderTerm[]
   redaction?: Redaction
@@ -115,8 +115,8 @@ const sortableFields = [
 
 /** The uid, and the name and times if the message has them. */
 function sortableOf(desc: DescMessage): [string, string][] {
-  const own = sortableFields.filter(({ field }) => desc.fields.some(({ name }) => name === field))
-  const pairs = own.flatMap(({ field, spellings }) =>
+  const present = sortableFields.filter(({ field }) => desc.fields.some(({ name }) => name === field))
+  const pairs = present.flatMap(({ field, spellings }) =>
     spellings.map((spelling): [string, string] => [spelling, field]),
   )
   return [['uid', 'uid'], ...pairs]
@@ -125,7 +125,7 @@ function sortableOf(desc: DescMessage): [string, string][] {
 /** Fields that every row has as columns. */
 export type StandardFields = { uid: string; name: string; createTime: number; updateTime: number }
 
-/** Of a stored resource that changes at `updateTime`. */
+/** The standard fields of a stored resource that changes at `updateTime`. */
 export function standardFieldsOf(uid: string, resource: Message, updateTime: number): StandardFields {
   const { name = '', createTime } = resource as { name?: string; createTime?: Timestamp }
   return { uid, name, createTime: createTime ? timestampMs(createTime) : 0, updateTime }
@@ -162,7 +162,7 @@ export function storedEntryOf<D extends DescMessage, X extends ExtraColumns>(
   }
 }
 
-/** A resource as it is stored: INPUT_ONLY fields are in columns, if anywhere. */
+/** A resource as it is stored: without INPUT_ONLY fields, which are stored in columns or not at all. */
 export function withoutInput<D extends DescMessage>(
   { desc, hasInput }: Kind<D>,
   resource: MessageShape<D>,

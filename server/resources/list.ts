@@ -76,11 +76,11 @@ function* readList(
     scansInOrder: options.search !== undefined,
   })
   const nextPageToken = page.next ? pages.seal(query, page.next as Cursor) : '' // sort columns are never null
-  const rest = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
+  const otherFields = { nextPageToken, totalCount: BigInt(page.total), skipped: request.skip }
   const rows = redaction
     ? (page.rows as Uint8Array[]).map((row) => redaction.apply(grants, row)) // the form is bytes
     : page.rows
-  return listReply(kind, method.desc.output, rows, rest as MessageInitShape<DescMessage>) // fields of every list response
+  return listReply(kind, method.desc.output, rows, otherFields as MessageInitShape<DescMessage>) // in every list response
 }
 
 /** The regions and conditions of the resources that a list contains. */

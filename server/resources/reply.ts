@@ -41,14 +41,14 @@ export function* readReply(
 /** An empty body, and over gRPC an empty message (docs/specification.md, Resources). */
 export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
 
-/** A list response. Its first field contains the resources as they are stored; `rest` are the other fields. */
+/** A list response. Its first field contains the resources as they are stored. */
 export function listReply<D extends DescMessage>(
   kind: Kind<DescMessage>,
   response: D,
   rows: Rendered[] | JoinedRows,
-  rest: MessageInitShape<D>,
+  otherFields: MessageInitShape<D>,
 ): Reply {
-  const message = create(response, rest)
+  const message = create(response, otherFields)
   const [collection] = response.fields
   if (!collection) throw new Error(`${response.typeName} has no fields`)
   return {

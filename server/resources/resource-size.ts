@@ -1,11 +1,11 @@
-// The largest resource that can be stored.
+// Limits the size of the resources that are stored.
 import type { DescMessage } from '@bufbuild/protobuf'
 import { invalidField } from '../aip/errors.ts'
 
 /**
- * Of the JSON of a resource, in bytes. Lists end a page at 4 MiB (server/store/list/large-rows.ts), so every resource
- * fits into one. A body over REST has at most as many; a message over gRPC has more, and its JSON can be six times
- * as long as the message.
+ * The maximum size of the JSON of a resource, in bytes. Lists end a page at 4 MiB (server/store/list/large-rows.ts), so
+ * every resource fits into a page. A body over REST is at most as large; a message over gRPC can be larger, and its
+ * JSON can be six times as long as the message.
  */
 export const maxResourceBytes = 1024 * 1024
 

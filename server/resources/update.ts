@@ -69,7 +69,8 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
     const merged = merge(kind, uid, current, sent, mask)
     const time = nextUpdateTime(now(), updateTime)
     const changed = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
-    // After all checks of values (docs/specification.md, Authentication): a wrong value stays wrong after a new read.
+    // Compared after all checks of values (docs/specification.md, Authentication): a caller who reads the resource
+    // again would still have to correct a wrong value.
     requireMatch(call.ifMatch, updateTime)
     const updated = withoutInput(kind, merged)
     if (!equals(kind.desc, current, updated) || !isSame(columns, changed ?? {})) {

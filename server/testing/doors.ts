@@ -51,20 +51,27 @@ function linesOf(text: string): JsonObject[] {
   return lines.map((line) => JSON.parse(line))
 }
 
-/** Builds the REST request as clients of grpc-gateway do: path variables, the body field, and the rest as query. */
+/**
+ * Builds the REST request as clients of grpc-gateway do: path variables, the body field, and the remaining fields as
+ * query.
+ */
 function transcode(method: DescMethod, request: JsonObject) {
   const [binding] = describeMethod(method).bindings
   if (!binding) throw new Error(`${method.name} has no http rule`)
-  const isWhole = binding.body === '*'
-  const rest = structuredClone(request)
-  const body = isWhole ? rest : binding.body === '' ? undefined : (removeField(rest, binding.body) ?? {})
+  const isWholeRequest = binding.body === '*'
+  const remaining = structuredClone(request)
+  const body = isWholeRequest
+    ? remaining
+    : binding.body === ''
+      ? undefined
+      : (removeField(remaining, binding.body) ?? {})
   const path = binding.path.replace(/\{([^=}]+)(?:=[^}]*)?\}/g, (_, field: string) => {
     const [first = '', ...others] = field.split('.').map(toCamel)
-    const owner = first === toCamel(binding.body) ? { [first]: body ?? {} } : rest
+    const owner = first === toCamel(binding.body) ? { [first]: body ?? {} } : remaining
     return String(removeField(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
-  const query = isWhole ? '' : queryOf(rest).join('&')
-  // An empty parent leaves a trailing slash. Only a call that needs no parent accepts the path without it.
+  const query = isWholeRequest ? '' : queryOf(remaining).join('&')
+  // An empty parent leaves a trailing slash. Only a call that needs no parent accepts the path without that slash.
   const needsParent = method.input.fields.some((field) => isRequired(field) && isScope(field))
   const isRoot = binding.verb === 'POST' && !needsParent
   const target = (isRoot ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)

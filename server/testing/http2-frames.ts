@@ -39,8 +39,8 @@ export function headers(stream: number, block: Buffer, flag = 0): Buffer {
 
 const [literal, indexedLiteral, indexed] = [0x00, 0x40, 0x80]
 
-/** The fields of a call of gRPC. */
-export const callBlock = (path: string, ...more: [string, string][]) =>
+/** The header block of a gRPC call. */
+export const callBlock = (path: string, ...extraFields: [string, string][]) =>
   Buffer.concat(
     [
       ...[
@@ -51,13 +51,13 @@ export const callBlock = (path: string, ...more: [string, string][]) =>
         ['content-type', 'application/grpc'],
         ['te', 'trailers'],
       ],
-      ...more,
+      ...extraFields,
     ].map(([name = '', value = '']) => field(literal, name, value)),
   )
 
 /** A field that is stored in the dynamic table, where its index is then 62. */
 export const storedField = (name: string, value: string) => field(indexedLiteral, name, value)
-/** As many references to the stored field: one byte each. */
+/** `count` references to the stored field, of one byte each. */
 export const references = (count: number) => Buffer.alloc(count, indexed | 62)
 
 const field = (kind: number, name: string, value: string) =>

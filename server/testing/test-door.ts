@@ -1,5 +1,5 @@
-// The real listener, REST and gRPC doors over the groups service and one stream, with a stub in place of the corridor.
-// By default a call returns a group that is named after the method.
+// The real listener, REST and gRPC doors over the groups service and one streaming method, with a stub in place of the
+// corridor. By default a call returns a group that is named after the method.
 import { randomUUID } from 'node:crypto'
 import type { Message } from '@bufbuild/protobuf'
 import { create, toBinary } from '@bufbuild/protobuf'

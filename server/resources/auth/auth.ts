@@ -29,7 +29,7 @@ import { messageOf } from '../kind.ts'
 import { emptyReply } from '../reply.ts'
 import { readResource } from '../stored-resource.ts'
 
-/** Entries of `capabilities` in a response. */
+/** The maximum number of entries of `capabilities` in a response. */
 const maxEntries = 1000
 
 export function authMethods({ store }: Dependencies) {
@@ -94,8 +94,8 @@ function* boundRoles(identity: string): Work<WhoAmI_Capability[]> {
 const listGroups = new Set([capabilityOf(Capability.CAP_IAM_GROUPS_LIST)?.bit ?? -1]) // every capability has a bit
 
 /**
- * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. The groups of `scopes` are
- * not those where the caller has roles, so more than their uid needs the capability to list groups.
+ * The capabilities that remain within the limits of the token (`scopes`, `cap`), by group. A caller may have no role in
+ * a group of `scopes` itself, so fields other than its uid are shown only with the capability to list groups there.
  */
 function* limitedCapabilities(grants: Grants): Work<WhoAmI_Capability[]> {
   const { list } = grants

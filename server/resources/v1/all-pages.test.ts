@@ -84,15 +84,15 @@ describe('listAllPages', () => {
     assert.ok(pageTokens.length <= 51)
   })
 
-  test('reads a page of JSON when the one before is taken, however long the list is', async () => {
+  test('reads each page of JSON only after the previous one is consumed, for a list of any length', async () => {
     const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(100_000))
     const { parts } = await list(callV2, 'json')
     assert.ok(parts)
     let bytes = 0
-    let taken = 0
+    let consumed = 0
     for await (const part of parts()) {
       bytes += part.length
-      assert.ok(pageTokens.length <= ++taken)
+      assert.ok(pageTokens.length <= ++consumed)
     }
     assert.equal(pageTokens.length, 1000)
     assert.ok(bytes > 2 * 1000 * 100_000)
@@ -110,12 +110,12 @@ describe('listAllPages', () => {
     assert.equal(await textOf(none), '{"items":[]}')
   })
 
-  test('counts what it collects for gRPC, and stops when it is too much', async () => {
+  test('collects pages for gRPC within the budget of the caller, and rejects a larger list', async () => {
     const unsent = openUnsentBudget({ perCaller: 1000, total: 10_000 })
     const { callV2, pageTokens } = fakeList(1000, 2, 'x'.repeat(100))
     await assert.rejects(list(callV2, 'bytes', { unsent }), hasCode(Code.RESOURCE_EXHAUSTED))
     assert.ok(pageTokens.length <= 5)
-    // Nothing of it is counted any more.
+    // The rejected list no longer uses the budget.
     unsent.reserve(caller.identity, 1000)
   })
 

@@ -1,5 +1,5 @@
 // A v1 list returns all items in one reply: every page of the v2 list. Over REST, each page is read when the client has
-// received the one before. A message of gRPC starts with its length, so its pages are collected, within a budget.
+// received the previous one. A gRPC message starts with its length, so all pages are collected first, within a budget.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   DescField,
@@ -21,8 +21,9 @@ import type { V1Dependencies } from './dependencies.ts'
 /** The largest page that v2 lists return. */
 const pageSize = 200
 const maxItems = 1_000_000
-/** How long a list may take to be sent, and each of its pages to be read, in milliseconds. */
+/** How long it may take to send a whole list. */
 const maxSendMs = 3_600_000
+/** How long it may take to read one page of a list that is being sent. */
 const maxPageMs = 60_000
 /** The largest message that published clients accept. */
 const maxBytes = 100 * 1024 * 1024
@@ -47,7 +48,7 @@ export async function listAllPages<I extends DescMessage, O extends DescMessage,
 ): Promise<Reply> {
   const first = await readPage(deps, call, v1List, '')
   if (first.total > maxItems) throw tooLong()
-  const pages = followingPages(deps, call, v1List, first)
+  const pages = itemsByPage(deps, call, v1List, first)
   if (call.form === 'json' && first.nextPageToken !== undefined) return replyInParts(v1List.list, pages)
   return collect(deps, call, v1List.list, pages)
 }
@@ -64,7 +65,7 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
   // The request of every v2 list has both fields.
   const paging = { pageSize, pageToken } as unknown as MessageInitShape<I>
   const { message } = await callV2(call, method, { ...request, ...paging })
-  const { nextPageToken, totalCount = 0n } = message as { nextPageToken?: string; totalCount?: bigint } // of every v2 list
+  const { nextPageToken, totalCount = 0n } = message as { nextPageToken?: string; totalCount?: bigint } // in every v2 list
   return {
     items: await items(message),
     nextPageToken: nextPageToken || undefined,
@@ -72,22 +73,22 @@ async function readPage<I extends DescMessage, O extends DescMessage, L extends 
   }
 }
 
-/** Yields the items of the first page and of all that follow. */
-async function* followingPages<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
+/** Yields the items of each page, starting with the first page, which is already read. */
+async function* itemsByPage<I extends DescMessage, O extends DescMessage, L extends DescMessage>(
   deps: ListDependencies,
   call: Call,
   v1List: V1List<I, O, L>,
   first: Page,
 ): AsyncGenerator<Message[], void, void> {
-  // While a list is sent, its client sets the pace; each page has the time of a call.
-  const isSent = call.form === 'json'
-  const end = deps.deadlineClock() + maxSendMs
+  // A client can take long to receive a list that is sent page by page, so each page has its own deadline.
+  const isSentByPage = call.form === 'json'
+  const sendDeadline = deps.deadlineClock() + maxSendMs
   for (let page = first; ; ) {
     yield page.items
     if (page.nextPageToken === undefined) return
     // The embedded store answers synchronously: let other calls run between two pages.
     await nextTurn()
-    const deadline = isSent ? Math.min(end, deps.deadlineClock() + maxPageMs) : call.deadline
+    const deadline = isSentByPage ? Math.min(sendDeadline, deps.deadlineClock() + maxPageMs) : call.deadline
     page = await readPage(deps, { ...call, deadline }, v1List, page.nextPageToken)
   }
 }
@@ -128,7 +129,7 @@ async function collect(
     }
     return collected.reply()
   } finally {
-    // The corridor counts the complete reply.
+    // The corridor reserves the bytes of the complete reply.
     for (const release of releases) release()
   }
 }

@@ -13,7 +13,7 @@ export type V1Dependencies = Dependencies & {
   advisoryWrites: AdvisoryWrites
   /** The clock of `call.deadline`, in milliseconds. It is real time even where a test sets `now`. */
   deadlineClock(): number
-  /** Limits what is collected for large replies. */
+  /** Limits the bytes of large replies that are not sent yet. */
   unsent: UnsentBudget
 }
 

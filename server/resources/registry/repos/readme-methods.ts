@@ -1,4 +1,4 @@
-// Reads and writes the readme of a repo, which is a column of its own and no part of the resource.
+// Reads and writes the readme of a repo, which is stored in a column of its own and is not part of the resource.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { UpdateRepoReadmeRequest } from '@stemma/api/gen/platform/registry/v2beta1/repo_pb.ts'
@@ -48,7 +48,7 @@ function* writeReadme({ now }: Dependencies, { demand, ifMatch }: Call, readme: 
   return readmeReply(uid, readme, updateTime)
 }
 
-/** Rendering a readme is expensive, so the caller is authorized before. */
+/** Rendering a readme is expensive, so the caller is authorized first. */
 export async function requireSafeReadme(
   { store, checks }: Dependencies,
   demand: Demand,

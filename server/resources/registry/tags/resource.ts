@@ -57,7 +57,7 @@ export const tagsResource = defineResource({
   methods: tagsMethods,
 })
 
-/** A list by name contains the tag whatever its type. */
+/** A list that is filtered by name contains tags of every type. */
 function filtersOf(request: ListTagsRequest): Sql[] {
   const { name, digest, updatedSince, includeReferrers, includeDates, includeEpochs } = request
   const types = typesWithin(

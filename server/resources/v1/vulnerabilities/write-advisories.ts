@@ -48,7 +48,8 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
       }
       const revision = advisoryWrites.revise(grants, request.id, revise)
       const revised = yield* withV1ErrorFields(pathStart.update, revision)
-      // After the values are checked. The transaction is undone if the advisory has changed since it was read.
+      // Compared after all checks of values. If the advisory has changed since the caller read it, the error rolls the
+      // revision back.
       requireMatch(ifMatch, updateTime)
       return advisoryReply(revised)
     }),

@@ -58,7 +58,7 @@ export function* importBatch(
   return outcomes
 }
 
-/** Values in the `in (…)` of one statement. */
+/** The maximum number of values in the `in (…)` of one statement. */
 const valuesPerStatement = 512
 
 function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>> {
@@ -74,8 +74,8 @@ function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>
 }
 
 /**
- * Replaces advisory ids that are taken: ids are unique on a server. Another organization may have the same one, also
- * one that was generated here, because the generated ones can be computed by everybody.
+ * Replaces advisory ids that are taken, because ids are unique on a server. Another organization may have the id of a
+ * record, and even an id that is generated here, because everybody can compute generated ids.
  */
 function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
   const ids = items.map(advisoryIdOf)
@@ -84,12 +84,12 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
   const taken = yield* findTaken(ids)
   const isFree = (item: ImportRows) => !taken.has(advisoryIdOf(item)) && !repeated.has(advisoryIdOf(item))
   const result = items.filter(isFree)
-  let open = items.filter((item) => !isFree(item))
+  let unresolved = items.filter((item) => !isFree(item))
   // Twice as many ids each time, so that somebody who has taken many of them causes few statements.
-  for (let count = 1; open.length > 0; count *= 2) {
-    const candidates = new Map(open.map((item) => [item, otherIds(group, item, count, count)]))
+  for (let count = 1; unresolved.length > 0; count *= 2) {
+    const candidates = new Map(unresolved.map((item) => [item, otherIds(group, item, count, count)]))
     const takenOthers = yield* findTaken([...candidates.values()].flat())
-    open = open.filter((item) => {
+    unresolved = unresolved.filter((item) => {
       const id = candidates.get(item)?.find((each) => !takenOthers.has(each) && !used.has(each))
       if (id === undefined) return true
       used.add(id)
@@ -100,7 +100,7 @@ function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportR
   return result
 }
 
-/** Those of the ids that other advisories have, or had before they were withdrawn. */
+/** Returns the ids that other advisories have, or had before they were withdrawn. */
 function* findTaken(ids: readonly string[]): Work<Set<string>> {
   const taken = new Set<string>()
   for (let start = 0; start < ids.length; start += valuesPerStatement) {

@@ -20,6 +20,7 @@ export type ImportItem = {
   format: string
   record: string
   draft: Advisory
+  /** The source package of the artifact if it has another name; otherwise empty. */
   origin: string
   createTime: number
   updateTime: number
@@ -31,14 +32,14 @@ export type ImportRows = Pick<
   ImportItem,
   'source' | 'format' | 'record' | 'origin' | 'updateTime' | 'withdrawTime'
 > & {
-  /** Of the organization and the source. */
+  /** The hash of the organization and the source. */
   sourceHash: number
   /** Differs if the record has changed since the last import. */
   digest: string
   entry: Entry
   /** Whether the record contains the advisory id. Otherwise one was created. */
   hasOwnId: boolean
-  /** Of the terms in the search index. */
+  /** The hashes of its terms in the search index. */
   hashes: number[]
 }
 
@@ -77,8 +78,8 @@ export function withOtherId(group: string, rows: ImportRows, advisoryId: string)
 }
 
 /**
- * Ids to use if that of a record is taken: the same in every import. Anybody can compute them and use them first, so
- * none of them is sure to be free.
+ * Ids to try if the id of a record is taken. They are the same in every import. Anybody can compute them and use them
+ * first, so they may be taken as well.
  */
 export const otherIds = (group: string, { source }: ImportRows, from: number, count: number): string[] =>
   Array.from({ length: count }, (_, at) =>

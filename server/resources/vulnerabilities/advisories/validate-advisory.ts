@@ -8,7 +8,9 @@ import { rulesOf } from '@stemma/api/method.ts'
 import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 
-/** Of the binary message. Its JSON is larger, and is limited as that of every resource. */
+/**
+ * The maximum size of the binary message. Its JSON is larger, and has the limit of every resource (resource-size.ts).
+ */
 const maxBytes = 512 * 1024
 
 const controlCharacter = /\p{C}/u

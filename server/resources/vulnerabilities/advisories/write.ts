@@ -119,7 +119,7 @@ function completeEvents(advisory: Advisory, now: number, random: WriteContext['r
   }
 }
 
-/** By time. Called after validation, because errors name the index of an event in the request. */
+/** Sorts events by time. Called after validation, because errors name the index of an event in the request. */
 function sortEvents({ events }: Advisory): void {
   events.sort((a, b) => timeOf(a) - timeOf(b))
 }
