@@ -20,7 +20,7 @@ export const commonOptions = {
   help: { ...toggle, short: 'h' },
 } as const
 
-/** Further flags by the kind of command: `--all` of lists, `--yes` of deletes, `--file` of commands with a body. */
+/** Flags that depend on the kind of command: `--all` for lists, `--yes` for deletes, `--file` for calls with a body. */
 export function kindOptions(command: Pick<Command, 'kind' | 'verb' | 'method'>): ParseArgsOptionsConfig {
   if (command.kind === 'list') return { all: toggle }
   if (command.kind === 'delete') return { yes: { ...toggle, short: 'y' } }

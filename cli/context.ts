@@ -1,4 +1,5 @@
-// A context is the server that a command calls. Flags and environment variables select it; `auth login` saves it.
+// A context is a server and a sign-in to it. Flags and environment variables select the context of a command;
+// `auth login` saves it.
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ export type Context = {
   audience: string
 }
 
-/** The context of a machine on which no context was named. */
+/** The name of the context that is used until another one is named. */
 export const defaultContext = 'default'
 
 export type ContextFlags = {
@@ -33,7 +34,7 @@ export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): 
   // --context takes precedence over the environment.
   const { STEMMA_API, STEMMA_ISSUER } = flags.context === undefined ? env : {}
   const requestedApi = checkOptionalUrl('--api', flags.api ?? STEMMA_API)
-  const name = checkName(flags.context ?? env.STEMMA_CONTEXT) ?? nameOfServer(config, requestedApi)
+  const name = checkName(flags.context ?? env.STEMMA_CONTEXT) ?? contextNameFor(config, requestedApi)
   const saved = savedContext(config, name)
   if (flags.context !== undefined && !saved && flags.api === undefined)
     throw new UsageError(
@@ -47,8 +48,11 @@ export async function readContext(flags: ContextFlags, env: NodeJS.ProcessEnv): 
   return { name, api, issuer, audience: flags.audience ?? api }
 }
 
-/** The context to use if only a server was named: the current one, unless it is for another server. */
-function nameOfServer(config: ConfigFile, api: string | undefined): string {
+/**
+ * The name of the context to use if the command does not name one: the current context, unless `api` is another
+ * server. Then it is the only context of that server, or else the default.
+ */
+function contextNameFor(config: ConfigFile, api: string | undefined): string {
   const current = config.current ?? defaultContext
   if (api === undefined || savedContext(config, current)?.api === api) return current
   const names = Object.keys(config.contexts ?? {}).filter((name) => savedContext(config, name)?.api === api)
@@ -59,7 +63,7 @@ function nameOfServer(config: ConfigFile, api: string | undefined): string {
 const savedContext = ({ contexts = {} }: ConfigFile, name: string) =>
   Object.hasOwn(contexts, name) ? contexts[name] : undefined
 
-/** A name is part of a path. */
+/** Few characters are allowed, because the name becomes part of a file path. */
 function checkName(name: string | undefined): string | undefined {
   if (name === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name
   throw new UsageError(

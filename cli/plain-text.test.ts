@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { plainText } from './plain-text.ts'
 
 describe('plain text', () => {
-  test('has no sequence that changes a terminal', () => {
+  test('has no sequence that changes the state of a terminal', () => {
     for (const sequence of [
       '\x1b]0;title\x07',
       '\x1b]52;c;aGk=\x07',

@@ -1,8 +1,9 @@
-// Control characters in text of the server could change the state of a terminal: its title, clipboard or content.
+// Removes control characters from text for a terminal. In text from the server, they could change the title, the
+// clipboard or the content of the terminal.
 
-/** A style such as bold, and the erasing of a line: the sequences that this program writes itself. */
+/** The sequences that this program writes itself: a style such as bold, and the erasing of a line. */
 const ownSequence = /\x1b\[(?:\d{1,3}(?:;\d{1,3})*)?m|\r\x1b\[K/
-/** Line breaks and tabs are allowed, a carriage return only before its line feed. */
+/** Every control character except tabs, line feeds, and carriage returns before a line feed. */
 const controlCharacter = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/
 const ownOrControl = new RegExp(`(${ownSequence.source})|${controlCharacter.source}`, 'g')
 

@@ -1,6 +1,7 @@
-// Tokens in files, one folder for each audience and context. The tokens of the context `default` are directly in the
-// folder of the audience, the layout of published clients, which use it below another folder. Those of a named context
-// are in a folder below it, so that two people, or a person and a workload, can be signed in to one server at a time.
+// Stores tokens in files, in one folder for each audience and context. The context `default` uses the folder of the
+// audience itself. This is the layout of published clients, but below another parent folder. A named context uses a
+// folder inside that of the audience, so that two people, or a person and a workload, can be signed in to one server
+// at the same time.
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +15,7 @@ import type { Runtime } from './runtime.ts'
 export type Tokens = {
   access: string | undefined
   refresh: string | undefined
-  /** The audience whose token was exchanged for this one. Both are removed together. */
+  /** The audience of the token that was exchanged for these tokens. If that token is removed, so are these. */
   exchangedFrom?: string
 }
 
@@ -28,7 +29,7 @@ const marginMs = 60_000
 
 const files = ['oidc-token', 'refresh-token', 'exchanged-from'] as const
 
-/** Reads tokens, without an access token that has expired. */
+/** Reads the stored tokens. The access token is undefined if it has expired. */
 export async function readTokens(place: Place, { env, now }: StoreRuntime): Promise<Tokens> {
   const folder = folderOf(place, env)
   const [access, refresh] = await Promise.all([read(folder, 'oidc-token'), read(folder, 'refresh-token')])
@@ -37,7 +38,8 @@ export async function readTokens(place: Place, { env, now }: StoreRuntime): Prom
 
 export async function saveTokens(place: Place, tokens: Tokens, env: NodeJS.ProcessEnv): Promise<void> {
   const folder = folderOf(place, env)
-  // The refresh token first: if the process ends in between, that token alone can fetch an access token.
+  // The refresh token is written first: if the process ends before the access token is written, the refresh token is
+  // enough to get one.
   await writeOrRemove(folder, 'refresh-token', tokens.refresh)
   await writeOrRemove(folder, 'exchanged-from', tokens.exchangedFrom)
   if (tokens.access !== undefined) await writeOrRemove(folder, 'oidc-token', tokens.access)
@@ -46,14 +48,14 @@ export async function saveTokens(place: Place, tokens: Tokens, env: NodeJS.Proce
 export const removeTokens = (place: Place, env: NodeJS.ProcessEnv): Promise<void> =>
   removeFiles(folderOf(place, env))
 
-/** Removes the tokens of the context for other audiences, for which a token of this audience was exchanged. */
+/** Removes the context's tokens for other audiences that it got in exchange for a token of this audience. */
 export async function removeExchangedTokens(
   { name, audience }: Place,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   const parent = join(cacheFolder(env), 'stemma')
-  for (const other of await readdir(parent).catch(ifMissing([]))) {
-    const folder = join(parent, other, contextFolder(name))
+  for (const audienceFolder of await readdir(parent).catch(ifMissing([]))) {
+    const folder = join(parent, audienceFolder, contextFolder(name))
     if ((await read(folder, 'exchanged-from')) === audience) await removeFiles(folder)
   }
 }
@@ -104,9 +106,9 @@ function folderOf({ name, audience }: Place, env: NodeJS.ProcessEnv): string {
   return join(cacheFolder(env), 'stemma', safe, contextFolder(name))
 }
 
-/** Other characters are escaped: some file systems take `Work` and `work` for the same name. */
 const contextFolder = (name: string) => (name === defaultContext ? '' : `context-${escapeName(name)}`)
 
+/** Also escapes capital letters, because some file systems treat `Work` and `work` as the same name. */
 const escapeName = (name: string) =>
   name.replace(/[^a-z0-9._-]/gu, (character) => `%${character.codePointAt(0)?.toString(16)}.`)
 

@@ -12,7 +12,10 @@ import { withProvider } from './oidc-client.ts'
 type RawToken = { token: string; refreshToken?: string }
 type TokenPair = { token: RawToken; refreshToken: RawToken }
 
-/** Exchanges a token for one of `identity` or, if that is undefined, for one of the same caller and another audience. */
+/**
+ * Exchanges a token for one with the audience of the context. The subject of the new token is `identity` or, without
+ * `identity`, the subject of the old one.
+ */
 export async function exchangeToken({ issuer, audience }: Context, token: string, identity?: string) {
   const body = new URLSearchParams({ aud: audience, ...(identity !== undefined && { identity }) })
   const url = `${issuer}/sts/exchange`
@@ -20,7 +23,10 @@ export async function exchangeToken({ issuer, audience }: Context, token: string
   return { access: response.token, refresh: response.refreshToken }
 }
 
-/** Saves the tokens of a new sign-in. Removes tokens of other audiences, which may belong to another person. */
+/**
+ * Saves the tokens of a new sign-in. Removes the tokens for other audiences that the previous sign-in got by exchange,
+ * because that may have been another person.
+ */
 export const saveSignIn = (context: Context, tokens: Tokens, runtime: Runtime): Promise<void> =>
   withTokenLock(context, runtime, async () => {
     await removeExchangedTokens(context, runtime.env)
@@ -40,7 +46,10 @@ export async function currentAccessToken(context: Context, runtime: Runtime): Pr
   return tokens.access
 }
 
-/** Uses up the stored refresh token and saves the next one. Using one twice would end the sign-in. */
+/**
+ * Exchanges the stored refresh token for new tokens and saves them. If a refresh token is used twice, the server ends
+ * the sign-in.
+ */
 const refreshTokens = (context: Context, runtime: Runtime): Promise<string> =>
   withTokenLock(context, runtime, async () => {
     // Another process may have refreshed the tokens while this one waited for the lock.
@@ -70,7 +79,7 @@ export async function revokeToken(issuer: string, refresh: string): Promise<void
   await withProvider(issuer, (provider) => oidc.tokenRevocation(provider, refresh, hint))
 }
 
-/** Refresh tokens of the token exchange, which published clients of this API store, are JSON in base64. */
+/** Whether a refresh token is one of the token exchange, which published clients use. Only these are JSON in base64. */
 function isExchangeToken(refresh: string): boolean {
   try {
     const content: unknown = JSON.parse(Buffer.from(refresh, 'base64').toString())

@@ -3,7 +3,7 @@ import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 import { exitCodeOf, exitCodes } from '../exit-codes.ts'
 import { Failure, NotSignedIn } from '../failure.ts'
 
-/** A refresh, which may send two requests, must end before its lock counts as stale (30 s). */
+/** Of one request. A refresh may send two requests, and must end before its lock counts as stale (30 s). */
 export const timeoutSeconds = 10
 
 export async function fetchAuthorized<T>(url: string, token: string, init: RequestInit = {}): Promise<T> {

@@ -1,6 +1,6 @@
 export const authHelp = `Usage: stemma auth COMMAND [flags]
 
-  login    Sign in: with a browser, with --device on another machine, with --identity as a workload.
+  login    Sign in with a browser, with a browser on another machine (--device), or as a workload (--identity).
   token    Print an access token. Refreshes it if it has expired.
   status   Print who you are, and your roles.
   logout   Sign out, and remove the tokens from this machine.
@@ -28,15 +28,16 @@ Flags of login:
   --no-browser                    Only print the address to open. BROWSER=none has the same effect.
   --device                        Print a code to enter in a browser on any machine.
   --invite CODE                   Accept this invite.
-  --identity-provider UID|DOMAIN  Sign in with this identity provider, or with that of this domain.
+  --identity-provider UID|DOMAIN  Sign in with the identity provider that has this uid or domain.
   --login-hint EMAIL              The e-mail address to sign in with.
   --identity UID                  Sign in as this identity. Requires --identity-token.
-  --identity-token FILE|-         Token of the identity's own issuer, from a file or standard input.
+  --identity-token FILE|-         Token of the workload's own issuer, such as the id token of a CI job, from a file or
+                                  standard input.
 
 Flags of all commands:
   --api URL                       URL of the server. Default: STEMMA_API, then the current context, then
                                   http://localhost:8080.
   --issuer URL                    URL of the token issuer. Default: STEMMA_ISSUER, then the same as --api.
   --audience AUD                  Audience of the token. Default: the same as --api.
-  --context NAME                  Name of a saved sign-in (STEMMA_CONTEXT). login saves the server and the tokens with
-                                  this name, apart from those of other contexts.`
+  --context NAME                  Name of a saved sign-in (STEMMA_CONTEXT). login saves the server and the tokens under
+                                  this name, separately from those of other contexts.`

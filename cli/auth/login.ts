@@ -1,5 +1,5 @@
-// `stemma auth login`: with the browser of this machine, with a browser on another machine, or with a token of the
-// issuer of a workload.
+// `stemma auth login`: with the browser of this machine, with a browser on another machine, or as a workload with a
+// token of its own issuer.
 import { readFile } from 'node:fs/promises'
 import { text as readAll } from 'node:stream/consumers'
 import type { Context } from '../context.ts'
@@ -57,7 +57,7 @@ function requireConsistent(flags: Flags, { api, audience }: Context): void {
   const conflicting = interactiveFlags.find((name) => flags[name] !== undefined)
   if (conflicting) throw new UsageError(`--identity and --${conflicting} cannot be used together`)
   if (flags['identity-token'] === undefined)
-    throw new UsageError('--identity requires --identity-token FILE|-, a token of the identity’s own issuer')
+    throw new UsageError('--identity requires --identity-token FILE|-, a token of the workload’s own issuer')
 }
 
 async function signIn(context: Context, flags: Flags, runtime: Runtime): Promise<SignInResult> {

@@ -11,7 +11,7 @@ export async function logout(context: Context, runtime: Runtime): Promise<void> 
     const place = { name: context.name, audience }
     await withTokenLock(place, runtime, async () => {
       const { refresh } = await readTokens(place, runtime)
-      // Before the call to the server, which may fail or take long.
+      // The tokens are removed before the call to the server, because that call may fail or take long.
       await removeTokens(place, runtime.env)
       await removeExchangedTokens(place, runtime.env)
       if (refresh !== undefined)

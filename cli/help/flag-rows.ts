@@ -1,4 +1,4 @@
-// The flags of a command for its help.
+// The rows of a command's help that describe its flags.
 import type { DescField } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isRequired } from '@stemma/api/method.ts'
@@ -29,7 +29,7 @@ const kindFlagRows: Record<string, Row> = {
   yes: ['-y, --yes', 'Delete without asking for confirmation.'],
   file: [
     '-f, --file FILE|-',
-    'Fields as JSON or YAML, from a file or standard input. Flags take precedence over it.',
+    'Fields as JSON or YAML, from a file or standard input. Flags take precedence over these fields.',
   ],
 }
 

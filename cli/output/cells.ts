@@ -3,7 +3,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/pr
 import { shortName } from '../contract/enum-names.ts'
 import { singleLine } from '../single-line.ts'
 
-/** The first of several fields that is not empty. Times are shown as ages relative to `now` if that is given. */
+/** The text of the first field of `paths` that is not empty. If `now` is given, times are shown as ages. */
 export function cellText(message: DescMessage, row: JsonObject, paths: string[], now?: number): string {
   for (const path of paths) {
     const text = textAt(message, row, path.split('.'), now)

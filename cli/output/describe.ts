@@ -38,7 +38,7 @@ function fieldLines(field: DescField, name: string, value: JsonValue, screen: Sc
   return value === '' ? [] : [[name, textWithAge(field, value, screen)]]
 }
 
-/** A terminal shows the age of a time beside it. */
+/** On a terminal, a time is followed by its age. */
 function textWithAge(field: DescField, value: JsonValue, { isTerminal, now }: Screen): string {
   const text = valueText(field, value)
   const age = valueText(field, value, now)

@@ -1,5 +1,5 @@
-// The process of `stemma`: arguments, pipes and exit codes, through the launcher. long-lists.test.ts has
-// the pipe that is closed early.
+// The process of `stemma`, started by its launcher: arguments, pipes and exit codes. long-lists.test.ts tests a pipe
+// that is closed early.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Platform } from '../../server/testing/platform.ts'

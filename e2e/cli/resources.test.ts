@@ -127,7 +127,7 @@ onEachStore('stemma', (engine) => {
     assert.deepEqual([top.name, top.children.length, top.children[0].name], ['platform', 1, 'staging'])
   })
 
-  test('a name matches the nearest resource, and ambiguous names list their uids', async () => {
+  test('a name means the resource nearest to --parent, and an ambiguous name lists the matching uids', async () => {
     const claims = ['--claim-match.issuer', 'https://ci.example.com', '--claim-match.subject', 'robot']
     const here = await json('identities create --parent acme/platform --name ci', ...claims)
     const there = await json('identities create --parent acme/research --name ci', ...claims)
@@ -197,7 +197,7 @@ onEachStore('stemma', (engine) => {
     await succeed('identities delete acme/robot --yes')
   })
 
-  test('secrets and long texts can come from files and pipes', async () => {
+  test('secrets and long texts can be read from files and pipes', async () => {
     await json(
       'repos create --parent acme --name',
       'tools/static',
@@ -220,7 +220,7 @@ onEachStore('stemma', (engine) => {
     await succeed('identity-providers delete acme/sso --yes')
   })
 
-  test('a repo name that looks like a path is not resolved as one', async () => {
+  test('a repo whose name looks like the path of another makes that path ambiguous', async () => {
     const other = await json('repos create --parent acme/research --name acme/tools/static')
     assert.match(await failure(2, 'repos get acme/tools/static'), /matches 2 repos/)
     await succeed('repos delete --yes', other.uid)
