@@ -1,5 +1,5 @@
-// Ids of imported advisories can be computed by everybody, and are unique on a server. Somebody who uses them first must
-// not stop the import of another organization.
+// Anybody can compute the ids of imported advisories, and a server accepts each id only once. An attacker who uses such
+// an id first must not stop the import of another organization.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -59,12 +59,12 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     return body?.advisories as JsonObject[]
   }
 
-  /** The id that an import into the group would generate, computed from an import of the same record. */
-  async function predict(group: string, like: JsonObject): Promise<{ id: string; source: string }> {
-    const query = sql`select source from advisory_sources where advisory = ${like.uid as string}`
+  /** Predicts the id that the record of an imported advisory would get in another group. Also returns its source. */
+  async function predict(group: string, imported: JsonObject): Promise<{ id: string; source: string }> {
+    const query = sql`select source from advisory_sources where advisory = ${imported.uid as string}`
     const source = (await platform.store.read(() => first(query)))?.[0] as string
     const random = seededBytes(`${group}\0${source}`)
-    random(8 * (1 + (like.events as unknown[]).length))
+    random(8 * (1 + (imported.events as unknown[]).length))
     return { id: newAdvisoryId(random), source }
   }
 
@@ -76,9 +76,10 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     await runImport(attacker.organization, file)
     const [first, second] = (await list(attacker)) as [JsonObject, JsonObject]
     const predicted = await predict(victim.organization, first)
-    const next = { source: (await predict(victim.organization, second)).source } as ImportRows // all that it reads
-    const others = otherIds(victim.organization, next, 1, 6)
-    const taken = [predicted.id, (await predict(victim.organization, second)).id, ...others]
+    const secondPrediction = await predict(victim.organization, second)
+    const rows = { source: secondPrediction.source } as ImportRows // otherIds reads no other field
+    const others = otherIds(victim.organization, rows, 1, 6)
+    const taken = [predicted.id, secondPrediction.id, ...others]
     for (const id of taken) {
       const advisory = { advisoryId: id, artifactName: 'x', artifactType: 'apk' }
       const request = { parentId: attacker.organization, advisory }
@@ -89,7 +90,7 @@ onEachStore('an import whose generated ids somebody else has taken', (engine) =>
     const imported = await list(victim)
     const ids = imported.map(({ advisoryId }) => advisoryId as string)
     assert.equal(new Set([...ids, ...taken]).size, 3 + taken.length)
-    assert.ok(ids.includes(otherIds(victim.organization, next, 7, 1)[0] ?? ''), 'the first that is free')
+    assert.ok(ids.includes(otherIds(victim.organization, rows, 7, 1)[0] ?? ''), 'the first free id')
     for (const { aliases } of imported) assert.ok(!taken.some((id) => (aliases as string[]).includes(id)))
     assert.equal((await runImport(victim.organization, file)).same, 3)
     assert.deepEqual(await list(victim), imported)

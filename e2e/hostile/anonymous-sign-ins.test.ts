@@ -1,5 +1,5 @@
-// Callers without an account who begin sign-ins and never finish them. What the server stores for them is limited in
-// number and in size, and the sign-ins of others are not affected.
+// Callers without an account who begin sign-ins and never finish them. The server limits the number and the size of the
+// rows that it stores for them, and the sign-ins of others are not affected.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Configuration } from 'openid-client'
@@ -9,7 +9,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
-/** The states that are kept for one network (server/auth/login/expiring-states.ts). */
+/** Maximum number of stored states for one network (server/auth/login/expiring-states.ts). */
 const limit = 200
 const ada = 'ada@example.com'
 
@@ -44,7 +44,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     }
   }
 
-  test('leaves a bounded number of rows, while others finish what they began before', async () => {
+  test('causes a limited number of rows, and others can finish sign-ins that they began before', async () => {
     const visitor = new Visitor(platform.url)
     visitor.address = '198.51.100.1'
     const begun = await begin(party)
@@ -64,7 +64,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.ok((await redeem(party, begun, end)).access_token)
   })
 
-  test('does not keep others at the same address from signing in', async () => {
+  test('does not prevent others at the same address from signing in', async () => {
     const visitor = new Visitor(platform.url)
     visitor.address = '198.51.100.3'
     for (let count = 0; count < limit + 20; count++) await send((await begin(party)).url, visitor.address)
@@ -75,7 +75,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const before = await states()
     const address = '198.51.100.4'
     const { url } = await begin(party)
-    // A control character has three characters in a URL and six in JSON.
+    // A control character takes three characters in a URL and six in JSON.
     const authorization = await send(`${url}&login_hint=${'%01'.repeat(2000)}`, address)
     assert.match(authorization.location, /error=invalid_request&error_description=[^&]*too\+large/)
     const device = { client_id: 'stemma', scope: 'openid', login_hint: 'x'.repeat(12_000) }

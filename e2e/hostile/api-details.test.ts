@@ -69,7 +69,7 @@ onEachStore('refusals', (engine) => {
   const json = { 'content-type': 'application/json' }
   const sorted = (allow: string | undefined | null) => (allow ?? '').split(', ').sort()
 
-  test('of a wrong value come before those of an old version', async () => {
+  test('of an invalid value take precedence over those of an outdated If-Match', async () => {
     const target = `/iam/v2beta1/groups/${attacked.group}`
     const patch = (body: string) =>
       attacked.rest({ verb: 'PATCH', target, body, headers: { ...json, 'if-match': '"old"' } })
@@ -103,8 +103,8 @@ onEachStore('refusals', (engine) => {
         count++
         assert.match(error.message, /^Not found: no [A-Z]\w+ with uid zzz$/, method.name)
         assert.doesNotMatch(error.message, /Empty|Struct|Response|List|Readme/, method.name)
-        const isDelete = /Delete(\w+)$/.exec(method.name)
-        if (isDelete) assert.ok(error.message.includes(`no ${isDelete[1]} with`), error.message)
+        const [, deletedKind] = /Delete(\w+)$/.exec(method.name) ?? []
+        if (deletedKind) assert.ok(error.message.includes(`no ${deletedKind} with`), error.message)
         if (/\.v2beta1\..*\.Create(?!Tag)/.test(method.name)) assert.match(error.message, /no Group with/)
       }
     }
@@ -157,8 +157,8 @@ onEachStore('refusals', (engine) => {
       assert.match(error?.message ?? '', /claim_match\.issuer: is required, or issuer_pattern in its place/)
     })
 
-    test('and not others: an unknown latest event type is no fault of the event types', async () => {
-      const request = create(ListAdvisoriesRequestSchema, { latestEventType: 99 as never }) // no value of the enum
+    test('that are wrong, not similar ones: latest_event_type is not reported as event_types', async () => {
+      const request = create(ListAdvisoriesRequestSchema, { latestEventType: 99 as never }) // not a value of the enum
       const path = `/${AdvisoriesService.typeName}/ListAdvisories`
       const bytes = toBinary(ListAdvisoriesRequestSchema, request)
       assertRefused(

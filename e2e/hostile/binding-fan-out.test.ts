@@ -1,5 +1,5 @@
-// Attacks by fan-out: every list reads the grants of its caller, so many role bindings of one identity would make its
-// calls slow for everybody.
+// Attacks by fan-out: each list reads all grants of its caller, so the calls of an identity with very many role
+// bindings could slow down the server for everybody.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -37,7 +37,7 @@ const { createGroup, requestGroupAccess, listGroups } = GroupsService.method
 const { createGroupInvite } = GroupInvitesService.method
 const { approveGroupAccessRequest, listGroupAccessRequests } = GroupAccessRequestsService.method
 
-const limit = 1000
+const maxBindings = 1000
 const viewer = builtInRole('viewer').uid
 const owner = builtInRole('owner').uid
 
@@ -61,12 +61,12 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await platform.stop()
   })
 
-  /** Binds an identity as often as allowed, in new groups of the organization. */
+  /** Binds an identity as often as allowed, in new groups of the organization. Returns the last group. */
   async function fillUp(identity: string): Promise<string> {
     const now = Date.now()
     let last = ''
     await platform.store.write(function* () {
-      for (let count = 0; count < limit; count++) {
+      for (let count = 0; count < maxBindings; count++) {
         const role = builtInRoles[count % builtInRoles.length]?.uid ?? ''
         if (count % builtInRoles.length === 0) {
           last = newChildUid(admin.organization, now, randomBytes)
@@ -94,7 +94,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
       const { error } = await door.call(method, request, token)
       assert.equal(error?.code, 9, `${method.name}: ${error?.message}`)
       assert.match(error?.message ?? '', /at most 1000 role bindings/)
-      assert.equal(await countOf(person.identity), limit)
+      assert.equal(await countOf(person.identity), maxBindings)
     }
   }
 
@@ -104,7 +104,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     return body
   }
 
-  test('gets no further one by a call that creates or changes a binding', async () => {
+  test('gets no further binding by a call that creates or changes a binding', async () => {
     const parent = admin.organization
     const roleBinding = { identityUid: person.identity, roleUid: viewer }
     await refused(createRoleBinding, { parent, roleBinding })
@@ -123,11 +123,11 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     })
   })
 
-  test('gets no further one by creating an organization', async () => {
+  test('gets no further binding by creating an organization', async () => {
     await refused(createGroup, { group: { name: 'mine' } }, person.token)
   })
 
-  test('gets no further one by an invite, which stays usable', async () => {
+  test('gets no further binding by an invite, which stays usable', async () => {
     const groupInvite = { roleUid: viewer, ttl: '600s', singleUse: true }
     const { code } = await succeed(createGroupInvite, { parent: admin.organization, groupInvite })
     await refused(Auth.method.register, { code: code as string }, person.token)
@@ -135,14 +135,14 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await succeed(Auth.method.register, { code: code as string }, guest.token)
   })
 
-  test('gets no further one by an access request', async () => {
+  test('gets no further binding by an access request', async () => {
     await succeed(requestGroupAccess, { groupUid: admin.organization }, person.token)
     const { groupAccessRequests } = await succeed(listGroupAccessRequests, {})
     const [request] = groupAccessRequests as JsonObject[]
     await refused(approveGroupAccessRequest, { uid: request?.uid as string, roleUid: viewer })
   })
 
-  test('gets no further one by the default role of a provider', async () => {
+  test('gets no further binding by the default role of a provider', async () => {
     const oidc = { issuer: 'https://login.fan.example', clientId: 'stemma', clientSecret: 'secret' }
     const provider = await addIdentityProvider(platform, admin, oidc)
     const context = { access: operatorAccess, now: Date.now, random: randomBytes }
@@ -150,7 +150,7 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     await assert.rejects(async () => signIn(), /at most 1000 role bindings/)
   })
 
-  test('can change roles, and gets another one after one was deleted', async () => {
+  test('can change its roles, and can get a new binding after one was deleted', async () => {
     const [binding] = await platform.store.query(sql`select uid from role_bindings
       where identity = ${person.identity} and parent = ${full} and role = ${owner}`)
     const uid = binding?.[0] as string
@@ -159,10 +159,10 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
     const roleBinding = { identityUid: person.identity, roleUid: viewer }
     const made = await succeed(createRoleBinding, { parent: group.uid as string, roleBinding })
     await succeed(updateRoleBinding, { roleBinding: { uid: made.uid as string, roleUid: owner } })
-    assert.equal(await countOf(person.identity), limit)
+    assert.equal(await countOf(person.identity), maxBindings)
   })
 
-  test('gets no further one by concurrent calls', async () => {
+  test('gets no more bindings than allowed by concurrent calls', async () => {
     const [binding] = await platform.store.query(
       sql`select uid from role_bindings where identity = ${person.identity} and parent = ${full} limit 1`,
     )
@@ -183,17 +183,17 @@ onEachStore('an identity with as many role bindings as allowed', (engine) => {
       ),
     )
     assert.equal(answers.filter(({ body }) => body).length, 1)
-    assert.equal(await countOf(person.identity), limit)
+    assert.equal(await countOf(person.identity), maxBindings)
   })
 
   test('still lists everything that it may see, in every order', async () => {
-    const seen = 126 // 125 groups, and one below them
+    const visibleGroups = 126 // 125 groups, and one below them
     for (const orderBy of ['', 'name', 'create_time desc']) {
       const uids = new Set<unknown>()
       let pageToken = ''
       do {
         const page = await succeed(listGroups, { orderBy, pageSize: 50, pageToken }, person.token)
-        assert.ok(Number(page.totalCount) >= seen)
+        assert.ok(Number(page.totalCount) >= visibleGroups)
         for (const { uid } of page.groups as JsonObject[]) uids.add(uid)
         pageToken = (page.nextPageToken ?? '') as string
         if (pageToken === '') assert.equal(uids.size, Number(page.totalCount))

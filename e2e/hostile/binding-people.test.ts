@@ -1,5 +1,5 @@
-// Attacks that bind people without their consent, or read through a binding who they are. The uid of a person is a hash
-// of issuer and address, so anyone can compute it.
+// Attacks that bind people to roles without their consent, or use a binding to find out who they are. Anyone can
+// compute the uid of a person, because it is a hash of the issuer and the e-mail address.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindings } from '@stemma/api/gen/platform/iam/role_binding_pb.ts'
@@ -68,7 +68,7 @@ examples('a caller who computes the uid of a person', {
     }
   },
 
-  async 'cannot bind a member of an organization in which they may not list identities'(stage) {
+  async 'cannot bind a member of an organization in which the caller may not list identities'(stage) {
     const { platform, owner } = stage
     const victim = await addVictim(stage)
     const shared = await platform.addOrganization('shared')
@@ -78,7 +78,7 @@ examples('a caller who computes the uid of a person', {
       stage.call(createRoleBinding, { parent: owner.organization, roleBinding }, token)
     await platform.bind(owner.identity, 'registry.pull', shared.organization)
     assert.equal((await bind()).error?.code, 3)
-    // In a group of the shared organization where the victim has no role.
+    // The owner becomes a viewer in a group of the shared organization, but the victim has no role in that group.
     const { uid } = await stage.succeed(
       createGroup,
       { parent: shared.organization, group: { name: 'team' } },
@@ -87,7 +87,7 @@ examples('a caller who computes the uid of a person', {
     await platform.bind(owner.identity, 'viewer', uid as string)
     assert.equal((await bind()).error?.code, 3)
     await platform.bind(owner.identity, 'viewer', shared.organization)
-    // A token that is limited to the own organization does not use the roles in the other one.
+    // A token that is limited to the caller's own organization does not include roles in the shared one.
     const { token: limited } = await stage.succeed(SecurityTokenService.method.exchange, {
       identity: owner.identity,
       scopes: [owner.organization],
@@ -96,7 +96,7 @@ examples('a caller who computes the uid of a person', {
     assert.ok((await bind()).body)
   },
 
-  async 'reads only the uid of a person through a binding if they may not list identities'(stage) {
+  async 'reads only the uid of a person through a binding if the caller may not list identities'(stage) {
     const { platform, owner } = stage
     const victim = await addVictim(stage)
     await platform.bind(victim.identity, 'apk.pull', owner.organization)
@@ -148,7 +148,7 @@ examples('a caller who computes the uid of a person', {
     assert.equal(identityIn(await stage.succeed(listRoleBindings, { role })).email, 'ada@victim.example')
   },
 
-  async 'cannot see them with a token that is limited to role bindings'(stage) {
+  async 'cannot see who the person is with a token that is limited to role bindings'(stage) {
     const { platform, owner, succeed } = stage
     const victim = await addVictim(stage)
     await platform.bind(victim.identity, 'viewer', owner.organization)

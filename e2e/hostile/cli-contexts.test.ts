@@ -40,42 +40,42 @@ onEachStore('contexts of stemma', (engine) => {
     assert.equal(code, 0, stderr)
   }
 
-  async function subjectOf(...flags: string[]): Promise<string> {
+  async function emailOfToken(...flags: string[]): Promise<string> {
     const { code, stdout, stderr } = await auth('token', ...flags)
     assert.equal(code, 0, stderr)
     const { sub = '' } = decodeJwt(stdout.trim())
     return Object.keys(identityOf).find((email) => identityOf[email] === sub) ?? sub
   }
 
-  const inContext = (name: string) => join(client.tokenFolder(platform.url), `context-${name}`)
+  const contextFolder = (name: string) => join(client.tokenFolder(platform.url), `context-${name}`)
 
   test('each keeps its own sign-in to the same server', async () => {
     await login(ada, '--context', 'work')
     await login(bob, '--context', 'home')
-    assert.equal(await subjectOf('--context', 'work'), ada)
-    assert.equal(await subjectOf('--context', 'home'), bob)
-    assert.equal(await subjectOf(), bob, 'the last sign-in is the current context')
-    // Refreshing, and tokens for other audiences.
-    for (const name of ['work', 'home']) await rm(join(inContext(name), 'oidc-token'))
+    assert.equal(await emailOfToken('--context', 'work'), ada)
+    assert.equal(await emailOfToken('--context', 'home'), bob)
+    assert.equal(await emailOfToken(), bob, 'the last sign-in is the current context')
+    // Without the access tokens, both contexts must refresh them and then exchange them for another audience.
+    for (const name of ['work', 'home']) await rm(join(contextFolder(name), 'oidc-token'))
     const { host } = new URL(platform.url)
-    assert.equal(await subjectOf('--context', 'work', '--audience', host), ada)
-    assert.equal(await subjectOf('--context', 'home', '--audience', host), bob)
-    assert.equal(await subjectOf('--context', 'work'), ada)
+    assert.equal(await emailOfToken('--context', 'work', '--audience', host), ada)
+    assert.equal(await emailOfToken('--context', 'home', '--audience', host), bob)
+    assert.equal(await emailOfToken('--context', 'work'), ada)
     assert.equal((await auth('logout', '--context', 'home')).code, 0)
     const { code, stderr } = await auth('token', '--context', 'home')
     assert.deepEqual([code, stderr], [3, 'stemma: not signed in; run: stemma auth login --context home\n'])
-    assert.equal(await subjectOf('--context', 'work'), ada)
-    assert.equal(await subjectOf('--context', 'work', '--audience', host), ada)
+    assert.equal(await emailOfToken('--context', 'work'), ada)
+    assert.equal(await emailOfToken('--context', 'work', '--audience', host), ada)
   })
 
-  test('a context that was never signed in gets no token of another', async () => {
+  test('a context without a sign-in does not use the token of another context', async () => {
     await login(ada)
-    assert.equal(await subjectOf(), ada)
+    assert.equal(await emailOfToken(), ada)
     const { code, stderr } = await auth('token', ...server(), '--context', 'other')
     assert.deepEqual([code, stderr], [3, 'stemma: not signed in; run: stemma auth login --context other\n'])
   })
 
-  test('the context without a name uses the folder that other clients of the API use', async () => {
+  test('the default context stores its tokens in the same layout as published clients', async () => {
     await login(ada)
     assert.deepEqual((await readdir(client.tokenFolder(platform.url))).sort(), [
       'oidc-token',
@@ -83,31 +83,34 @@ onEachStore('contexts of stemma', (engine) => {
     ])
     const shared = client.tokenFolder(platform.url)
     await login(bob, '--context', 'second')
-    await writeFile(join(shared, 'oidc-token'), await readFile(join(inContext('second'), 'oidc-token')))
-    assert.equal(await subjectOf('--context', 'default'), bob)
+    await writeFile(join(shared, 'oidc-token'), await readFile(join(contextFolder('second'), 'oidc-token')))
+    assert.equal(await emailOfToken('--context', 'default'), bob)
   })
 
-  test('a server that is named by its address is called in its own context', async () => {
+  test('a server that is named by its URL is called with the context that was saved for it', async () => {
     await login(ada, '--context', 'work')
     const file = join(client.home, 'config', 'stemma', 'config.json')
     const config = JSON.parse(await readFile(file, 'utf8'))
     const elsewhere = { api: 'http://127.0.0.1:1', issuer: 'http://127.0.0.1:1' }
     config.contexts.elsewhere = elsewhere
     await writeFile(file, JSON.stringify({ ...config, current: 'elsewhere' }))
-    assert.equal(await subjectOf(...server()), ada)
+    assert.equal(await emailOfToken(...server()), ada)
     // Of several contexts for one server, none is chosen silently.
     config.contexts.again = config.contexts.work
     await writeFile(file, JSON.stringify({ ...config, current: 'elsewhere' }))
     assert.equal((await auth('token', ...server())).code, 3)
-    assert.equal(await subjectOf('--context', 'again').catch(() => 'nobody'), 'nobody')
+    assert.equal(await emailOfToken('--context', 'again').catch(() => 'nobody'), 'nobody')
   })
 
-  test('names that differ only in case, or name a folder or file, are separate', async () => {
+  test('names that differ only in case are separate, and names that could be paths are refused', async () => {
     await login(ada, '--context', 'Work')
     await login(bob, '--context', 'work')
     const folders = (await readdir(client.tokenFolder(platform.url))).map((name) => name.toLowerCase())
     assert.equal(new Set(folders).size, 2)
-    assert.deepEqual([await subjectOf('--context', 'Work'), await subjectOf('--context', 'work')], [ada, bob])
+    assert.deepEqual(
+      [await emailOfToken('--context', 'Work'), await emailOfToken('--context', 'work')],
+      [ada, bob],
+    )
     for (const name of ['', '.', '..', '../x', 'a/b', '__proto__', 'x'.repeat(65)]) {
       const { code, stderr } = await auth('token', ...server(), '--context', name)
       assert.equal(code, 2, stderr)
@@ -119,11 +122,11 @@ onEachStore('contexts of stemma', (engine) => {
     }
   })
 
-  test('a stolen config cannot point a context at another folder', async () => {
+  test('a manipulated config cannot point a context at another folder', async () => {
     await login(ada, '--context', 'work')
     const outside = join(client.home, 'outside')
     await mkdir(outside)
-    await cp(inContext('work'), outside, { recursive: true })
+    await cp(contextFolder('work'), outside, { recursive: true })
     const file = join(client.home, 'config', 'stemma', 'config.json')
     const contexts = { '../../../outside': { api: platform.url, issuer: platform.url } }
     await writeFile(file, JSON.stringify({ current: '../../../outside', contexts }))

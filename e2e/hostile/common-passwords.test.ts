@@ -10,6 +10,7 @@ import { password, startSignIn } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
 const common = ['Password2026!', '123456789012', 'qwertyuiopas', 'P4$$w0rdP4$$w0rd', 'administrator']
+/** Passwords that contain a part of the e-mail address of the account. */
 const personal = ['grace@example.com', 'grace.hopper2026', '!!example.com!!']
 
 onEachStore('a common password', (engine) => {
@@ -30,7 +31,7 @@ onEachStore('a common password', (engine) => {
     return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
   }
 
-  test('is refused at a link to choose one', async () => {
+  test('is refused on the page for choosing a password', async () => {
     const { stdout } = await operate('users', 'add', 'grace.hopper@example.com')
     const [link = ''] = /http\S+code=\S+/.exec(stdout) ?? []
     const visitor = new Visitor(platform.url)
@@ -43,7 +44,7 @@ onEachStore('a common password', (engine) => {
     assert.equal((await visitor.submit(page, { password })).status, 200)
   })
 
-  test('is refused by the command that sets one', async () => {
+  test('is refused by the command that sets a password', async () => {
     const file = join(folder, 'password')
     for (const chosen of [...common, personal[0] ?? '']) {
       await writeFile(file, chosen)

@@ -1,4 +1,4 @@
-// Control characters in names and in the keys of maps. They take six bytes of JSON each, and can forge lines of logs and
+// Control characters in names and in the keys of maps. Each takes six bytes of JSON, and can forge lines in logs and on
 // terminals.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -26,7 +26,7 @@ const match = { issuer: 'https://issuer.example', subject: 'x' }
 const identity = (fields: JsonObject) => ({ identity: { name: 'x', claimMatch: { ...match, ...fields } } })
 const oidc = { issuer: 'https://issuer.example', clientId: 'x', clientSecret: 'x' }
 
-/** Requests with a text in the field that is named in proto spelling. */
+/** Requests that have the given text in a field. The name of the field is in proto spelling. */
 const requests: [field: string, method: DescMethod, request: (text: string) => JsonObject][] = [
   [
     'github.app_installations[1].installations[0].name',
@@ -80,9 +80,9 @@ onEachStore('control characters', (engine) => {
           const violations = error.details.flatMap(
             ({ fieldViolations = [] }) => fieldViolations as { field: string; description: string }[],
           )
-          const broken = violations.find(({ description }) => refusal.test(description))
-          assert.ok(broken, error.message)
-          if (door.name === 'gRPC') assert.ok(broken.field.startsWith(field), broken.field)
+          const violation = violations.find(({ description }) => refusal.test(description))
+          assert.ok(violation, error.message)
+          if (door.name === 'gRPC') assert.ok(violation.field.startsWith(field), violation.field)
         }
     })
 })

@@ -1,4 +1,4 @@
-// A client that disconnects in the middle of its request is logged as the client's doing, never as a fault of the server.
+// A request whose client disconnects before its end is logged as cancelled, never as an error of the server.
 import assert from 'node:assert/strict'
 import { connect, constants } from 'node:http2'
 import { after, before, beforeEach, test } from 'node:test'
@@ -32,7 +32,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
       .filter((line) => line !== '')
       .map((line): Line => JSON.parse(line))
 
-  /** Sends a head, and returns when the server has begun to read the body. */
+  /** Sends the head of a request, and returns when the server has begun to read the body. */
   async function startBody(path: string, ...headers: string[]): Promise<RawClient> {
     const client = await rawClient(platform.app.port)
     const { token } = platform.owner
@@ -60,14 +60,14 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     }
   }
 
-  const disconnect: Record<string, (client: RawClient) => void> = {
+  const waysToDisconnect: Record<string, (client: RawClient) => void> = {
     'by a reset': ({ socket }) => void socket.resetAndDestroy(),
     'by closing the connection': ({ socket }) => void socket.destroy(),
-    'by closing its side': ({ socket }) => void socket.end(),
+    'by closing its side of the connection': ({ socket }) => void socket.end(),
   }
 
-  for (const [how, leave] of Object.entries(disconnect)) {
-    test(`is logged as cancelled if it leaves ${how}`, async () => {
+  for (const [how, disconnect] of Object.entries(waysToDisconnect)) {
+    test(`is logged as cancelled if it disconnects ${how}`, async () => {
       const bodies = {
         'Content-Length: 100': '{"name": "a',
         'Transfer-Encoding: chunked': '20\r\n{"name": "a',
@@ -76,7 +76,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
         captured.written.splice(0)
         const client = await startBody(`/iam/v2beta1/groups/${platform.owner.organization}`, header)
         client.send(part)
-        leave(client)
+        disconnect(client)
         assert.equal(await loggedCode('CreateGroup'), 'CANCELLED')
         assert.deepEqual(
           lines().filter(({ level }) => level >= warning),
@@ -115,7 +115,7 @@ onEachStore('a client that disconnects in the middle of a body', (engine) => {
     await new Promise((resolve) => stream.write(Buffer.from([0, 0, 0, 0, messageLength, 1, 2]), resolve))
     stream.close(constants.NGHTTP2_CANCEL)
     await new Promise((resolve) => stream.once('close', resolve))
-    // Answered after the cancelled call, on the same connection.
+    // The ping is answered only after the server has received the cancellation, which is on the same connection.
     await new Promise<void>((resolve) => session.ping(() => resolve()))
     session.destroy()
     await fetch(`${platform.url}/healthz`)

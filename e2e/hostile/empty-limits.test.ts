@@ -1,5 +1,5 @@
 // An empty value of a parameter that restricts a call is refused. Otherwise a script whose variable is empty would get
-// everything in place of a part, and nobody would notice. The same holds for a misspelt parameter.
+// everything instead of a part, and nobody would notice. A misspelt parameter is refused for the same reason.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -140,11 +140,11 @@ onEachStore('empty and misspelt limits', (engine) => {
     assert.equal(
       (await get('/iam/v2beta1/groups?page_token=&order_by=')).status,
       200,
-      'these restrict nothing',
+      'these parameters restrict nothing',
     )
   })
 
-  test('over gRPC an empty filter is absent, and an empty uid in a list is refused', async () => {
+  test('over gRPC an empty filter means no filter, and an empty uid in a list is refused', async () => {
     const [, grpc] = setUp.doors
     const { listGroups } = GroupsService.method
     const call = (uidp: JsonObject) => (grpc as Door).call(listGroups, { uidp }, setUp.platform.owner.token)

@@ -64,7 +64,10 @@ onEachStore('after a sign-in was ended', (engine) => {
 
   const first = () => doors[0] as Door
 
-  /** The codes of calls that read a row, a list and all grants, that write, and of v1, through all doors. */
+  /**
+   * The distinct codes that calls with a token return through all doors: calls that read a row, lists and all grants,
+   * a write, and a call of v1.
+   */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [
@@ -86,7 +89,10 @@ onEachStore('after a sign-in was ended', (engine) => {
     return String(body.token)
   }
 
-  /** The token itself, one with narrower limits, one of another identity, and one that was exchanged twice. */
+  /**
+   * The token itself and tokens that it was exchanged for: one of the same identity, one of another identity, and one
+   * that was exchanged twice.
+   */
   async function descendantsOf(token: string): Promise<string[]> {
     const other = await exchanged(token, assumable)
     return [token, await exchanged(token, ''), other, await exchanged(other, '')]
@@ -181,12 +187,12 @@ onEachStore('after a sign-in was ended', (engine) => {
   describe('by revoking or reusing its refresh token', () => {
     test('its access tokens stop working, and those of other sign-ins work', async () => {
       await addPerson('cyd@example.com')
-      const [one, other] = [
+      const [revoked, other] = [
         await signIn(platform, 'cyd@example.com'),
         await signIn(platform, 'cyd@example.com'),
       ]
-      const renewed = await oidc.refreshTokenGrant(one.party, one.tokens.refresh_token ?? '')
-      const issued = [...(await descendantsOf(one.tokens.access_token)), renewed.access_token]
+      const renewed = await oidc.refreshTokenGrant(revoked.party, revoked.tokens.refresh_token ?? '')
+      const issued = [...(await descendantsOf(revoked.tokens.access_token)), renewed.access_token]
       await assertWorking(issued)
       await revoke(renewed.refresh_token ?? '')
       await assertEnded(issued)
@@ -198,8 +204,8 @@ onEachStore('after a sign-in was ended', (engine) => {
 
     test('the same holds for the refresh tokens of published clients', async () => {
       await addPerson('dan@example.com')
-      const sign = () => signInPublished('dan@example.com', { create_refresh_token: 'true' })
-      const [revoked, reused, other] = [await sign(), await sign(), await sign()]
+      const signInDan = () => signInPublished('dan@example.com', { create_refresh_token: 'true' })
+      const [revoked, reused, other] = [await signInDan(), await signInDan(), await signInDan()]
       const issued = await descendantsOf(revoked.token)
       await assertWorking(issued)
       await revoke(revoked.refreshToken)

@@ -15,7 +15,7 @@ import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 const { createIdentity, updateIdentity } = IdentitiesService.method
 const { createRepo, updateRepoReadme, getRepoReadme } = ReposService.method
 
-/** A thread that never answers, as one does that has too much to compute. */
+/** A thread that never answers, like one that has too much to compute. */
 const stuck = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';parentPort.on('message',()=>{for(;;);})`,
 )
@@ -23,7 +23,7 @@ const stuck = new URL(
 /** A table whose short rows are filled up with empty cells: 64 KB of Markdown become 0.7 million characters of HTML. */
 const wideTable = `${'|a'.repeat(2000)}|\n${'|-'.repeat(2000)}|\n${'|\n'.repeat(25_000)}`
 
-/** Larger than patterns that are matched at once, and smaller than the limit. */
+/** A pattern that is too large to be matched on the event loop, but not too large to be accepted. */
 const costly = `${'a?'.repeat(240)}a`
 
 const violationOf = (error: { details?: JsonObject[] } | undefined) =>
@@ -67,7 +67,7 @@ onEachStore('text that is expensive to check', (engine) => {
         }
     })
 
-    test('and costly patterns that are allowed still match', async () => {
+    test('but expensive patterns within the limits still match', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: costly } })
       for (const door of setUp.doors) {
@@ -79,7 +79,7 @@ onEachStore('text that is expensive to check', (engine) => {
       }
     })
 
-    test('and an update checks new patterns and keeps stored ones', async () => {
+    test('and an update checks only the patterns that it changes', async () => {
       const issuer = setUp.issuer.issuer
       const { uid } = await setUp.createIdentity({ claimMatch: { issuer, subjectPattern: 'a+' } })
       const change = (claimMatch: JsonObject) => ({ identity: { uid, claimMatch } })
@@ -103,26 +103,26 @@ onEachStore('text that is expensive to check', (engine) => {
       })
     })
 
-    test('and ends with the server', async () => {
+    test('and is aborted when the server stops', async () => {
       const { platform, doors, issuer } = setUp
       const { token, organization: parent } = platform.owner
       const [rest, grpc] = doors
       const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
       let answered = 0
-      const isAnswered = <T>(outcome: T) => {
+      const countAnswer = <T>(outcome: T) => {
         answered++
         return outcome
       }
       const readme = { repoReadme: { uid: repo, content: 'text' } }
-      const busy = [rest.call(updateRepoReadme, readme, token).then(isAnswered)]
+      const busy = [rest.call(updateRepoReadme, readme, token).then(countAnswer)]
       const stranger = await platform.addOrganization('stranger')
       const claimMatch = { issuer: issuer.issuer, subjectPattern: 'a+' }
       const theirs = { parent: stranger.organization, identity: { name: 'x', claimMatch } }
-      busy.push(grpc.call(createIdentity, theirs, stranger.token).then(isAnswered))
+      busy.push(grpc.call(createIdentity, theirs, stranger.token).then(countAnswer))
       for (const door of doors) {
         for (let count = 0; count < 10; count++)
           assert.ok((await door.call(GroupsService.method.listGroups, {}, token)).body)
-        // One caller has one check at a time here, and a refused caller none.
+        // Each caller may have one check at a time here. A call without permission starts no check.
         const again = await door.call(updateRepoReadme, readme, token)
         assert.equal(again.error?.code, 8, again.error?.message)
         const forbidden = await door.call(updateRepoReadme, readme, stranger.token)
@@ -164,7 +164,7 @@ onEachStore('text that is expensive to check', (engine) => {
   })
 })
 
-test('a match that takes too long is refused, and says why', async () => {
+test('a match that takes too long is refused with the reason', async () => {
   const checks = openChecks({ program: stuck, timeLimitMs: 1 })
   const task = { kind: 'issuer', identity: new Uint8Array(), issuer: 'x' } as const
   await assert.rejects(checks.match(task, 'robot'), /the patterns of this identity take too long to match/)

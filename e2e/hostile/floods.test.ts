@@ -1,5 +1,5 @@
-// Clients that send more than they may, or do not read, take neither the memory of the server nor its time for others.
-// Bounds are counts of calls and bytes, never durations.
+// Clients that send too many requests, or do not read the responses, neither fill the memory of the server nor delay
+// others. Assertions compare numbers of calls and bytes, never durations.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -30,7 +30,7 @@ onEachStore('floods of requests', (engine) => {
   })
   after(() => platform.stop())
 
-  /** From an address of its own, so that no client is slowed down for the abuse of another. */
+  /** Each flooder has its own address, so that none is slowed down because of the abuse of another. */
   let lastAddress = 1
   async function flooder(): Promise<Socket> {
     const localAddress = `127.0.1.${++lastAddress}`
@@ -54,13 +54,13 @@ onEachStore('floods of requests', (engine) => {
     }
   }
 
-  /** Lets others be answered until the condition holds. */
+  /** Makes calls as another client, which must be answered, until the condition holds. */
   async function until(isReached: () => boolean): Promise<void> {
     while (!isReached()) await assertOthersAreAnswered(20)
   }
 
   for (const path of ['/nope', groups, '/healthz']) {
-    test(`each connection that pipelines ${path} gets a fair share, and others are answered in between`, async () => {
+    test(`other clients are answered while ten connections pipeline ${path}`, async () => {
       const flooders = await Promise.all(Array.from({ length: 10 }, flooder))
       for (const socket of flooders) {
         socket.resume()
@@ -78,7 +78,7 @@ onEachStore('floods of requests', (engine) => {
     })
   }
 
-  test('a connection whose client does not read is answered no further than its buffers reach', async () => {
+  test('requests of a client that does not read are answered only until its buffers are full', async () => {
     const token = `Authorization: Bearer ${platform.owner.token}`
     const flood = await flooder()
     const sent = 1500
@@ -95,7 +95,7 @@ onEachStore('floods of requests', (engine) => {
     await until(() => flooded() === sent)
   })
 
-  test('a client that sends hundreds of requests at once on a used connection is disconnected', async () => {
+  test('a client that sends thousands of requests at once after its first response is disconnected', async () => {
     const flood = await flooder()
     flood.write(get('/nope'))
     await once(flood, 'data')

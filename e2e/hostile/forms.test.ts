@@ -35,7 +35,7 @@ onEachStore('forms', (engine) => {
   })
   after(() => platform.stop())
 
-  test('and pages that begin a sign-in are refused to other sites that do not open them', async () => {
+  test('and pages that begin a sign-in are refused to requests of other sites that are not navigations', async () => {
     const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
     for (const path of paths) {
       for (const site of ['cross-site', 'same-site']) {
@@ -73,7 +73,7 @@ onEachStore('forms', (engine) => {
     }
   })
 
-  test('are sent with their origin: the pages do not hide it', async () => {
+  test('are sent with their origin, because the referrer policy of the pages does not hide it', async () => {
     for (const path of ['/device', '/sign-in/x', '/set-up?code=x', '/password?code=x']) {
       const answer = await fetch(platform.url + path)
       await answer.arrayBuffer()
@@ -81,7 +81,7 @@ onEachStore('forms', (engine) => {
     }
   })
 
-  test('of programs need no origin', async () => {
+  test('of programs may have any origin', async () => {
     for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/device']) {
       const answer = await post(platform.url + path, { origin: 'https://other.test' })
       assert.notEqual(answer.status, 403, path)
@@ -90,7 +90,7 @@ onEachStore('forms', (engine) => {
   })
 })
 
-onEachStore('a server behind a proxy that ends TLS', (engine) => {
+onEachStore('a server behind a proxy that terminates TLS', (engine) => {
   let platform: Platform
   before(async () => {
     platform = await startSignIn(engine, ['--base-url', 'https://stemma.test'])
@@ -98,12 +98,12 @@ onEachStore('a server behind a proxy that ends TLS', (engine) => {
   })
   after(() => platform.stop())
 
-  /** Requests go to the server itself, with the cookies so far, as the proxy sends them. */
+  /** A browser that keeps cookies. Its requests go to the server directly, as the proxy would forward them. */
   function openBrowser() {
     const cookies = new Map<string, string>()
-    const lines: string[] = []
+    const setCookies: string[] = []
     return {
-      lines,
+      setCookies,
       async go(url: string, form?: Record<string, string>): Promise<{ location: string; text: string }> {
         const target = new URL(url, 'https://stemma.test')
         const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -118,7 +118,7 @@ onEachStore('a server behind a proxy that ends TLS', (engine) => {
           if (value === '') cookies.delete(name)
           else {
             cookies.set(name, value)
-            lines.push(line)
+            setCookies.push(line)
           }
         }
         return { location: answer.headers.get('location') ?? '', text: await answer.text() }
@@ -127,7 +127,7 @@ onEachStore('a server behind a proxy that ends TLS', (engine) => {
   }
 
   test('sets cookies that only this host can set, over TLS', async () => {
-    const { lines, go } = openBrowser()
+    const { setCookies, go } = openBrowser()
     const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
     const page = await go(start.location)
     await go(page.location)
@@ -135,12 +135,12 @@ onEachStore('a server behind a proxy that ends TLS', (engine) => {
     const finish = await go(resume.location)
     const end = await go(finish.location)
     assert.match(end.location, /^http:\/\/localhost:8085\/callback\?token=/, end.text)
-    const named = (name: string) => lines.filter((line) => line.startsWith(`${name}=`))
+    const named = (name: string) => setCookies.filter((line) => line.startsWith(`${name}=`))
     for (const name of ['__Host-stemma_session', '__Host-stemma_session.sig', '__Host-stemma_published']) {
-      assert.ok(named(name).length > 0, `${name}: ${lines.join('\n')}`)
+      assert.ok(named(name).length > 0, `${name}: ${setCookies.join('\n')}`)
       for (const line of named(name)) assert.match(line, /; path=\/(?:;|$)/i, line)
     }
-    for (const line of lines) {
+    for (const line of setCookies) {
       assert.match(line, /^__(?:Host|Secure)-stemma_/, line)
       assert.match(line, /; secure/i, line)
       assert.match(line, /; httponly/i, line)
@@ -149,10 +149,10 @@ onEachStore('a server behind a proxy that ends TLS', (engine) => {
     }
   })
 
-  test('does not accept the cookie of another name, which another host could have set', async () => {
-    const { go, lines } = openBrowser()
+  test('does not accept a cookie without the prefix __Host-, which another host could have set', async () => {
+    const { go, setCookies } = openBrowser()
     const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
-    const secret = /^__Host-stemma_published=([\w-]+)/.exec(lines[0] ?? '')?.[1] ?? ''
+    const secret = /^__Host-stemma_published=([\w-]+)/.exec(setCookies[0] ?? '')?.[1] ?? ''
     const state = new URL(start.location).searchParams.get('state') ?? ''
     const url = `${platform.url}/oauth/finish?state=${encodeURIComponent(state)}&error=x`
     const finish = async (cookie: string) => {

@@ -1,4 +1,5 @@
-// Clients that make the gRPC door keep their requests or its replies in memory. Bounds are bytes and counts.
+// Clients that try to fill the memory of the gRPC door with their requests, or with replies that they do not read.
+// Assertions compare numbers of bytes and calls, never durations.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
@@ -14,7 +15,8 @@ import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
 const createGroup = `/${GroupsService.typeName}/CreateGroup`
-const openMethod = '/platform.oidc.SecurityTokenService/Exchange'
+/** Needs no token. */
+const publicMethod = '/platform.oidc.SecurityTokenService/Exchange'
 const reflection = (version: string) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`
 const mib = 1024 * 1024
 const partBytes = 16_384
@@ -40,7 +42,7 @@ onEachStore('memory of the gRPC door', (engine) => {
   })
   after(() => platform.stop())
 
-  /** From an address of its own, since the addresses of attackers are slowed down. */
+  /** Each session has its own address, because the server slows down the addresses of attackers. */
   let lastAddress = 1
   function open(settings = {}): ClientHttp2Session {
     const localAddress = `127.0.3.${++lastAddress}`
@@ -55,7 +57,7 @@ onEachStore('memory of the gRPC door', (engine) => {
     stream: ClientHttp2Stream
     /** The headers and trailers so far. */
     answer: IncomingHttpHeaders
-    /** Bytes that were sent. */
+    /** Number of bytes that were sent. */
     sent: number
     closed: Promise<unknown>
   }
@@ -73,7 +75,7 @@ onEachStore('memory of the gRPC door', (engine) => {
     return call
   }
 
-  /** Sends the next part when the last one has left, so that `sent` is exact. */
+  /** Sends each part only after the previous one was sent, so that `sent` is exact. */
   function send(call: Call, bytes: Buffer): void {
     const part = bytes.subarray(0, partBytes)
     call.stream.write(part, (error) => {
@@ -95,7 +97,7 @@ onEachStore('memory of the gRPC door', (engine) => {
     }
   }
 
-  const isRefused = ({ answer }: Call, code: Code) => assert.equal(answer['grpc-status'], String(code))
+  const assertStatus = ({ answer }: Call, code: Code) => assert.equal(answer['grpc-status'], String(code))
 
   for (const version of ['v1', 'v1alpha']) {
     test(`reflection ${version} answers all requests of a client that reads late`, async () => {
@@ -111,7 +113,7 @@ onEachStore('memory of the gRPC door', (engine) => {
       await call.closed
       const replies = Buffer.concat(received).toString('latin1').split(GroupsService.typeName).length - 1
       assert.equal(replies, 100)
-      isRefused(call, Code.OK)
+      assertStatus(call, Code.OK)
     })
 
     test(`reflection ${version} refuses a flood of requests, and the connection is closed`, async () => {
@@ -139,7 +141,7 @@ onEachStore('memory of the gRPC door', (engine) => {
       const call = start(open(), path)
       send(call, bytes)
       await call.closed
-      isRefused(call, Code.RESOURCE_EXHAUSTED)
+      assertStatus(call, Code.RESOURCE_EXHAUSTED)
       assert.ok(call.sent < mib, `${call.sent} bytes were sent`)
     })
   }
@@ -156,7 +158,7 @@ onEachStore('memory of the gRPC door', (engine) => {
       for (const call of calls) send(call, unfinished)
       await Promise.all(calls.map(({ closed }) => closed))
       for (const call of calls) {
-        isRefused(call, Code.UNAUTHENTICATED)
+        assertStatus(call, Code.UNAUTHENTICATED)
         assert.ok(call.sent <= 2 * initialWindow, `${call.sent} bytes were sent`)
       }
       await assertOthersAreAnswered()
@@ -173,9 +175,9 @@ onEachStore('memory of the gRPC door', (engine) => {
     await assertOthersAreAnswered()
   })
 
-  test('large requests to a method that needs no token are limited by connection', async () => {
+  test('large requests to a method that needs no token are limited per connection', async () => {
     const session = open()
-    const calls = Array.from({ length: 20 }, () => start(session, openMethod))
+    const calls = Array.from({ length: 20 }, () => start(session, publicMethod))
     for (const call of calls) send(call, unfinished)
     await Promise.race([once(session, 'close'), Promise.any(calls.map(({ closed }) => closed))])
     await assertOthersAreAnswered()
@@ -184,46 +186,46 @@ onEachStore('memory of the gRPC door', (engine) => {
     assert.ok(waiting <= 4 * mib + 20 * initialWindow, `${waiting} bytes wait`)
   })
 
-  test('large requests with a token are limited by connection, and those of others are read', async () => {
+  test('large requests with a token are limited per connection, and those of other connections are read', async () => {
     const session = open()
     const calls = Array.from({ length: 100 }, () => start(session, createGroup, bearer()))
     for (const call of calls) send(call, unfinished)
     const refused = calls.map(async (call) => {
       await call.closed
-      isRefused(call, Code.RESOURCE_EXHAUSTED)
+      assertStatus(call, Code.RESOURCE_EXHAUSTED)
     })
     await Promise.any(refused)
     const other = start(open(), createGroup, bearer())
     other.stream.end(framed(Buffer.alloc(mib)))
     await other.closed
-    isRefused(other, Code.INVALID_ARGUMENT) // of the message: it was read
+    assertStatus(other, Code.INVALID_ARGUMENT) // the message is invalid, so it was read
     const waiting = calls.filter(({ stream }) => !stream.closed && !stream.destroyed)
     const bytes = waiting.reduce((sum, call) => sum + call.sent, 0)
     assert.ok(bytes <= 16 * mib + 100 * initialWindow, `${bytes} bytes wait`)
     assert.ok(!session.destroyed)
   })
 
-  test('requests that grow when they are decompressed are limited as if they had grown', async () => {
+  test('compressed requests are limited by their decompressed size', async () => {
     const bomb = framed(gzipSync(Buffer.alloc(4 * mib - 10)), undefined, true)
     const encoded = { 'grpc-encoding': 'gzip' }
     const anonymous = start(open(), createGroup, encoded)
     send(anonymous, bomb)
     await anonymous.closed
-    isRefused(anonymous, Code.UNAUTHENTICATED)
-    for (const [path, headers, most] of [
-      [openMethod, encoded, 1],
+    assertStatus(anonymous, Code.UNAUTHENTICATED)
+    for (const [path, headers, maxOpen] of [
+      [publicMethod, encoded, 1],
       [createGroup, { ...encoded, ...bearer() }, 4],
     ] as const) {
       const session = open()
-      // None ends its request, so all that are not refused stay open with their message.
+      // No call ends its request, so those that are not refused stay open, and their message stays in memory.
       const calls = Array.from({ length: 8 }, () => start(session, path, headers))
       for (const call of calls) send(call, bomb)
-      const refused = calls.slice(most).map(async (call) => {
+      const refused = calls.slice(maxOpen).map(async (call) => {
         await call.closed
-        isRefused(call, Code.RESOURCE_EXHAUSTED)
+        assertStatus(call, Code.RESOURCE_EXHAUSTED)
       })
       await Promise.all(refused)
-      assert.ok(calls.slice(0, most).every(({ stream }) => !stream.closed))
+      assert.ok(calls.slice(0, maxOpen).every(({ stream }) => !stream.closed))
     }
   })
 
@@ -232,6 +234,6 @@ onEachStore('memory of the gRPC door', (engine) => {
     const call = start(open(), createGroup, { 'grpc-encoding': 'gzip', ...bearer() })
     send(call, Buffer.concat([bomb, bomb, bomb]))
     await call.closed
-    isRefused(call, Code.INVALID_ARGUMENT)
+    assertStatus(call, Code.INVALID_ARGUMENT)
   })
 })

@@ -1,4 +1,5 @@
-// Clients that keep HTTP/2 connections and calls open without using them. The clock of the door is moved on.
+// Clients that keep HTTP/2 connections and calls open without using them. The tests move the clock of the door
+// forward.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
@@ -47,22 +48,22 @@ function start(session: ClientHttp2Session, path: string, message?: Buffer): Cli
 const closed = (opened: ClientHttp2Session | ClientHttp2Stream) =>
   new Promise<void>((resolve) => void (opened.destroyed ? resolve() : opened.once('close', () => resolve())))
 
-async function answer(session: ClientHttp2Session): Promise<void> {
+async function completeCall(session: ClientHttp2Session): Promise<void> {
   const stream = start(session, getGroup)
   stream.end(emptyMessage)
   await closed(stream)
 }
 
-test('a connection without calls is closed after 15 minutes, and one with a call stays', async () => {
+test('a connection without calls is closed after 15 minutes, and one with an open call stays open', async () => {
   const [unused, used, watching] = [open(), open(), open()]
-  await Promise.all([once(unused, 'remoteSettings'), answer(used)])
+  await Promise.all([once(unused, 'remoteSettings'), completeCall(used)])
   const watch = start(watching, healthWatch)
   watch.end(emptyMessage)
   await once(watch, 'data')
   time += 16 * minute
   await Promise.all([closed(unused), closed(used)])
   assert.ok(!watching.destroyed)
-  await answer(watching)
+  await completeCall(watching)
 })
 
 test('a health watch ends after an hour', async () => {
@@ -72,7 +73,7 @@ test('a health watch ends after an hour', async () => {
   await once(watch, 'data')
   time += 61 * minute
   await closed(watch)
-  await answer(session)
+  await completeCall(session)
 })
 
 for (const [what, path, message] of [
@@ -86,7 +87,7 @@ for (const [what, path, message] of [
     await once(stream, 'response')
     time += 2 * minute
     await closed(stream)
-    await answer(open())
+    await completeCall(open())
   })
 }
 
@@ -96,10 +97,10 @@ test('a reflection call that sends nothing more ends after a minute', async () =
   await once(stream, 'data')
   time += 2 * minute
   await closed(stream)
-  await answer(session)
+  await completeCall(session)
 })
 
-test('a connection has at most 20 calls of health and reflection, and others have theirs', async () => {
+test('a connection has at most 20 open calls of health and reflection, without effect on other connections', async () => {
   const session = open()
   const watches = Array.from({ length: 21 }, () => start(session, healthWatch))
   const [refused] = await Promise.race(watches.map((watch) => once(watch, 'response')))
@@ -107,5 +108,5 @@ test('a connection has at most 20 calls of health and reflection, and others hav
   const other = start(open(), healthWatch)
   other.end(emptyMessage)
   await once(other, 'data')
-  await answer(session)
+  await completeCall(session)
 })

@@ -1,5 +1,5 @@
 // Clients that abuse HTTP/2: calls that are reset at once, header blocks that are much larger than allowed, and headers
-// of many open calls. Bounds are counts of calls, never durations.
+// of many open calls. Assertions compare numbers of calls, never durations.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2, constants } from 'node:http2'
@@ -42,7 +42,7 @@ onEachStore('abuse of HTTP/2', (engine) => {
   })
   after(() => platform.stop())
 
-  /** A connection from an address of its own. It does not acknowledge the settings of the server, unless it is told. */
+  /** A connection with its own address. Acknowledging the settings of the server is left to the tests. */
   let lastAddress = 1
   async function attacker(localAddress = `127.0.2.${++lastAddress}`): Promise<Socket> {
     const socket = connect({ port: platform.app.port, host: '127.0.0.1', localAddress })
@@ -82,14 +82,14 @@ onEachStore('abuse of HTTP/2', (engine) => {
       await closed(socket)
       await assertOthersAreAnswered()
     }
-    const others = 3
-    assert.ok(calls() <= others + 3, `${calls()} calls were executed`)
+    const callsOfOthers = 3
+    assert.ok(calls() <= callsOfOthers + 3, `${calls()} calls were executed`)
   })
 
   test('calls that are reset after they have arrived close the connection', async () => {
     const socket = await attacker()
     let sent = 0
-    // Each packet is small enough to be handled by itself.
+    // The call of another client in between makes the server handle each call before its reset.
     while (!socket.closed && sent < 5000) {
       const id = 2 * sent++ + 1
       socket.write(headers(id, callBlock(path)))
@@ -118,11 +118,11 @@ onEachStore('abuse of HTTP/2', (engine) => {
   })
 
   for (const isAcknowledged of [false, true]) {
-    const who = isAcknowledged ? 'that knows the limit' : 'that has not acknowledged the limit'
+    const who = isAcknowledged ? 'that has acknowledged the limit' : 'that has not acknowledged the limit'
     test(`header blocks of 60 KB of a client ${who} are refused, and the connection is closed`, async () => {
       const blocks = {
-        'sent as they are': () => callBlock(path, ['x-long', 'a'.repeat(60_000)]),
-        'made of references': (at: number) =>
+        'sent literally': () => callBlock(path, ['x-long', 'a'.repeat(60_000)]),
+        'made of references to the HPACK table': (at: number) =>
           Buffer.concat([
             callBlock(path),
             at === 0 ? storedField('x-long', 'a'.repeat(3000)) : Buffer.of(),
@@ -143,7 +143,7 @@ onEachStore('abuse of HTTP/2', (engine) => {
     })
   }
 
-  test('the headers of all open calls of a connection are limited', async () => {
+  test('the total size of the headers of all open calls of a connection is limited', async () => {
     const session = connectHttp2(platform.url)
     session.on('error', () => {})
     // None of the calls sends its message, so all stay open.

@@ -1,5 +1,5 @@
-// Attacks by callers who change how an identity is recognised, in order to act as other identities that trust it: those
-// whose claim match accepts tokens of this server for it.
+// Attacks on trust between identities. Identity A trusts identity B if the claim match of A accepts tokens that this
+// server issues to B. A caller who can change the claim match of B could then act as A.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -11,8 +11,9 @@ import { examples, make } from '../contract/examples.ts'
 const { createGroup } = GroupsService.method
 const { createIdentity, updateIdentity } = IdentitiesService.method
 
+/** The issuer of this server. */
 const issuer = 'http://stemma.test'
-const github = 'https://ci.test'
+const ciIssuer = 'https://ci.test'
 
 type Team = { team: string; robot: string; admin: TestIdentity }
 
@@ -20,7 +21,7 @@ type Team = { team: string; robot: string; admin: TestIdentity }
 async function makeTeam(stage: ExampleContext): Promise<Team> {
   const { organization } = stage.owner
   const team = await make(stage, createGroup, { parent: organization, group: { name: 'team' } })
-  const robot = await makeIdentity(stage, team, { issuer: github, subject: 'robot' })
+  const robot = await makeIdentity(stage, team, { issuer: ciIssuer, subject: 'robot' })
   const admin = await stage.platform.addIdentityWith(team, [
     'CAP_IAM_IDENTITY_CREATE',
     'CAP_IAM_IDENTITY_UPDATE',
@@ -33,7 +34,7 @@ const makeIdentity = (stage: ExampleContext, parent: string, claimMatch: JsonObj
 
 const change = (uid: string) => ({ identity: { uid, claimMatch: { subject: 'mine' } } })
 
-/** The relationship of an identity that trusts the robot, by each of the ways to name it. */
+/** Claim matches that trust the robot, by the way in which they identify it. */
 const trusting: Record<string, (robot: string, team: string) => JsonObject> = {
   'its uid': (robot) => ({ issuer, subject: robot }),
   'a pattern for its uid': (robot) => ({ issuer, subjectPattern: `(?:${robot})+` }),
@@ -74,7 +75,7 @@ examples('an administrator of identities in a team', {
     ]),
   ),
 
-  async 'cannot take over an identity that trusts one of the team through others'(stage) {
+  async 'cannot take over an identity that trusts one of the team indirectly, through others'(stage) {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const elsewhere = await platform.addOrganization('elsewhere')
@@ -91,10 +92,10 @@ examples('an administrator of identities in a team', {
     await stage.succeed(updateIdentity, change(robot), admin.token)
     await platform.bind(third, 'viewer', owner.organization)
     for (const uid of [robot, first]) {
-      const request = { identity: { uid, claimMatch: { issuer: github, subject: 'x' } } }
+      const request = { identity: { uid, claimMatch: { issuer: ciIssuer, subject: 'x' } } }
       assert.equal((await stage.fail(updateIdentity, request, admin.token)).code, 7)
     }
-    // Two identities that trust each other end the search.
+    // The search for trusting identities ends even if two identities trust each other.
     await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: third } } })
     await stage.succeed(updateIdentity, { identity: { uid: robot, claimMatch: { issuer, subject: first } } })
   },
@@ -151,7 +152,7 @@ examples('an administrator of identities in a team', {
       issuer,
       subjectPattern: `${team}/.+`,
     })
-    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
     await stage.platform.bind(deployer, 'editor', stage.owner.organization)
     assert.equal((await stage.fail(createIdentity, { parent: team, identity }, admin.token)).code, 7)
@@ -162,8 +163,8 @@ examples('an administrator of identities in a team', {
     const { platform, owner } = stage
     const { team, robot, admin } = await makeTeam(stage)
     const others: JsonObject[] = [
-      { issuer: github, subjectPattern: '.+' },
-      { issuer: github, subject: robot },
+      { issuer: ciIssuer, subjectPattern: '.+' },
+      { issuer: ciIssuer, subject: robot },
       { issuer, subjectPattern: `${owner.organization}/[0-9a-f]{15}` },
       { issuerPattern: 'https://.+\\.example\\.com', subject: robot },
       { issuer, subjectPattern: '.+', claimPatterns: { email: '.+@example\\.com' } },
@@ -175,11 +176,11 @@ examples('an administrator of identities in a team', {
         owner.organization,
       )
     await stage.succeed(updateIdentity, change(robot), admin.token)
-    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
   },
 
-  async 'is refused if more identities trust one of the team than the server follows; an owner is not'(
+  async 'is refused, unlike an owner, if more identities trust one of the team than the server checks'(
     stage,
   ) {
     const { platform, owner } = stage
@@ -193,7 +194,7 @@ examples('an administrator of identities in a team', {
       )
     assert.equal((await stage.fail(updateIdentity, change(robot), admin.token)).code, 7)
     await stage.succeed(updateIdentity, change(robot))
-    const identity = { name: 'new', claimMatch: { issuer: github, subject: 'new' } }
+    const identity = { name: 'new', claimMatch: { issuer: ciIssuer, subject: 'new' } }
     await stage.succeed(createIdentity, { parent: team, identity }, admin.token)
     for (let count = 0; count < 101; count++)
       await makeIdentity(stage, owner.organization, { issuer, subjectPattern: `x{${count + 1}}` })

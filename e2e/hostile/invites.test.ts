@@ -1,5 +1,5 @@
-// Invites in the wrong hands: an invite for an address that somebody else has found, and invites of an attacker's own
-// organization, which reach the form for new accounts.
+// Attackers who have an invite: one for the e-mail address of somebody else, or one of their own organization, with
+// which they can open the form for new accounts.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -16,7 +16,7 @@ import { callRest } from '../sign-in/organizations.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
-const guess = 'the password of an attacker'
+const attackerPassword = 'the password of an attacker'
 
 onEachStore('an attacker with an invite', (engine) => {
   let platform: Platform
@@ -41,7 +41,7 @@ onEachStore('an attacker with an invite', (engine) => {
   }
 
   /** Fills in the form for a new account. */
-  async function makeAccount(code: string, email: string, chosen = guess) {
+  async function makeAccount(code: string, email: string, chosen = attackerPassword) {
     const visitor = new Visitor(platform.url)
     const begun = await begin(party, { invite: code })
     const page = await visitor.open(begun.url)
@@ -62,7 +62,7 @@ onEachStore('an attacker with an invite', (engine) => {
   describe('for the address of somebody else', () => {
     const refused = /is not the code of an invite that you can accept/
 
-    test('cannot accept it by typing the address, whatever the form', async () => {
+    test('cannot accept it by typing the address, in any of the forms', async () => {
       const email = 'vic@example.com'
       const code = await invite({ email })
       assert.match((await makeAccount(code, email)).end.alert ?? '', refused)
@@ -70,7 +70,7 @@ onEachStore('an attacker with an invite', (engine) => {
       const identity = await subjectOf(made)
       const open = async (visitor: Visitor) => visitor.open((await begin(party, { invite: code })).url)
       const fresh = new Visitor(platform.url)
-      const byPassword = await fresh.submit(await open(fresh), { email, password: guess })
+      const byPassword = await fresh.submit(await open(fresh), { email, password: attackerPassword })
       assert.match(byPassword.alert ?? '', refused)
       const bySession = await made.visitor.submitTo(await open(made.visitor), '/continue')
       assert.match(bySession.alert ?? '', refused)
@@ -82,7 +82,7 @@ onEachStore('an attacker with an invite', (engine) => {
       assert.equal(await isMember(identity), false)
     })
 
-    test('cannot accept it with an account of an earlier version that only claims the address', async () => {
+    test('cannot accept it with an account of an earlier version whose address was not verified', async () => {
       const email = 'una@example.com'
       const identity = await addAccount(platform, email)
       await platform.store.write(function* () {
@@ -94,7 +94,7 @@ onEachStore('an attacker with an invite', (engine) => {
       assert.equal(await isMember(identity), false)
     })
 
-    test('leaves it to the person, whose address the operator has verified', async () => {
+    test('leaves it usable for the person whose address the operator has verified', async () => {
       const email = 'wim@example.com'
       const code = await invite({ email: 'Wim@Example.com', singleUse: true })
       await makeAccount(code, email)
@@ -121,7 +121,7 @@ onEachStore('an attacker with an invite', (engine) => {
       assert.deepEqual(answers[2], answers[0])
     })
 
-    test('does not reserve an address or get into the account of its owner', async () => {
+    test('can neither reserve an address nor sign in to the account of its owner', async () => {
       const email = 'zoe@example.com'
       const squatter = await subjectOf(await makeAccount(await invite({}, attacker), email))
       const zoe = await subjectOf(await makeAccount(await invite(), email, password))

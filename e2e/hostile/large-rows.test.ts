@@ -1,4 +1,4 @@
-// Resources are limited in size, and pages end at a number of bytes, whatever they contain.
+// Each resource is limited in size, and so is each page of a list, whatever it contains.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -33,7 +33,7 @@ function installations(apps: number): JsonObject {
 }
 
 const large = installations(8)
-const count = 12
+const resourceCount = 12
 
 /** 1.04 MB as sent, 1.06 MB as stored: the stored JSON has each installation id in quotes. */
 const tooLarge = Object.fromEntries(
@@ -90,7 +90,7 @@ onEachStore('a resource that is too large', (engine) => {
     }
   })
 
-  test('is not created as an advisory either, whose JSON is six times as long as its message', async () => {
+  test('is not created as an advisory either, even if only its JSON is too large', async () => {
     const event = {
       ...{ author: 'ada', reviewState: ReviewState.APPROVED },
       type: { case: 'fixed', value: { fixedVersion: '1', note: '\u0001'.repeat(8000) } } as const,
@@ -114,7 +114,7 @@ onEachStore('lists of large resources', (engine) => {
     platform = await startPlatform(engine)
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     const { organization, token } = platform.owner
-    for (let at = 0; at < count; at++) {
+    for (let at = 0; at < resourceCount; at++) {
       const group = await call(createGroup, { parent: organization, group: { name: `team-${at % 3}` } })
       // Small rows are between large ones.
       const github = at % 4 === 3 ? {} : { github: { appInstallations: large } }
@@ -136,7 +136,7 @@ onEachStore('lists of large resources', (engine) => {
     await platform.stop()
   })
 
-  /** The uids of every page, whose size and total are checked. */
+  /** Returns the uids of each page. Checks the size and the total of each page. */
   async function pagesOf(door: Door, request: JsonObject, total: number): Promise<string[][]> {
     const pages: string[][] = []
     let pageToken = ''
@@ -159,13 +159,13 @@ onEachStore('lists of large resources', (engine) => {
     ['in pages of the usual size', () => ({})],
     ['in pages of an unusual size', () => ({ pageSize: 11 })],
     ['by name', () => ({ pageSize: 200, orderBy: 'name desc' })],
-    ['by three fields', () => ({ pageSize: 100, orderBy: 'name, create_time desc' })],
-    ['with rows to skip', () => ({ pageSize: 200, skip: 1 }), count, count - 1],
+    ['by two fields', () => ({ pageSize: 100, orderBy: 'name, create_time desc' })],
+    ['with rows to skip', () => ({ pageSize: 200, skip: 1 }), resourceCount, resourceCount - 1],
     ['by uids', () => ({ pageSize: 200, uidp: { ids: uids } })],
     ['by uids in another order', () => ({ pageSize: 10, orderBy: 'create_time', uidp: { ids: uids } })],
     ['with a filter', () => ({ pageSize: 200, name: 'team-1' }), 4],
   ]
-  for (const [what, request, total = count, expected = total] of queries)
+  for (const [what, request, total = resourceCount, expected = total] of queries)
     test(`${what} have small pages, which contain every resource once`, async () => {
       const found: string[][] = []
       for (const door of doors) {

@@ -1,4 +1,4 @@
-// A client that knows only the OpenAPI document is not refused for what the document does not say.
+// A client that follows the OpenAPI document is not refused because of a rule that the document does not mention.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -45,7 +45,7 @@ const isValid = (name: string, value: unknown) =>
   ajv.validate({ $ref: `https://stemma.test/openapi#/components/schemas/${encodeURIComponent(name)}` }, value)
 
 /** The part of an example that its schema requires, with the example's choice of each oneof. */
-function required(example: JsonValue, schema: Schema): JsonValue {
+function requiredPartOf(example: JsonValue, schema: Schema): JsonValue {
   const {
     required: names = [],
     properties = {},
@@ -57,7 +57,7 @@ function required(example: JsonValue, schema: Schema): JsonValue {
     items?: Schema
     not?: { anyOf: { not?: { anyOf: { required: string[] }[] } }[] }
   }
-  if (Array.isArray(example)) return example.map((element) => required(element, items ?? {}))
+  if (Array.isArray(example)) return example.map((element) => requiredPartOf(element, items ?? {}))
   if (typeof example !== 'object' || example === null) return example
   const choices = (not?.anyOf ?? []).flatMap(({ not: none }) =>
     (none?.anyOf ?? [])
@@ -68,7 +68,7 @@ function required(example: JsonValue, schema: Schema): JsonValue {
   return Object.fromEntries(
     [...names, ...choices].map((name) => [
       name,
-      required(example[name] as JsonValue, properties[name] ?? {}),
+      requiredPartOf(example[name] as JsonValue, properties[name] ?? {}),
     ]),
   )
 }
@@ -98,7 +98,7 @@ describe('the OpenAPI document', () => {
     assert.ok(!isValid('iam.v2beta1.Group.Update', { nme: 'a' }))
   })
 
-  test('has names that are unique in a package of Go: schemas without dots, and constants of enums', () => {
+  test('has schemas and enum constants whose names, without dots, are unique in a Go package', () => {
     const types = Object.keys(schemas).map((name) => name.replaceAll('.', '').toLowerCase())
     const constants = Object.values(schemas).flatMap((schema) => {
       const names = (schema['x-enum-varnames'] ?? []) as string[]
@@ -166,7 +166,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
       const { requestBody } = objectOf(id) as unknown as {
         requestBody: { content: Record<string, { schema: Schema }> }
       }
-      const minimal = required(bodyExample(body), requestBody.content['application/json']?.schema ?? {})
+      const minimal = requiredPartOf(bodyExample(body), requestBody.content['application/json']?.schema ?? {})
       const sample = JSON.parse(
         JSON.stringify(minimal, (key, value) =>
           /^identity(?:Uid)?$/.test(key) && typeof value === 'string' ? identity : value,
@@ -184,7 +184,7 @@ onEachStore('a client of the OpenAPI document', (engine) => {
     assert.ok(count > 20, `${count} operations`)
   })
 
-  test('sends all examples of a call together', async () => {
+  test('can send the examples of all query parameters of a list together', async () => {
     let count = 0
     for (const { path, verb, parameters = [] } of operationObjects as unknown as {
       path: string
@@ -211,14 +211,14 @@ onEachStore('a client of the OpenAPI document', (engine) => {
     const { parameters } = objectOf('iam.v2beta1.GroupsService.ListGroups') as unknown as {
       parameters: Parameter[]
     }
-    const stated = Number(parameters.find(({ name }) => name === 'uidp.ids')?.schema?.maxItems)
-    assert.ok(stated >= 50)
+    const documentedMax = Number(parameters.find(({ name }) => name === 'uidp.ids')?.schema?.maxItems)
+    assert.ok(documentedMax >= 50)
     const queryOf = (count: number) =>
       uids
         .slice(0, count)
         .map((uid) => `uidp.ids=${uid}`)
         .join('&')
-    assert.equal((await get(`/iam/v2beta1/groups?pageSize=200&${queryOf(stated)}`)).status, 200)
+    assert.equal((await get(`/iam/v2beta1/groups?pageSize=200&${queryOf(documentedMax)}`)).status, 200)
     const form = (count: number) =>
       get('/iam/v2beta1/groups', {
         method: 'POST',

@@ -25,7 +25,7 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
   })
   after(() => remove(folder))
 
-  test('can be read by their owner only, while the server runs with any umask', async () => {
+  test('can be read only by their owner, whatever the umask of the server', async () => {
     const umask = process.umask(0)
     const platform = await startPlatform('sqlite').finally(() => process.umask(umask))
     try {
@@ -46,21 +46,21 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     }
   })
 
-  test('are closed to others when a command or the server opens them, with a message', async () => {
+  test('are made private, with a message, when a command or the server opens them', async () => {
     const data = join(folder, 'data')
     assert.equal((await runStemmad(folder, ['migrate'])).code, 0)
-    const open = async () => {
+    const openToOthers = async () => {
       await chmod(data, 0o755)
       await chmod(join(data, 'stemma.db'), 0o644)
       await chmod(join(data, 'secret.key'), 0o640)
     }
     const message = /data was open to other users of this machine \(mode 755\); its mode is now 700/
-    await open()
+    await openToOthers()
     const { code, stderr } = await runStemmad(folder, ['migrate'])
     assert.equal(code, 0, stderr)
     assert.match(stderr, message)
     assert.match(stderr, /secret\.key was open .*\(mode 640\); its mode is now 600/)
-    await open()
+    await openToOthers()
     const server = await serve(folder)
     server.signal('SIGTERM')
     await server.exited
@@ -103,17 +103,17 @@ onEachStore('metrics', (engine) => {
   test('are served on a port of their own, and there only', async () => {
     const platform: Platform = await startPlatform(engine, ['--metrics-port', '0'])
     try {
-      const own = `http://127.0.0.1:${platform.app.metricsPort}`
+      const metricsServer = `http://127.0.0.1:${platform.app.metricsPort}`
       assert.equal((await statusOf(`${platform.url}/metrics`))[0], 404)
       assert.equal((await statusOf(`${platform.url}/healthz`))[0], 200)
-      const [status, body] = await statusOf(`${own}/metrics?x=y`)
+      const [status, body] = await statusOf(`${metricsServer}/metrics?x=y`)
       assert.equal(status, 200)
       assert.match(body, /stemma_calls_total/)
       for (const path of ['/', '/healthz', '/iam/v2beta1/groups', '/__proto__', '/metrics/'])
-        assert.equal((await statusOf(own + path))[0], 404, path)
-      assert.equal((await statusOf(`${own}/metrics`, { method: 'POST', body: 'x' }))[0], 405)
+        assert.equal((await statusOf(metricsServer + path))[0], 404, path)
+      assert.equal((await statusOf(`${metricsServer}/metrics`, { method: 'POST', body: 'x' }))[0], 405)
       await platform.app.stop(true)
-      await assert.rejects(fetch(`${own}/metrics`))
+      await assert.rejects(fetch(`${metricsServer}/metrics`))
     } finally {
       await platform.stop()
     }

@@ -16,7 +16,7 @@ onEachStore('pages of sign-in', (engine) => {
   })
   after(() => platform.stop())
 
-  test('do not hand out a token by a key that a person holds down', async () => {
+  test('do not issue a token because the person is holding a key down', async () => {
     const { visitor } = await signIn(platform, ada)
     const code = String(generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' }).x)
     const page = await visitor.open(`${platform.url}/oauth?headless_code=${code}`)
@@ -24,7 +24,7 @@ onEachStore('pages of sign-in', (engine) => {
     assert.doesNotMatch(page.text, /autofocus/)
   })
 
-  test('of device codes have one path only, which limits wrong codes and does not submit a code of a link', async () => {
+  test('for device codes have only one path, so that no other path bypasses its checks', async () => {
     const { origin } = new URL(platform.config.authUrl)
     for (const path of [
       '/device/',

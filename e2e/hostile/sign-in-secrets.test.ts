@@ -44,9 +44,9 @@ onEachStore('sign-in does not reveal', (engine) => {
       logged.some((line) => line.includes('signed in')),
       'the sign-in was not logged',
     )
-    for (const [name, word = ''] of Object.entries(hidden)) {
-      assert.ok(word.length > 10, name)
-      for (const form of [word, Buffer.from(word).toString('base64'), encodeURIComponent(word)])
+    for (const [name, secret = ''] of Object.entries(hidden)) {
+      assert.ok(secret.length > 10, name)
+      for (const form of [secret, Buffer.from(secret).toString('base64'), encodeURIComponent(secret)])
         assert.equal(
           seen.find((text) => text.includes(form)),
           undefined,

@@ -1,5 +1,5 @@
-// Patterns that are expensive to match, in identities that might trust another one. Each change of an identity looks
-// for those that trust it, and must not match their patterns on the event loop, which serves every tenant.
+// Identities whose claim match has a pattern that is expensive to match. A change of an identity searches for
+// identities that trust it, and must not match their patterns on the event loop, which serves every tenant.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { afterEach, test } from 'node:test'
@@ -23,14 +23,14 @@ const issuer = 'http://stemma.test'
 /** Takes 60 ms to match with a long uid. */
 const costly = '.*a.{0,160}b.{0,160}c.{0,160}d.{0,150}x'
 
-/** A thread that accepts every pattern, and never ends when it matches them. */
+/** A thread that accepts every new pattern, and never answers when it has to match patterns. */
 const stuck = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
   parentPort.on('message',({kind,rules})=>{while(kind==='trust');parentPort.postMessage({result:rules.map(()=>undefined)})})`,
 )
 
-/** As above, but it answers without a result, as if the match had been ended at its limits. */
-const ended = new URL(
+/** A thread that accepts every new pattern, and answers each match as if it had exceeded its limits. */
+const exceeding = new URL(
   `data:text/javascript,import{parentPort}from'node:worker_threads';
   parentPort.on('message',({kind,rules})=>parentPort.postMessage({result:kind==='trust'?undefined:rules.map(()=>undefined)}))`,
 )
@@ -74,8 +74,8 @@ onEachStore('a change of an identity that an expensive pattern may trust', (engi
     for (const { error } of await outcomes) assert.equal(error?.code, 14, error?.message)
   })
 
-  test('requires the capabilities of that identity if the match exceeds its limits', async () => {
-    const { change, added, admin, deployer } = await start({ program: ended })
+  test('requires the capabilities of the identity with the pattern if the match exceeds its limits', async () => {
+    const { change, added, admin, deployer } = await start({ program: exceeding })
     for (const door of setUp.doors) {
       const before = await door.call(updateIdentity, change(`${door.name}-1`), admin.token)
       assert.ok(before.body, before.error?.message)
@@ -119,7 +119,10 @@ const longUids = Array.from(
   () => `${randomBytes(20).toString('hex')}${`/${randomBytes(8).toString('hex')}`.repeat(31)}`,
 )
 
-/** Decides for every pair, and returns what was matched where. */
+/**
+ * Decides for every pair of an identity and a subject whether the identity trusts the subject. Also returns the tasks
+ * that threads received, and the number of patterns that were compiled on the event loop.
+ */
 async function decide(identities: Identity[], subjects: string[]) {
   const tasks: Omit<TrustTask, 'kind'>[] = []
   const patterns = openPatterns()
@@ -147,7 +150,7 @@ test('expensive patterns are never matched on the event loop, and only few in th
   assert.equal(tasks.length, 1)
   const inThread = tasks[0]?.subjects.length ?? 0
   assert.ok(inThread > 0 && inThread < 10, `${inThread} of 5000 matches`)
-  assert.equal(trusting.length, 100, 'all others count as trust')
+  assert.equal(trusting.length, 100, 'pairs that were not matched count as trust')
 })
 
 test('ordinary patterns are matched exactly, whatever their number', async () => {

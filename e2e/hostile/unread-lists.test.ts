@@ -1,4 +1,4 @@
-// Long lists of v1 whose clients do not read take neither memory nor time from others.
+// Clients that request long lists of v1 and do not read them neither fill the memory of the server nor delay others.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -15,7 +15,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
-/** About 20 MB as JSON: more than all buffers between server and client can hold. */
+/** Number of groups in the list: about 20 MB of JSON, more than fits into the buffers between server and client. */
 const copies = 10_000
 
 onEachStore('long lists of v1', (engine) => {
@@ -96,7 +96,7 @@ onEachStore('long lists of v1', (engine) => {
     const head = await startList('HEAD')
     assert.equal(head.statusCode, 200)
     head.resume()
-    // Together more than a caller may have unread.
+    // Both lists together have more bytes than a caller may leave unread.
     const session = connect(platform.url)
     for (let times = 0; times < 2; times++) {
       const stream = startOverGrpc(session)
@@ -107,15 +107,15 @@ onEachStore('long lists of v1', (engine) => {
     session.destroy()
   })
 
-  test('wait in memory over gRPC only as far as the budget of the caller allows', async () => {
-    // No byte of a message can be sent.
+  test('wait in memory over gRPC only up to the number of unread bytes that a caller may have', async () => {
+    // With this window, no byte of a message can be sent.
     const session = connect(platform.url, { settings: { initialWindowSize: 0 } })
     session.on('error', () => {})
     const outcomes = await Promise.all(Array.from({ length: 3 }, () => listOverGrpc(session)))
     assert.ok(outcomes.includes('refused'))
     await assertOthersAreAnswered()
     session.destroy()
-    // The bytes are free again.
+    // After the disconnect, the caller may have unread bytes again.
     const next = connect(platform.url)
     while ((await listOverGrpc(next)) === 'refused') await assertOthersAreAnswered()
     next.destroy()
@@ -124,7 +124,7 @@ onEachStore('long lists of v1', (engine) => {
   test('are read from the store only as far as their clients read', async () => {
     const waiting = await Promise.all(Array.from({ length: 8 }, () => startList()))
     await assertOthersAreAnswered()
-    // A list that was in memory would still contain what is deleted now.
+    // A list that is already in memory would still contain the rows that are deleted now.
     await removeCopies()
     for (const response of waiting) {
       const count = await countItems(response)

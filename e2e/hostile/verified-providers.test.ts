@@ -1,5 +1,5 @@
-// An identity provider of a verified organization confirms e-mail addresses of its domain, so with one a caller can
-// become any person of the domain. Configuring it needs as much as these people may have.
+// An identity provider of a verified organization confirms e-mail addresses of its domain, so a caller who configures
+// one can sign in as any person of the domain. Therefore the caller needs all capabilities of an owner.
 import assert from 'node:assert/strict'
 import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { IdentityProvidersService } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
@@ -16,7 +16,7 @@ const identityProvider = {
 }
 
 examples('an administrator of identity providers', {
-  async 'needs everything that an owner has, in a verified organization'(stage) {
+  async 'needs all capabilities of an owner in a verified organization'(stage) {
     const { platform, door, succeed, fail } = stage
     const owner = await platform.addOrganization(`${door.name.toLowerCase()}.example.com`)
     const parent = owner.organization
