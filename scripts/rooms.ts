@@ -63,6 +63,7 @@ export const restricted: Record<string, string[]> = {
   ],
 }
 
+/** Every room of the server may import these. */
 export const shared = ['server/bounded-map', 'type server/log']
 
 /** Folders that no other room may import, whatever the table says. */

@@ -45,7 +45,7 @@ function stage(name: string, folder: string): void {
   writeFileSync(join(to, 'package.json'), `${JSON.stringify(published(manifest), undefined, 2)}\n`)
 }
 
-/** A launcher in the repository starts TypeScript on the pinned Node; in a package it starts JavaScript on the machine's. */
+/** In the repository, a launcher starts TypeScript on the pinned Node; in a package, JavaScript on the installed Node. */
 function stageLauncher(folder: string, launcher: string): void {
   const file = join(folder, launcher)
   const source = readFileSync(file, 'utf8')
@@ -63,15 +63,15 @@ function published({ private: _, devDependencies: __, ...manifest }: Manifest) {
   const entries = Object.entries(manifest.exports ?? { './package.json': './package.json' })
   return {
     ...manifest,
-    exports: Object.fromEntries(entries.map(builtOf)),
+    exports: Object.fromEntries(entries.map(publishedExport)),
     // Only packages need `engines`: in the repository programs run on the pinned Node.
     ...(manifest.bin && { engines: { node: `>=${wantedMajor}` } }),
   }
 }
 
 /** Points an export at its declarations and JavaScript. Modules of a wildcard export keep `.ts` in their import path. */
-function builtOf([path, target]: [string, string]): [string, unknown] {
-  if (target.endsWith('/*')) return builtOf([`${path}.ts`, `${target}.ts`])
+function publishedExport([path, target]: [string, string]): [string, unknown] {
+  if (target.endsWith('/*')) return publishedExport([`${path}.ts`, `${target}.ts`])
   if (!target.endsWith('.ts')) return [path, target]
   const stem = target.slice(0, -'.ts'.length)
   return [path, { types: `${stem}.d.ts`, default: `${stem}.js` }]

@@ -47,8 +47,8 @@ export async function openLister({ settings, identity }: HugeStore): Promise<Lis
     clock: () => performance.now(),
     unsent: { reserve: () => () => {} }, // nothing is sent
   })
-  const nothing = { authorization: undefined, ifMatch: undefined }
-  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...nothing } as const
+  const noHeaders = { authorization: undefined, ifMatch: undefined }
+  const envelope = { door: 'rest', requestId: 'bench', timeout: 60_000, address: '', ...noHeaders } as const
   return {
     async list(request) {
       const reply = await corridor(endpoint, envelope, () => create(ListGroupsRequestSchema, request))

@@ -27,7 +27,7 @@ const { exportAdvisoriesOsv } = AdvisoriesService.method
 const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
 
-/** More than the buffers between a server and a client that does not read can hold. */
+/** Number of advisories: more than fit into the buffers between the server and a client that does not read. */
 const count = 3000
 const details = 'It can be made to say too much. '.repeat(250)
 
@@ -38,7 +38,7 @@ const lines = Array.from({ length: count }, (_, number) =>
   }),
 )
 
-async function dump(folder: string): Promise<string> {
+async function writeDump(folder: string): Promise<string> {
   const file = join(folder, 'dump.jsonl')
   await writeFile(file, `${lines.join('\n')}\n`)
   return file
@@ -82,11 +82,11 @@ async function overGrpc(port: number, token: string): Promise<Export> {
   })
   await once(stream, 'response')
   let documents = 0
-  let left = Buffer.alloc(0)
+  let unparsed = Buffer.alloc(0)
   stream.on('data', (chunk: Buffer) => {
-    left = Buffer.concat([left, chunk])
-    while (left.length >= 5 && left.length >= 5 + left.readUInt32BE(1)) {
-      left = left.subarray(5 + left.readUInt32BE(1))
+    unparsed = Buffer.concat([unparsed, chunk])
+    while (unparsed.length >= 5 && unparsed.length >= 5 + unparsed.readUInt32BE(1)) {
+      unparsed = unparsed.subarray(5 + unparsed.readUInt32BE(1))
       documents++
     }
   })
@@ -133,7 +133,7 @@ onEachStore('an export of many advisories', (engine) => {
     await importAdvisories(
       { store: platform.store, now: Date.now },
       owner.organization,
-      await dump(folder),
+      await writeDump(folder),
       (line) => assert.fail(line),
     )
   })
@@ -149,7 +149,7 @@ onEachStore('an export of many advisories', (engine) => {
       return codes(door).at(-1)
     }
 
-    test(`arrives completely over ${door}, also at a client that pauses`, async () => {
+    test(`arrives completely over ${door}, also if the client pauses`, async () => {
       const export_ = await open(owner.token)
       await pause(200)
       export_.body.resume()
@@ -157,7 +157,7 @@ onEachStore('an export of many advisories', (engine) => {
       assert.ok((await export_.ended()).isWhole)
     })
 
-    test(`over ${door} reads no more rows than the client takes, and ends when the access ends`, async () => {
+    test(`over ${door} reads rows only as fast as the client does, and ends when the caller loses access`, async () => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const before = codes(door).length
       const export_ = await open(viewer.token)
@@ -165,17 +165,17 @@ onEachStore('an export of many advisories', (engine) => {
       export_.body.resume()
       const { documents, isWhole } = await export_.ended()
       // The flow-control window of gRPC is smaller than a page; the buffers of REST are larger.
-      const most = door === 'grpc' ? 100 : count - 1
-      assert.ok(documents > 0 && documents <= most, `${documents} documents arrived`)
+      const maxDocuments = door === 'grpc' ? 100 : count - 1
+      assert.ok(documents > 0 && documents <= maxDocuments, `${documents} documents arrived`)
       assert.ok(isWhole, 'the stream ends without an error, because the caller may see nothing more')
       assert.equal(await lastCode(before), 'OK')
     })
 
-    async function assertAborted(group: string, end: (identity: string) => Promise<void>) {
+    async function assertAborted(group: string, endAccess: (identity: string) => Promise<void>) {
       const viewer = await platform.addIdentity(group, 'viewer', owner.organization)
       const before = codes(door).length
       const export_ = await open(viewer.token)
-      await end(viewer.identity)
+      await endAccess(viewer.identity)
       export_.body.resume()
       const { documents, isWhole, status } = await export_.ended()
       assert.ok(documents < count && !isWhole)
@@ -197,8 +197,8 @@ onEachStore('an export of many advisories', (engine) => {
       const viewer = await platform.addIdentity(owner.organization, 'viewer')
       const others = await Promise.all(Array.from({ length: 10 }, () => open(viewer.token)))
       const before = codes(door).length
-      const doorOf = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
-      const client = doorOf(platform.url)
+      const openDoor = { rest: restDoor, grpc: grpcDoor }[door] ?? restDoor
+      const client = openDoor(platform.url)
       const filter = { artifactNames: ['left-pad-1'] }
       const ask = () => client.call(exportAdvisoriesOsv, filter, viewer.token)
       assert.equal((await ask()).error?.code, 8)
@@ -228,7 +228,7 @@ onEachStore('an export from a server that stops', (engine) => {
       await importAdvisories(
         { store: platform.store, now: Date.now },
         organization,
-        await dump(folder),
+        await writeDump(folder),
         (line) => assert.fail(line),
       )
       const export_ = await start(platform.app.port, token)
@@ -249,7 +249,7 @@ describe('a server that is stopped during an export', { timeout: 60_000 }, () =>
   before(async () => {
     folder = await temporaryFolder()
     owner = await bootstrap(folder)
-    const file = await dump(folder)
+    const file = await writeDump(folder)
     const { code } = await runStemmad(folder, [
       'import',
       'advisories',

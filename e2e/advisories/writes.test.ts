@@ -26,6 +26,7 @@ const makeAdvisory = (
   parentId = owner.organization,
 ) => succeed(create, { parentId, advisory: { ...required, advisoryId: newId(), ...more } })
 
+/** Creates an advisory and returns its uid. */
 const makeUid = async (stage: ExampleContext, more?: JsonObject) =>
   (await makeAdvisory(stage, more)).id as string
 
@@ -75,15 +76,11 @@ const types: [JsonObject, JsonObject][] = [
     },
     { artifactVersion: '2', scannerVersion: '3', grypeDbBuilt: '4', grypeDbChecksum: '5' },
   ].map((scan): [JsonObject, JsonObject] => {
-    const none = {
-      scanner: '',
-      componentId: '',
-      componentVersion: '',
-      componentType: '',
-      componentLocation: '',
+    const empty = {
+      ...{ scanner: '', componentId: '', componentVersion: '', componentType: '', componentLocation: '' },
+      ...{ artifactVersion: '', scannerVersion: '', grypeDbBuilt: '', grypeDbChecksum: '' },
     }
-    const rest = { artifactVersion: '', scannerVersion: '', grypeDbBuilt: '', grypeDbChecksum: '' }
-    const all = { ...none, ...rest, ...scan }
+    const all = { ...empty, ...scan }
     return [
       { detection: { scanv1: { ...all, subpackageName: 'sub', componentName: 'stdlib' } } },
       { detection: { scanv1: { ...all, subpackage: 'sub', component: 'stdlib' } } },
@@ -257,7 +254,7 @@ examples('writing advisories', {
     await assertTally(stage)
   },
 
-  async 'updating an event replaces it, and keeps its time unless one is given'(stage) {
+  async 'updating an event replaces it, and keeps its time unless a new one is given'(stage) {
     const { succeed, fail } = stage
     const timestamp = '2025-05-05T05:05:05.500Z'
     const { id, events } = await makeAdvisory(stage, {
@@ -375,7 +372,7 @@ examples('writing advisories', {
       const added = await fail(createAdvisoryEvent, { parentId, advisoryEvent: bad })
       assert.deepEqual(violations(added), [`advisoryEvent.${field}`], JSON.stringify(bad))
       assert.deepEqual(violations(await fail(updateAdvisoryEvent, { ...bad, id: event })), [field])
-      // The index in the error counts events in the order sent, although this event is the first by time.
+      // The index in the error is the position in the request, not the position after sorting by time.
       const both = [{ timestamp: '2030-01-01T00:00:00Z', fixed: {} }, bad]
       const created = await fail(create, {
         parentId: stage.owner.organization,
@@ -391,24 +388,24 @@ examples('writing advisories', {
 
   async 'the size of an advisory is limited'(stage) {
     const { succeed, fail, owner } = stage
-    const one = { fixed: { fixedVersion: '1' } }
-    const thousand = Array.from({ length: 1000 }, () => one)
+    const small = { fixed: { fixedVersion: '1' } }
+    const thousand = Array.from({ length: 1000 }, () => small)
     const parentId = owner.organization
-    const tooMany = { parentId, advisory: { ...required, events: [...thousand, one] } }
+    const tooMany = { parentId, advisory: { ...required, events: [...thousand, small] } }
     assert.deepEqual(violations(await fail(create, tooMany)), ['advisory.events'])
     const full = await makeUid(stage, { events: thousand })
-    const more = { parentId: full, advisoryEvent: one }
-    assert.deepEqual(violations(await fail(createAdvisoryEvent, more)), ['events'])
+    const oneMore = { parentId: full, advisoryEvent: small }
+    assert.deepEqual(violations(await fail(createAdvisoryEvent, oneMore)), ['events'])
     const { items } = await succeed(listAdvisoryEvents, { parentId: full })
     assert.equal((items as unknown[]).length, 1000)
 
-    const large = { ...one, findings: Buffer.alloc(400 * 1024, 1).toString('base64') }
+    const large = { ...small, findings: Buffer.alloc(400 * 1024, 1).toString('base64') }
     const half = await makeUid(stage, { events: [large] })
     assert.deepEqual(violations(await fail(createAdvisoryEvent, { parentId: half, advisoryEvent: large })), [
       'events',
     ])
-    const twice = { ...one, findings: Buffer.alloc(600 * 1024, 1).toString('base64') }
-    const tooLarge = { parentId, advisory: { ...required, events: [twice] } }
+    const oversized = { ...small, findings: Buffer.alloc(600 * 1024, 1).toString('base64') }
+    const tooLarge = { parentId, advisory: { ...required, events: [oversized] } }
     assert.deepEqual(violations(await fail(create, tooLarge)), ['advisory.events'])
   },
 })
@@ -515,7 +512,7 @@ examples('reviewing advisories', {
     ] as const
     const every = [...new Set(calls.map(([, , capability]) => capability))]
     for (const [method, request, capability] of calls) {
-      const others = every.filter((one) => one !== capability)
+      const others = every.filter((other) => other !== capability)
       const lacking = await platform.addIdentityWith(owner.organization, [
         ...others,
         'CAP_ADVISORIES_APPROVE',

@@ -15,7 +15,7 @@ export type ExampleContext = {
   platform: Platform
   door: Door
   owner: TestIdentity
-  /** Calls as the owner and returns the outcome. */
+  /** Calls with the token, by default that of the owner, and returns the outcome. */
   call(method: DescMethod, request: JsonObject, token?: string): Promise<CallResult>
   /** Calls and returns the response; fails on an error. */
   succeed(method: DescMethod, request: JsonObject, token?: string): Promise<JsonObject>

@@ -97,7 +97,7 @@ async function runBlock(shell: Shell, name: string, block: Block): Promise<void>
     answers.push(...outcome.answers)
   }
   const errors = answers.filter(isError).sort()
-  const message = `${name}:${block.line} gets other errors than its mark lists; its output is\n${output}`
+  const message = `${name}:${block.line} got other errors than its comment \`answers\` lists; its output is\n${output}`
   assert.deepEqual(errors, block.answers.map(String).sort(), message)
 }
 

@@ -1,10 +1,11 @@
-# Runs the blocks of a page. File descriptor 3 receives the file name of each block, 4 reports that it is done.
+# Runs the blocks of a page. Reads the file name of each block from file descriptor 3, and writes `done` to file
+# descriptor 4 when the block has run.
 # Stricter than an interactive shell, so that no failure goes unnoticed.
 set -Eeuo pipefail
-shopt -s inherit_errexit 2>/dev/null || true # not there before Bash 4.4
+shopt -s inherit_errexit 2>/dev/null || true # needs Bash 4.4
 trap 'echo "line $LINENO failed: $BASH_COMMAND" >&2' ERR
 
-# Every call by curl records the status of its response.
+# Wraps curl to record the status of each response.
 curl() {
   local head code=0
   head=$(mktemp "$PAGE_STATE/call.XXXXXX")
@@ -13,7 +14,7 @@ curl() {
   return "$code"
 }
 
-# npx runs the program of a package. The start of npx itself takes longer than most of these programs.
+# Replaces npx, which takes longer to start than most of these programs run. Runs the installed program of a package.
 npx() {
   local program
   case $1 in
@@ -26,7 +27,8 @@ npx() {
   "./node_modules/.bin/$program" "$@"
 }
 
-# Starts a server in the background, after stopping the one that used its port before.
+# Starts a server in the background, after stopping the one that used its port before. $1 is the port; the command is
+# read from standard input.
 in_background() {
   local log=$PAGE_STATE/$1.log pid=$PAGE_STATE/$1.pid command
   command=$(cat)

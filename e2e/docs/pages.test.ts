@@ -24,7 +24,7 @@ one
 two
 ${fence}
 
-<!-- needs: nothing, since words stand between -->
+<!-- needs: nothing, because text follows before the next block -->
 Words.
 
 - in a list
@@ -37,7 +37,7 @@ Words.
 `
 
 describe('the blocks of a page', () => {
-  test('are the shell blocks, with their marks and line numbers', () => {
+  test('are the shell blocks, with the comments before them and their line numbers', () => {
     const plain = { isConsole: false, needs: undefined, answers: [] }
     assert.deepEqual(blocksOf(page), [
       { ...plain, line: 5, source: 'docker ps', needs: 'docker' },

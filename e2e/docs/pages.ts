@@ -1,4 +1,4 @@
-// Reads the shell blocks of a documentation page, with the marks before them.
+// Reads the shell blocks of a documentation page, with the comments `needs` and `answers` before them.
 
 export type Block = {
   /** The line number of the first line of the block in its page. */
@@ -16,29 +16,35 @@ export type Block = {
 export type Command = { line: number; source: string; expected: string | undefined }
 
 const opening = /^( *)(`{3,})([a-z]*)/
-const mark = /^ *<!-- (needs|answers): (.+) -->$/
+const comment = /^ *<!-- (needs|answers): (.+) -->$/
 
 export function blocksOf(page: string): Block[] {
   const blocks: Block[] = []
   const lines = page.split('\n')
-  let marks = new Map<string, string>()
+  let comments = new Map<string, string>()
   for (let at = 0; at < lines.length; at++) {
     const text = lines[at] ?? ''
-    const [, name, value] = mark.exec(text) ?? []
+    const [, name, value] = comment.exec(text) ?? []
     const [, indent = '', fence, language = ''] = opening.exec(text) ?? []
-    if (name && value) marks.set(name, value)
+    if (name && value) comments.set(name, value)
     else if (fence) {
       const end = lines.findIndex((line, index) => index > at && line.trim() === fence)
       if (end < 0) throw new Error(`the block of line ${at + 1} has no end`)
       const body = lines.slice(at + 1, end).map((line) => line.slice(indent.length))
       if (['sh', 'bash', 'console'].includes(language)) {
-        const answers = (marks.get('answers') ?? '').split(' ').filter(Boolean).map(Number)
+        const answers = (comments.get('answers') ?? '').split(' ').filter(Boolean).map(Number)
         const isConsole = language === 'console'
-        blocks.push({ line: at + 2, source: body.join('\n'), isConsole, needs: marks.get('needs'), answers })
+        blocks.push({
+          line: at + 2,
+          source: body.join('\n'),
+          isConsole,
+          needs: comments.get('needs'),
+          answers,
+        })
       }
       at = end
-      marks = new Map()
-    } else if (text.trim() !== '') marks = new Map()
+      comments = new Map()
+    } else if (text.trim() !== '') comments = new Map()
   }
   return blocks
 }
@@ -70,7 +76,7 @@ export function isExpected(expected: string, output: string): boolean {
 const serverCommand =
   /^(?!\s*#)((?:[^\n]*\\\n)*[^\n]*(?:\bnpm start|@stemma\/server serve)\b(?:[^\n]*\\\n)*[^\n]*?)(?:\s+#[^\n]*)?$/gm
 
-/** The same script with each server in the background and unchanged line numbers. */
+/** Changes a script so that servers run in the background. The line numbers stay the same. */
 export const inBackground = (source: string) =>
   source.replace(serverCommand, (_, command: string) => {
     const port = /(?:\bPORT=|--port[ =])(\d+)/.exec(command)?.[1] ?? '"$PORT"'

@@ -58,9 +58,9 @@ examples('role bindings', {
     const uid = await make(stage, createRoleBinding, { parent: group, roleBinding })
     await stage.succeed(updateGroup, { group: { uid: group, name: 'renamed' } })
     await stage.succeed(updateIdentity, { identity: { uid: identityUid, claimMatch: { subject: 'other' } } })
-    const now = (await stage.succeed(getRoleBinding, { uid })) as { [key: string]: JsonObject }
-    assert.equal(now.group?.name, 'renamed')
-    assert.equal(now.identity?.subject, 'other')
+    const current = (await stage.succeed(getRoleBinding, { uid })) as { [key: string]: JsonObject }
+    assert.equal(current.group?.name, 'renamed')
+    assert.equal(current.identity?.subject, 'other')
   },
 
   async 'lists are filtered by identity, group and role'(stage) {
@@ -149,7 +149,7 @@ examples('role bindings', {
     await succeed(createRoleBinding, bind(user.identity, builtInRole('editor').uid))
   },
 
-  async 'a binding cannot grant more than the caller holds'(stage) {
+  async 'a binding cannot grant more capabilities than the caller has'(stage) {
     const { succeed, fail, platform, owner } = stage
     const parent = owner.organization
     const binder = await platform.addIdentityWith(parent, [

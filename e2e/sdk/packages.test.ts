@@ -113,7 +113,7 @@ describe('the packages', { timeout: 240_000 }, () => {
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })
 
-  test('check readmes in a thread, and passwords by the list', async () => {
+  test('check readmes in a thread, and refuse common passwords', async () => {
     const { token, organization } = await bootstrap()
     await withServer([], async ({ url }) => {
       const send = async (method: string, path: string, body: object) => {

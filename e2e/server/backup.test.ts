@@ -78,7 +78,7 @@ onEachStore('a backup', (engine) => {
     }
   }
 
-  /** The content of a restored store, whose totals must be correct. */
+  /** Checks the totals of a restored store and returns its content. */
   async function contentIn(place: string[]): Promise<Map<string, string[]>> {
     const { config } = readConfig({}, [...place, '--secret-key', key])
     const store = openStore(config)
@@ -180,7 +180,7 @@ onEachStore('a backup', (engine) => {
     })
   })
 
-  test('never overwrites a file, and gets its name only when it is complete', async () => {
+  test('never overwrites a file, and needs the name of a file in an existing folder', async () => {
     const file = await backUp('once')
     const { code, stderr } = await run('backup', file, ...settings)
     assert.equal(code, 2)

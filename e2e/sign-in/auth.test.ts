@@ -12,10 +12,14 @@ const { validate, delete: remove } = Auth.method
 const { createGroup, listGroups } = GroupsService.method
 const { exchange } = SecurityTokenService.method
 
-type Held = { group: JsonObject; role?: JsonObject & { capabilities: string[] }; capabilities: string[] }
+type GroupCapabilities = {
+  group: JsonObject
+  role?: JsonObject & { capabilities: string[] }
+  capabilities: string[]
+}
 
 examples('the caller', {
-  async 'learns who they are and which roles they hold where'(stage) {
+  async 'learns who they are and which roles they have in which groups'(stage) {
     const { succeed, owner, platform } = stage
     const team = await make(stage, createGroup, { parent: owner.organization, group: { name: 'team' } })
     const person = await platform.addUser('person@example.com')
@@ -28,15 +32,15 @@ examples('the caller', {
     )
     assert.equal(me.email, 'person@example.com')
     assert.equal(Date.parse(me.expiry as string) - Date.parse(me.issuedAt as string), 3_600_000)
-    const held = me.capabilities as Held[]
+    const entries = me.capabilities as GroupCapabilities[]
     assert.deepEqual(
-      held.map(({ group, role }) => [group.id, role?.name]),
+      entries.map(({ group, role }) => [group.id, role?.name]),
       [
         [owner.organization, 'apk.pull'],
         [team, 'viewer'],
       ],
     )
-    assert.deepEqual(held[0]?.role?.capabilities, ['groups.list', 'apk.list', 'apk.blobs.get'])
+    assert.deepEqual(entries[0]?.role?.capabilities, ['groups.list', 'apk.list', 'apk.blobs.get'])
   },
 
   async 'with a limited token receives the capabilities that the token allows'({ succeed, owner }) {
@@ -46,7 +50,11 @@ examples('the caller', {
     })
     const me = await succeed(validate, {}, token as string)
     assert.deepEqual(
-      (me.capabilities as Held[]).map(({ group, role, capabilities }) => [group.id, role, capabilities]),
+      (me.capabilities as GroupCapabilities[]).map(({ group, role, capabilities }) => [
+        group.id,
+        role,
+        capabilities,
+      ]),
       [[owner.organization, undefined, ['groups.list', 'roles.list']]],
     )
   },

@@ -12,7 +12,7 @@ import { callRest } from './organizations.ts'
 import { freePort, password } from './sign-in.ts'
 
 const email = 'ada@example.com'
-/** A client that runs longer is ended, which fails its test. */
+/** A client that runs longer is stopped, which fails its test. */
 const clientTimeoutMs = 30_000
 
 describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => {
@@ -30,7 +30,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
   before(async () => {
     folder = await temporaryFolder()
     const port = await freePort()
-    // As in the README; the client's own callback listens on 127.0.0.1.
+    // The host is localhost, as in the README. The client's own callback listens on 127.0.0.1.
     url = `http://localhost:${port}`
     client = await openClient()
     server = await serve(folder, ['--port', String(port), '--base-url', url])
@@ -76,7 +76,7 @@ describe('in a browser', { timeout: 240_000, skip: noChromium ?? false }, () => 
     assert.equal(await page.evaluate(excess), 0, `${title} scrolls sideways`)
   }
 
-  /** Types where the page has put the focus. */
+  /** Types into the focused field and the fields after it, then presses Enter. */
   async function typeAndEnter(...fields: string[]): Promise<void> {
     for (const [at, text] of fields.entries()) {
       if (at > 0) await page.keyboard.press('Tab')

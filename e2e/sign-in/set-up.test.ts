@@ -163,7 +163,7 @@ onEachStore('local accounts', (engine) => {
     const { stdout } = await operate('users', 'reset', 'cyd@example.com')
     const first = linkIn(stdout)
     const { stdout: later } = await operate('users', 'reset', 'cyd@example.com')
-    assert.match((await choosePassword(first)).alert ?? '', usedLink, 'a newer link replaces it')
+    assert.match((await choosePassword(first)).alert ?? '', usedLink, 'the newer link replaces the first')
     assert.equal((await choosePassword(linkIn(later), 'an entirely new password')).status, 200)
     const { refreshTokenGrant } = await import('openid-client')
     await assert.rejects(refreshTokenGrant(party, tokens.refresh_token ?? ''), { error: 'invalid_grant' })
@@ -259,7 +259,7 @@ onEachStore('local accounts', (engine) => {
       assert.deepEqual(people, [])
     })
 
-    test('cannot accept an invite for an address, which nobody has verified', async () => {
+    test('cannot accept an invite for a certain address, because their own address is not verified', async () => {
       const code = await invite({ email: 'ivy@example.com' })
       for (const email of ['other@example.com', 'ivy@example.com', 'Ivy@example.com']) {
         const { end } = await accept(code, email)
@@ -301,7 +301,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(await subjectOf('boss@example.com'), identity.uid)
     })
 
-    test('are the same for the same address and password', async () => {
+    test('are reused for the same address and password', async () => {
       const { begun, end } = await accept(await invite(), 'gil@example.com')
       const identity = (await redeem(party, begun, end)).claims()?.sub
       assert.equal(identity, await subjectOf('gil@example.com'))

@@ -108,7 +108,7 @@ onEachStore('sign-in with a password', (engine) => {
     const refused = (token: string) =>
       assert.rejects(oidc.refreshTokenGrant(party, token), { error: 'invalid_grant' })
 
-    test('works once and returns the next; reuse ends the family', async () => {
+    test('works once and returns the next one; using it twice ends the sign-in', async () => {
       const { tokens } = await signIn(platform, ada)
       const first = tokens.refresh_token ?? ''
       const second = await oidc.refreshTokenGrant(party, first)
@@ -118,7 +118,7 @@ onEachStore('sign-in with a password', (engine) => {
       await refused(second.refresh_token ?? '')
     })
 
-    test('used concurrently works at most once, and ends the family', async () => {
+    test('used concurrently works at most once, and ends the sign-in', async () => {
       const { tokens } = await signIn(platform, ada)
       const attempts = await Promise.allSettled(
         Array.from({ length: 8 }, () => oidc.refreshTokenGrant(party, tokens.refresh_token ?? '')),

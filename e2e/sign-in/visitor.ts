@@ -1,5 +1,5 @@
-// A browser without scripts: keeps cookies, follows redirects and fills in forms. It stops at a redirect to an unknown
-// server and returns its URL.
+// A browser without scripts: keeps cookies, follows redirects and fills in forms. It does not follow a redirect to an
+// unknown server, but returns an empty page with the URL of that server.
 import assert from 'node:assert/strict'
 
 export type Form = { action: string; method: string; fields: Record<string, string> }
@@ -22,14 +22,14 @@ const maxRedirects = 15
 
 export class Visitor {
   readonly #home: string
-  readonly #known: Set<string>
+  readonly #knownOrigins: Set<string>
   #cookies: Cookie[] = []
   /** The address that a proxy between the browser and the server reports; empty without a proxy. */
   address = ''
 
   constructor(home: string, ...others: string[]) {
     this.#home = new URL(home).origin
-    this.#known = new Set([home, ...others].map((url) => new URL(url).origin))
+    this.#knownOrigins = new Set([home, ...others].map((url) => new URL(url).origin))
   }
 
   open(url: string): Promise<Page> {
@@ -55,14 +55,14 @@ export class Visitor {
     return this.submit(page, values, index)
   }
 
-  /** Submits a form and returns its redirect without following it. */
+  /** Submits a form and returns the URL that the response redirects to, without following it. */
   async submitOnly(page: Page, ending: string, values: Record<string, string> = {}): Promise<string> {
     const form = page.forms.find(({ action }) => action.endsWith(ending))
     const body = new URLSearchParams({ ...form?.fields, ...values })
     return this.redirectOf(new URL(form?.action ?? '', page.url).href, { method: 'POST', body })
   }
 
-  /** Sends one request and returns its redirect without following it. */
+  /** Sends one request and returns the URL that the response redirects to, without following it. */
   async redirectOf(url: string, init: RequestInit = {}): Promise<string> {
     const answer = await fetch(url, { ...init, redirect: 'manual', headers: this.#headersFor(url, init) })
     this.#storeCookies(answer.headers)
@@ -74,11 +74,11 @@ export class Visitor {
     return this.#cookies.find((cookie) => cookie.name === name)?.value
   }
 
-  async #go(first: string, init: RequestInit): Promise<Page> {
-    let url = first
+  async #go(startUrl: string, init: RequestInit): Promise<Page> {
+    let url = startUrl
     let next = init
     for (let count = 0; count < maxRedirects; count++) {
-      if (!this.#known.has(new URL(url).origin)) return pageOf(url, 0, new Headers(), '')
+      if (!this.#knownOrigins.has(new URL(url).origin)) return pageOf(url, 0, new Headers(), '')
       const answer = await fetch(url, { ...next, redirect: 'manual', headers: this.#headersFor(url, next) })
       this.#storeCookies(answer.headers)
       const text = await answer.text()
