@@ -2,7 +2,7 @@
 import { Code } from '../aip/code.ts'
 import { StatusError, tooManyRequests } from '../aip/errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { networkOf } from './client-network.ts'
+import { networkOf } from '../wire/client-network.ts'
 
 /** A key is an IP address, which stands for its network, or other text, such as the digest of an account's address. */
 export type Throttle = {

@@ -1,7 +1,7 @@
 // Limits failed exchanges. The failures of one client must not block others that share its address or name the same
 // identity. So a credential is verified first, and the limit applies only to exchanges that are refused.
 import { digestOf } from '../../crypto/digest.ts'
-import { networkOf } from '../client-network.ts'
+import { networkOf } from '../../wire/client-network.ts'
 import { readUnverified } from '../foreign-tokens/read.ts'
 import { decodeToken } from '../refresh/token-format.ts'
 import type { Throttle } from '../throttle.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
-import { networkOf } from '../client-network.ts'
+import { networkOf } from '../../wire/client-network.ts'
 import type { Attempt } from '../throttle.ts'
 import { attemptAll } from '../throttle.ts'
 import type { SignInThrottles } from './sign-in/dependencies.ts'

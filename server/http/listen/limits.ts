@@ -26,9 +26,9 @@ export type Limits = {
   checkInterval: number
   /** To send its first bytes when the server is stopping. */
   firstBytesAtStop: number
-  /** How long the address of an abusive connection is slowed down. */
+  /** How long the network of an abusive connection is slowed down. */
   penalty: number
-  /** The pause between two new connections of such an address. */
+  /** The pause between two new connections of such a network. */
   penaltyPause: number
 }
 

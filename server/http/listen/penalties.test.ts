@@ -50,6 +50,16 @@ describe('penalties', () => {
     assert.ok(admit('192.0.2.2').isStarted)
   })
 
+  test('count all addresses of an IPv6 network as one, and an IPv4 address in both of its forms', () => {
+    const { penalties, admit } = open()
+    penalties.add('2001:db8:0:1::1')
+    assert.ok(!admit('2001:db8:0:1:ffff:ffff:ffff:ffff').isStarted)
+    assert.ok(admit('2001:db8:0:2::1').isStarted)
+    penalties.add('192.0.2.1')
+    assert.ok(!admit('::ffff:192.0.2.1').isStarted)
+    assert.ok(admit('::ffff:192.0.2.2').isStarted)
+  })
+
   test('start the connections of a penalized address one after the other', () => {
     const { penalties, admit } = open()
     penalties.add('192.0.2.1')

@@ -1,12 +1,13 @@
-// Slows down the addresses of abusive connections: for a while, their new connections are served one after the other,
+// Slows down the networks of abusive connections: for a while, their new connections are served one after the other,
 // with a pause between two. A client that keeps its connections notices nothing.
 import type { Socket } from 'node:net'
 import { BoundedMap } from '../../bounded-map.ts'
+import { networkOf } from '../../wire/client-network.ts'
 
 export type Penalties = {
-  /** Remembers the address of an abusive connection. */
+  /** Remembers the network of an abusive connection. */
   add(address: string | undefined): void
-  /** Calls `start` when a new connection may be served: at once, unless its address has a penalty. */
+  /** Calls `start` when a new connection may be served: at once, unless its network has a penalty. */
   admit(socket: Socket, start: () => void): void
 }
 
@@ -15,20 +16,20 @@ export type PenaltyOptions = {
   mayPenalize(address: string): boolean
   /** How long a penalty lasts after the latest abuse, in milliseconds. */
   durationMs: number
-  /** The pause between two new connections of one address, in milliseconds. */
+  /** The pause between two new connections of one network, in milliseconds. */
   pauseMs: number
   now(): number
 }
 
-/** How many connections of an address may wait. Further ones are closed at once. */
+/** How many connections of a network may wait. Further ones are closed at once. */
 const maxWaiting = 100
-/** How many addresses are remembered. */
-const maxAddresses = 10_000
+/** How many networks are remembered. */
+const maxNetworks = 10_000
 
 type Penalty = { until: number; waiting: (() => void)[]; timer: NodeJS.Timeout | undefined }
 
 export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: PenaltyOptions): Penalties {
-  const penalties = new BoundedMap<string, Penalty>(maxAddresses)
+  const penalties = new BoundedMap<string, Penalty>(maxNetworks)
 
   function startNext(penalty: Penalty): void {
     penalty.timer = undefined
@@ -43,11 +44,15 @@ export function openPenalties({ mayPenalize, durationMs, pauseMs, now }: Penalty
   return {
     add(address) {
       if (address === undefined || !mayPenalize(address)) return
-      const penalty = penalties.getOrMake(address, () => ({ until: 0, waiting: [], timer: undefined }))
+      const penalty = penalties.getOrMake(networkOf(address), () => ({
+        until: 0,
+        waiting: [],
+        timer: undefined,
+      }))
       penalty.until = now() + durationMs
     },
     admit(socket, start) {
-      const penalty = penalties.size === 0 ? undefined : penalties.get(socket.remoteAddress ?? '')
+      const penalty = penalties.size === 0 ? undefined : penalties.get(networkOf(socket.remoteAddress ?? ''))
       if (!penalty || (penalty.until <= now() && penalty.waiting.length === 0)) {
         start()
         return

@@ -4,7 +4,7 @@ import { errors } from 'oidc-provider'
 import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
-import { networkOf } from '../../client-network.ts'
+import { networkOf } from '../../../wire/client-network.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 
 /** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */

@@ -1,5 +1,5 @@
 import { digestOf } from '../../../crypto/digest.ts'
-import { networkOf } from '../../client-network.ts'
+import { networkOf } from '../../../wire/client-network.ts'
 import type { Attempt } from '../../throttle.ts'
 import { attemptAll } from '../../throttle.ts'
 import { findAccount, isEmail } from '../accounts.ts'
