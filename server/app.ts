@@ -1,5 +1,6 @@
 // Composes the whole server.
 import { randomBytes, randomUUID } from 'node:crypto'
+import { codeName } from './aip/code.ts'
 import { openPageSeals } from './aip/page-token.ts'
 import { keySetPath } from './auth/keys/key-set-path.ts'
 import { maintainKeys } from './auth/keys/rotation.ts'
@@ -29,6 +30,8 @@ import type { Endpoint } from './rpc/call.ts'
 import type { CorridorOptions } from './rpc/corridor.ts'
 import { openCorridor } from './rpc/corridor.ts'
 import { openDeadlines } from './rpc/deadline.ts'
+import type { RefusalLog, RefusalLogOptions } from './rpc/refusal-log.ts'
+import { openRefusalLog } from './rpc/refusal-log.ts'
 import { openReport } from './rpc/report.ts'
 import { openStreamCorridor } from './rpc/stream-corridor.ts'
 import { openUnsentBudget } from './rpc/unsent-budget.ts'
@@ -47,6 +50,7 @@ export type Overrides = AuthenticationOverrides & {
   now?: () => number
   random?: RandomBytes
   checkLimits?: Partial<PoolOptions>
+  refusalLog?: Partial<RefusalLogOptions>
   /** How long a stopping server waits for running calls, in milliseconds. */
   drainTimeout?: number
   /** Bytes of large responses that may wait for their clients. */
@@ -95,7 +99,8 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const deadlines = openDeadlines(systemNow)
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const endpoints = endpointsOf({ ...deps, sts, registration, deadlines, unsent })
-  const { report, registry } = openReport(log)
+  const refusals = openRefusalLog(log, overrides.refusalLog)
+  const { report, registry } = openReport(log, refusals)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const authenticate = openAuthenticator(keys, parties, now)
   const { corridor, streams } = openCorridors({
@@ -112,7 +117,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     ...keySetPath(config.authUrl, keys),
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
-  const doorOptions = doorOptionsOf(config, log)
+  const doorOptions = doorOptionsOf(config, log, refusals)
   const metrics = await openMetrics(config, doorOptions, metricsPath(registry))
   const doors = await openDoors({
     ...doorOptions,
@@ -141,6 +146,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
         return checks.close()
       })
       for (const stopTask of stopTasks) stopTask()
+      refusals.flush()
       metrics?.close()
       await store.close()
     },
@@ -167,10 +173,12 @@ async function openMetrics(
 }
 
 /** The options of the doors that do not depend on the store. */
-function doorOptionsOf(config: Config, log: Log) {
+function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
   const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls } = config
-  const onRejected: OnRejected = (requestId, error) =>
-    log.info({ requestId, reason: error.message }, 'request rejected')
+  const onRejected: OnRejected = (requestId, error, address) => {
+    if (refusals.admit(address, codeName(error.code)))
+      log.info({ requestId, reason: error.message }, 'request rejected')
+  }
   return {
     ...{ errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, onRejected },
     addressOf: clientAddress(config.trustedProxies, (peer) =>

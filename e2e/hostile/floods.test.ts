@@ -22,7 +22,9 @@ onEachStore('floods of requests', (engine) => {
   const sockets: Socket[] = []
   before(async () => {
     captured = captureLog('info')
-    platform = await startPlatform(engine, [], {}, captured.log)
+    // Tests count refusals by their lines.
+    const refusalLog = { maxLines: Number.POSITIVE_INFINITY, maxTotalLines: Number.POSITIVE_INFINITY }
+    platform = await startPlatform(engine, [], { refusalLog }, captured.log)
   })
   beforeEach(() => void captured.written.splice(0))
   afterEach(() => {
@@ -114,5 +116,39 @@ onEachStore('floods of requests', (engine) => {
     const refused = captured.written.filter((line) => line.includes('UNAUTHENTICATED')).length
     assert.equal(refused, 1001)
     await assertOthersAreAnswered(1)
+  })
+})
+
+onEachStore('the log of a flood', (engine) => {
+  test('has a few lines of refusals of unknown callers, and then one line with all others', async () => {
+    const captured = captureLog('info')
+    const platform = await startPlatform(
+      engine,
+      [],
+      { refusalLog: { maxLines: 10, periodMs: 1e9 } },
+      captured.log,
+    )
+    const { token } = platform.owner
+    const requests = ['/nope', groups, '/iam/v2beta1/groups/nope'].map((path) => get(path))
+    const known = get('/iam/v2beta1/groups/nope', `Authorization: Bearer ${token}`)
+    const client = await rawClient(platform.app.port)
+    for (let round = 0; round < 20; round++) {
+      for (const request of [...requests, known]) client.send(request)
+      for (let count = 0; count < 4; count++) await client.response()
+    }
+    client.close()
+    await platform.stop()
+    const lines = captured.written.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line))
+    const refusals = lines.filter(({ reason, caller }) => reason !== undefined && caller === undefined)
+    assert.equal(refusals.length, 10)
+    const summaries = lines.filter(({ msg }) => msg === 'requests refused')
+    const counts = { NOT_FOUND: 0, UNAUTHENTICATED: 0 }
+    for (const { counts: some } of summaries)
+      for (const code of ['NOT_FOUND', 'UNAUTHENTICATED'] as const) counts[code] += some[code] ?? 0
+    assert.equal(counts.NOT_FOUND + counts.UNAUTHENTICATED, 60 - 10)
+    assert.equal(summaries.length, 1)
+    assert.equal(summaries[0].network, '127.0.0.1')
+    // A caller who is known keeps a line for each call.
+    assert.equal(lines.filter(({ caller, code }) => caller !== undefined && code === 'NOT_FOUND').length, 20)
   })
 })

@@ -18,11 +18,13 @@ export class StatusError extends Error {
   /** The HTTP status; usually that of the code. */
   readonly http: number
   readonly headers: Record<string, string>
+  /** See `constant`. */
+  readonly isConstant: boolean = false
 
   constructor(
     code: Code,
     text: string,
-    options: Partial<Omit<StatusError, keyof Error | 'code'>> & ErrorOptions = {},
+    options: Partial<Omit<StatusError, keyof Error | 'code' | 'isConstant'>> & ErrorOptions = {},
   ) {
     super(`${codePrefix(code)}: ${text}`, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'StatusError'
@@ -34,6 +36,12 @@ export class StatusError extends Error {
     this.headers = options.headers ?? {}
   }
 }
+
+/**
+ * Marks an error that is made once and thrown for many requests, because nothing in it depends on the request. Doors keep
+ * its rendered form. A stack trace and a rendering for each request would be most of the cost of a refusal.
+ */
+export const constant = (error: StatusError): StatusError => Object.assign(error, { isConstant: true })
 
 export type Status = { code: Code; message: string; details: Detail[] }
 
@@ -132,7 +140,8 @@ export const noIdentity = () =>
 /** Text of the caller, shortened and safe to send back. */
 const printable = (text: string) => text.slice(0, 200).toWellFormed()
 
-export const noSuchPath = () => new StatusError(Code.NOT_FOUND, 'no such path')
+const missingPath = constant(new StatusError(Code.NOT_FOUND, 'no such path'))
+export const noSuchPath = () => missingPath
 
 export const methodNotAllowed = (allow: string) =>
   new StatusError(Code.UNIMPLEMENTED, `method not allowed; this path accepts ${allow}`, {

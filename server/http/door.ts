@@ -9,7 +9,7 @@ import type { RequestIds } from './request-id.ts'
 export type Endpoint = { method: Method }
 
 /** Called for each request that is answered with an error before the corridor, which reports all other calls. */
-export type OnRejected = (requestId: string, error: StatusError) => void
+export type OnRejected = (requestId: string, error: StatusError, address: string) => void
 
 export type DoorOptions = {
   /** The domain in the ErrorInfo of every error. */

@@ -1,5 +1,7 @@
 // Paths outside the contract that answer GET with text.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
+import { andThen, recover } from '../wire/maybe-promise.ts'
 import type { DoorOptions } from './door.ts'
 import type { HeaderOverrides } from './headers.ts'
 import { securityHeaders } from './headers.ts'
@@ -12,7 +14,7 @@ export type PlainResponse = HeaderOverrides & {
   body: string | Uint8Array
   etag?: string
 }
-export type MakeResponse = () => PlainResponse | Promise<PlainResponse>
+export type MakeResponse = () => MaybePromise<PlainResponse>
 export type PlainPaths = Record<string, MakeResponse>
 
 export const textResponse = (status: number, body: string): PlainResponse => ({
@@ -21,33 +23,45 @@ export const textResponse = (status: number, body: string): PlainResponse => ({
   body,
 })
 
-export async function sendPlain(
+/** Synchronous unless the response has to be waited for: the paths are open to everybody, so they must be cheap. */
+export function sendPlain(
   makeResponse: MakeResponse,
   request: IncomingMessage,
   response: ServerResponse,
-  { requestIds, isHttps }: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
-): Promise<void> {
+  options: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
+): MaybePromise<void> {
   const isAllowed = request.method === 'GET' || request.method === 'HEAD'
-  const plain = isAllowed ? await makeOrFail(makeResponse) : textResponse(405, 'method not allowed\n')
+  if (!isAllowed) return write(notAllowed, request, response, options, allowHeader)
+  return andThen(
+    recover(makeResponse, () => failed),
+    (plain) => write(plain, request, response, options, []),
+  )
+}
+
+const notAllowed = textResponse(405, 'method not allowed\n')
+const allowHeader = ['allow', 'GET, HEAD']
+const failed = textResponse(500, 'something went wrong on our side\n')
+
+function write(
+  plain: PlainResponse,
+  request: IncomingMessage,
+  response: ServerResponse,
+  { requestIds, isHttps }: Pick<DoorOptions, 'requestIds' | 'isHttps'>,
+  extraHeaders: readonly string[],
+): void {
   if (response.destroyed) return
   const { status, type, body, etag } = plain
   const isUnchanged = etag !== undefined && matchesTag(request.headers['if-none-match'], etag)
-  response.writeHead(isUnchanged ? 304 : status, [
+  const headers = [
     ...securityHeaders(isHttps, plain),
-    ...['x-request-id', requestIds.of(request.headers)],
-    ...(etag === undefined ? [] : ['etag', etag]),
-    ...(isUnchanged ? [] : ['content-type', type, 'content-length', String(Buffer.byteLength(body))]),
-    ...(isAllowed ? [] : ['allow', 'GET, HEAD']),
-  ])
+    'x-request-id',
+    requestIds.of(request.headers),
+    ...extraHeaders,
+  ]
+  if (etag !== undefined) headers.push('etag', etag)
+  if (!isUnchanged) headers.push('content-type', type, 'content-length', String(Buffer.byteLength(body)))
+  response.writeHead(isUnchanged ? 304 : status, headers)
   response.end(request.method === 'HEAD' || isUnchanged ? undefined : body)
-}
-
-async function makeOrFail(makeResponse: MakeResponse): Promise<PlainResponse> {
-  try {
-    return await makeResponse()
-  } catch {
-    return textResponse(500, 'something went wrong on our side\n')
-  }
 }
 
 /** If-None-Match is a list of tags, weak or strong (RFC 9110 section 13.1.2). */

@@ -1,15 +1,25 @@
 // Rules for the head of an HTTP/1.1 request that node:http does not enforce.
 import type { IncomingMessage } from 'node:http'
 import type { StatusError } from '../aip/errors.ts'
-import { malformed, tooLarge, unsupportedEncoding } from '../aip/errors.ts'
+import { constant, malformed, tooLarge, unsupportedEncoding } from '../aip/errors.ts'
 import { maxHeaderBytes, maxUrlBytes } from './listen/limits.ts'
+
+const longUrl = constant(tooLarge(`the URL must be at most ${maxUrlBytes} bytes`, 414))
+const largeHeaders = constant(tooLarge(`the headers must be at most ${maxHeaderBytes} bytes`, 431))
+const twoHosts = constant(malformed('the header Host must be sent once'))
+const noHost = constant(malformed('the header Host is required'))
+const wrongHost = constant(
+  malformed('the header Host must be a host name or address, optionally with a port'),
+)
+const codingInHttp10 = constant(malformed('HTTP/1.0 has no Transfer-Encoding; use HTTP/1.1'))
+const otherCoding = constant(malformed('the only supported Transfer-Encoding is chunked'))
 
 /** The error of a request that must be refused whatever its path is. */
 export function headFault(request: IncomingMessage): StatusError | undefined {
   const { url = '', httpVersion, headers } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed(`HTTP/${httpVersion} cannot be sent as text; use HTTP/1.1`)
-  if (url.length > maxUrlBytes) return tooLarge(`the URL must be at most ${maxUrlBytes} bytes`, 414)
+  if (url.length > maxUrlBytes) return longUrl
   return headersFault(request) ?? transferFault(httpVersion, headers['transfer-encoding'])
 }
 
@@ -24,7 +34,7 @@ function headersFault({ rawHeaders, httpVersion, headers }: IncomingMessage): St
     bytes += name.length + (rawHeaders[at + 1] as string).length + separatorBytes
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
   }
-  if (bytes > maxHeaderBytes) return tooLarge(`the headers must be at most ${maxHeaderBytes} bytes`, 431)
+  if (bytes > maxHeaderBytes) return largeHeaders
   return hostFault(hosts, headers.host, httpVersion)
 }
 
@@ -33,11 +43,9 @@ const validHost = /^(?:[a-z0-9._~%!$&'()*+,;=-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 
 /** RFC 9112 section 3.2. If there were two hosts, two proxies could each use a different one. */
 function hostFault(hosts: number, host: string | undefined, httpVersion: string): StatusError | undefined {
-  if (hosts > 1) return malformed('the header Host must be sent once')
-  if (host === undefined) return httpVersion === '1.0' ? undefined : malformed('the header Host is required')
-  return validHost.test(host)
-    ? undefined
-    : malformed('the header Host must be a host name or address, optionally with a port')
+  if (hosts > 1) return twoHosts
+  if (host === undefined) return httpVersion === '1.0' ? undefined : noHost
+  return validHost.test(host) ? undefined : wrongHost
 }
 
 /**
@@ -46,10 +54,8 @@ function hostFault(hosts: number, host: string | undefined, httpVersion: string)
  */
 function transferFault(httpVersion: string, coding: string | undefined): StatusError | undefined {
   if (coding === undefined) return undefined
-  if (httpVersion === '1.0') return malformed('HTTP/1.0 has no Transfer-Encoding; use HTTP/1.1')
-  return coding.toLowerCase() === 'chunked'
-    ? undefined
-    : malformed('the only supported Transfer-Encoding is chunked')
+  if (httpVersion === '1.0') return codingInHttp10
+  return coding.toLowerCase() === 'chunked' ? undefined : otherCoding
 }
 
 export function contentEncodingFault({ headers }: IncomingMessage): StatusError | undefined {

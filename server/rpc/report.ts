@@ -1,5 +1,5 @@
-// Writes one log line and one observation for each call. Internal errors are logged with their cause, which callers
-// never see.
+// Writes one log line and one observation for each call; many refusals of unknown callers share a line (refusal-log.ts).
+// Internal errors are logged with their cause, which callers never see.
 import type { Method } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
 import { Code, codeName } from '../aip/code.ts'
@@ -9,6 +9,7 @@ import type { Caller } from '../wire/caller.ts'
 import type { Envelope } from '../wire/envelope.ts'
 import type { Series } from './metrics.ts'
 import { makeSeries, observe, openRegistry } from './metrics.ts'
+import type { RefusalLog } from './refusal-log.ts'
 
 export type Report = (
   method: Method,
@@ -20,12 +21,14 @@ export type Report = (
 
 const serverErrors = new Set<Code>([Code.INTERNAL, Code.UNKNOWN, Code.DATA_LOSS, Code.UNAVAILABLE])
 
+const isServerError = ({ code }: StatusError) => serverErrors.has(code)
+
 const ok = codeName(Code.OK)
 
 /** The metrics of a method at a door, and the constant part of the log lines of its successful calls. */
 type MethodReport = { series: Series; fields: string }
 
-export function openReport(log: Log): { report: Report; registry: Registry } {
+export function openReport(log: Log, refusals: RefusalLog): { report: Report; registry: Registry } {
   const allSeries: Series[] = []
   const byDoor = { rest: new Map<Method, MethodReport>(), grpc: new Map<Method, MethodReport>() }
 
@@ -41,7 +44,7 @@ export function openReport(log: Log): { report: Report; registry: Registry } {
     return methodReport
   }
 
-  const report: Report = (method, { door, requestId }, caller, milliseconds, error) => {
+  const report: Report = (method, { door, requestId, address }, caller, milliseconds, error) => {
     const { series, fields } = methodReportOf(method, door)
     const code = error ? codeName(error.code) : ok
     observe(series, code, milliseconds / 1000)
@@ -51,9 +54,11 @@ export function openReport(log: Log): { report: Report; registry: Registry } {
       log.line(`"requestId":"${requestId}",${fields}${caller.identity}","ms":${ms},"msg":"call"`)
       return
     }
+    // Anyone can cause refusals of unknown callers, in any number.
+    if (error && !caller?.identity && !isServerError(error) && !refusals.admit(address, code)) return
     const line = { requestId, door, method: method.name, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
-    else if (serverErrors.has(error.code)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
+    else if (isServerError(error)) log.error({ ...line, err: error.cause ?? error }, 'call failed')
     else log.info({ ...line, reason: reasonOf(error) }, 'call')
   }
 

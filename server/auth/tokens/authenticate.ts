@@ -1,7 +1,7 @@
 // Verifies the access token of a call.
 import type { JWTPayload } from 'jose'
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import { unauthenticated } from '../../aip/errors.ts'
+import { constant, unauthenticated } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { Caller } from '../../wire/caller.ts'
@@ -42,7 +42,7 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
     const token = bearerOf(authorization)
     const kid = keyIdOf(token)
     const key = await findKey(kid)
-    if (!key) throw invalidToken('the token was not signed by this service')
+    if (!key) throw foreignToken
     const { payload } = await jwtVerify(token, key.publicKey, {
       ...parties,
       algorithms: [signingAlgorithm],
@@ -59,19 +59,24 @@ export function openAuthenticator(keys: KeyRing, parties: TokenParties, now: () 
   }
 
   return (authorization) => {
-    if (authorization === undefined)
-      throw unauthenticated('this call needs the header Authorization: Bearer <access token>')
+    if (authorization === undefined) throw missingToken
     return findVerified(authorization) ?? verify(authorization)
   }
 }
+
+const missingToken = constant(
+  unauthenticated('this call needs the header Authorization: Bearer <access token>'),
+)
+const malformedHeader = constant(invalidToken('the Authorization header must be Bearer <access token>'))
+const malformedToken = constant(invalidToken('the token is not a JSON Web Token'))
+const foreignToken = constant(invalidToken('the token was not signed by this service'))
 
 /** The second half of the signature: as unique as the whole header, and faster to hash. */
 const cacheKeyOf = (authorization: string) => authorization.slice(-43)
 
 function bearerOf(authorization: string): string {
   const [, token] = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(authorization) ?? []
-  if (token === undefined || token.length > maxTokenLength)
-    throw invalidToken('the Authorization header must be Bearer <access token>')
+  if (token === undefined || token.length > maxTokenLength) throw malformedHeader
   return token
 }
 
@@ -79,7 +84,7 @@ function keyIdOf(token: string): string {
   try {
     return decodeProtectedHeader(token).kid ?? ''
   } catch {
-    throw invalidToken('the token is not a JSON Web Token')
+    throw malformedToken
   }
 }
 

@@ -19,9 +19,10 @@ import type { Reply } from '../../wire/reply.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultLimits } from '../listen/limits.ts'
 import type { StreamClient, Streams } from '../streams.ts'
-import { serviceError } from './status.ts'
+import type { StatusWriter } from './status.ts'
 
-export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'errorDomain' | 'addressOf'> & {
+export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'addressOf'> & {
+  statuses: StatusWriter
   corridor: Corridor<E>
   streams: Streams<E>
   /** How long a call may take, in milliseconds. */
@@ -37,7 +38,7 @@ export function unaryHandler<E extends Endpoint>(
   endpoint: E,
   options: HandlerOptions<E>,
 ): handleUnaryCall<Buffer, Uint8Array> {
-  const { corridor, errorDomain } = options
+  const { corridor, statuses } = options
   return (call, callback) => {
     const readRequest = () => decode(endpoint.method, call.request)
     void recover(
@@ -46,7 +47,7 @@ export function unaryHandler<E extends Endpoint>(
           if (reply.onSent) watchLargeReply(call, reply.onSent)
           callback(null, reply.bytes(), etagTrailer(reply))
         }),
-      (thrown) => callback(serviceError(thrown, errorDomain)),
+      (thrown) => callback(statuses.serviceError(thrown)),
     )
   }
 }
@@ -67,9 +68,9 @@ export function streamHandler<E extends Endpoint>(
   endpoint: E,
   options: HandlerOptions<E>,
 ): handleServerStreamingCall<Buffer, Uint8Array> {
-  const { streams, errorDomain } = options
+  const { streams, statuses } = options
   return (call) => {
-    const fail = (thrown: unknown) => void call.emit('error', serviceError(thrown, errorDomain))
+    const fail = (thrown: unknown) => void call.emit('error', statuses.serviceError(thrown))
     const client: StreamClient = {
       open: () => true,
       write: (reply, onWritten) => void call.write(reply.bytes(), () => onWritten()),

@@ -7,17 +7,19 @@ import { deadlineExceeded, malformed, StatusError } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { errorBody } from '../rest/error-body.ts'
 import type { GuardedStream } from './session-guard.ts'
-import { statusTrailers } from './status.ts'
+import type { StatusWriter } from './status.ts'
 
 type Respond = ServerHttp2Stream['respond']
 
-type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'onRejected'> & {
+type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'addressOf' | 'onRejected'> & {
+  statuses: StatusWriter
   onFinish(stream: InterceptedStream): void
   onClose(stream: InterceptedStream): void
 }
 
 export type InterceptedStream = GuardedStream & {
   requestId: string
+  forwardedFor: string | undefined
   options: StreamOptions
   /** The methods of the stream before `interceptStream` replaced them. */
   originalRespond: Respond
@@ -28,12 +30,14 @@ export type InterceptedStream = GuardedStream & {
 export function interceptStream(
   original: ServerHttp2Stream,
   requestId: string,
+  forwardedFor: string | undefined,
   options: StreamOptions,
 ): InterceptedStream {
   const stream = Object.assign(original, {
     originalRespond: original.respond,
     originalSendTrailers: original.sendTrailers,
     requestId,
+    forwardedFor,
     options,
   }) as InterceptedStream // the session guard adds its fields before they are used
   stream.respond = respond
@@ -68,15 +72,17 @@ function onClose(this: InterceptedStream) {
   this.options.onClose(this)
 }
 
-function withDetails(
-  { requestId, options: { errorDomain, onRejected } }: InterceptedStream,
-  trailers: OutgoingHttpHeaders,
-): OutgoingHttpHeaders {
+function withDetails(stream: InterceptedStream, trailers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   const code = Number(trailers['grpc-status'] ?? Code.OK) as Code // the numbers of grpc-js are those of google.rpc.Code
   if (code === Code.OK || trailers['grpc-status-details-bin'] !== undefined) return trailers
   const error = statusErrorOf(code, String(trailers['grpc-message'] ?? ''))
-  onRejected(requestId, error)
-  return { ...trailers, ...statusTrailers(error, errorDomain) }
+  reportRejected(stream, error)
+  return { ...trailers, ...stream.options.statuses.trailers(error) }
+}
+
+function reportRejected(stream: InterceptedStream, error: StatusError): void {
+  const { requestId, forwardedFor, session, options } = stream
+  options.onRejected(requestId, error, options.addressOf(session?.socket.remoteAddress, forwardedFor))
 }
 
 /** The messages of grpc-js for requests that it cannot read. Its codes for them are not INVALID_ARGUMENT. */
@@ -100,13 +106,13 @@ function decodeMessage(encoded: string): string {
 
 /** Responds with an error in place of grpc-js: as a gRPC status, or as JSON to a client that does not use gRPC. */
 export function rejectStream(stream: InterceptedStream, error: StatusError, isGrpc: boolean): void {
-  const { errorDomain, onRejected } = stream.options
-  onRejected(stream.requestId, error)
+  const { errorDomain, statuses } = stream.options
+  reportRejected(stream, error)
   stream.on('error', () => {})
   stream.resume()
   if (isGrpc) {
     stream.respond(
-      { ':status': 200, 'content-type': 'application/grpc+proto', ...statusTrailers(error, errorDomain) },
+      { ':status': 200, 'content-type': 'application/grpc+proto', ...statuses.trailers(error) },
       { endStream: true },
     )
   } else {

@@ -7,6 +7,7 @@ import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { deadlineExceeded, internal, malformed, tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
+import { forwardedFor } from '../door.ts'
 import { maxHeaderBytes } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
@@ -18,10 +19,12 @@ import { openRequestLimits } from './request-limits.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openSessionGuard } from './session-guard.ts'
 import { isHealthWatch } from './standard-services.ts'
+import type { StatusWriter } from './status.ts'
 
-export type InterceptorOptions = Omit<DoorOptions, 'addressOf'> &
+export type InterceptorOptions = DoorOptions &
   RequestLimitOptions &
   SessionGuardOptions & {
+    statuses: StatusWriter
     /** The method of a path; undefined for the standard services of gRPC (health and reflection). */
     methodAt(path: string): Method | undefined
     /** Resolves when the standard service of a path is loaded; undefined for other paths. */
@@ -59,7 +62,7 @@ const maxStandardStreams = 20
 const http2Settings = { maxConcurrentStreams: 100, maxHeaderListSize: maxHeaderBytes }
 
 export function openInterceptor(server: Server, options: InterceptorOptions): Interceptor {
-  const { errorDomain, onRejected, requestIds, loadStandardService } = options
+  const { errorDomain, statuses, addressOf, onRejected, requestIds, loadStandardService } = options
   const state: State = {
     deadlines: openRequestDeadlines({
       onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
@@ -81,7 +84,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     limits.release(stream)
     guard.close(stream)
   }
-  const streamOptions = { errorDomain, onRejected, onFinish, onClose }
+  const streamOptions = { errorDomain, statuses, addressOf, onRejected, onFinish, onClose }
   const http2 = http2ServerOf(server)
   http2.updateSettings(http2Settings)
   const grpcListener = replaceStreamListener(http2, (original, headers, flags, rawHeaders) => {
@@ -92,7 +95,7 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     }
     const requestId = requestIds.of(headers)
     headers['x-request-id'] = requestId
-    const stream = interceptStream(original, requestId, streamOptions)
+    const stream = interceptStream(original, requestId, forwardedFor(headers), streamOptions)
     const path = headers[':path'] ?? ''
     const method = options.methodAt(path)
     const fault = guard.open(stream, rawHeaders)

@@ -12,6 +12,7 @@ import type { ServiceOptions } from './services.ts'
 import { addServices } from './services.ts'
 import type { SessionGuardOptions } from './session-guard.ts'
 import { openStandardServices } from './standard-services.ts'
+import { openStatusWriter } from './status.ts'
 
 export type GrpcOptions<E extends Endpoint> = DoorOptions &
   Pick<ServiceOptions<E>, 'endpoints' | 'corridor' | 'streams' | 'vendorPrefixes' | 'now'> &
@@ -40,13 +41,15 @@ const serverOptions = {
 export function openGrpc<E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor {
   const { endpoints, maxDuration = maxDurationOf, streamIdleMs = defaultLimits.idle } = options
   const server = new Server(serverOptions)
-  const methods = addServices(server, { ...options, maxDuration })
+  const statuses = openStatusWriter(options.errorDomain)
+  const methods = addServices(server, { ...options, maxDuration, statuses })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const services = [...new Set(endpoints.map(({ method }) => method.desc.parent))]
   const standardServices = openStandardServices(server, services)
   const interceptor = openInterceptor(server, {
     ...options,
     maxDuration,
+    statuses,
     streamIdleMs,
     methodAt: (path) => methods.get(path),
     loadStandardService: standardServices.load,

@@ -27,29 +27,47 @@ const detailSchemas: Record<string, DescMessage> = Object.fromEntries(
   ].map((schema) => [schema.name, schema]),
 )
 
-/** As the trailers of an HTTP/2 stream. */
-export function statusTrailers(error: StatusError, errorDomain: string): OutgoingHttpHeaders {
-  const { message, bytes } = statusBytes(error, errorDomain)
-  return {
-    'grpc-status': error.code,
-    'grpc-message': encodeURI(message),
-    'grpc-status-details-bin': bytes.toString('base64'),
+/** Writes the errors of a door, and renders those that are constant only once. */
+export type StatusWriter = {
+  /** As the trailers of an HTTP/2 stream. */
+  trailers(error: StatusError): OutgoingHttpHeaders
+  /** In the form in which handlers pass errors to grpc-js. */
+  serviceError(thrown: unknown): { code: number; details: string; metadata: Metadata }
+}
+
+type Rendered = { message: string; bytes: Buffer }
+
+export function openStatusWriter(errorDomain: string): StatusWriter {
+  const constants = new WeakMap<StatusError, Rendered>()
+
+  function render(error: StatusError): Rendered {
+    const { code, message, details } = statusOf(error, errorDomain)
+    const status = create(StatusSchema, { code: code as number, message, details: details.map(packDetail) })
+    const rendered = { message, bytes: Buffer.from(toBinary(StatusSchema, status)) }
+    if (error.isConstant) constants.set(error, rendered)
+    return rendered
   }
-}
 
-/** In the form in which handlers pass errors to grpc-js. */
-export function serviceError(thrown: unknown, errorDomain: string) {
-  const error = asStatusError(thrown)
-  const { message, bytes } = statusBytes(error, errorDomain)
-  const metadata = new Metadata()
-  metadata.set('grpc-status-details-bin', bytes)
-  return { code: error.code as number, details: message, metadata }
-}
+  const renderedOf = (error: StatusError) =>
+    (error.isConstant ? constants.get(error) : undefined) ?? render(error)
 
-function statusBytes(error: StatusError, errorDomain: string): { message: string; bytes: Buffer } {
-  const { code, message, details } = statusOf(error, errorDomain)
-  const status = create(StatusSchema, { code: code as number, message, details: details.map(packDetail) })
-  return { message, bytes: Buffer.from(toBinary(StatusSchema, status)) }
+  return {
+    trailers(error) {
+      const { message, bytes } = renderedOf(error)
+      return {
+        'grpc-status': error.code,
+        'grpc-message': encodeURI(message),
+        'grpc-status-details-bin': bytes.toString('base64'),
+      }
+    },
+    serviceError(thrown) {
+      const error = asStatusError(thrown)
+      const { message, bytes } = renderedOf(error)
+      const metadata = new Metadata()
+      metadata.set('grpc-status-details-bin', bytes)
+      return { code: error.code as number, details: message, metadata }
+    },
+  }
 }
 
 function packDetail({ type, fields }: Detail) {

@@ -81,6 +81,7 @@ function isPipeliningAdmitted(
     onRejected(
       requestIds.next(),
       tooManyRequests(`at most ${maxUnsentResponses} requests of a connection may wait for their responses`),
+      socket.remoteAddress ?? '',
     )
     onAbuse(socket)
     socket.destroy()

@@ -1,9 +1,10 @@
 // Answers input that node:http cannot parse as a request, with an error in the same form as every other.
 import type { IncomingMessage } from 'node:http'
 import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Code } from '../../aip/code.ts'
-import { malformed, StatusError, tooLarge } from '../../aip/errors.ts'
+import { constant, malformed, StatusError, tooLarge } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
 import { errorBody } from '../rest/error-body.ts'
@@ -44,11 +45,13 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
     },
     onConnect(_, socket) {
       options.stateOf(socket).isStopped = true
-      const error = new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 })
-      sendError(socket, error, options)
+      sendError(socket, notProxy, options)
     },
   }
 }
+
+/** The parser has no headers, so an address that a proxy forwards is not known. */
+const addressOf = (socket: Duplex) => (socket as Socket).remoteAddress ?? ''
 
 function sendError(
   socket: Duplex,
@@ -60,7 +63,7 @@ function sendError(
     return
   }
   const requestId = requestIds.next()
-  onRejected(requestId, error)
+  onRejected(requestId, error, addressOf(socket))
   const body = errorBody(error, errorDomain)
   const headers = [
     ...securityHeaders(isHttps),
@@ -75,18 +78,25 @@ function sendError(
   socket.once('close', () => clearTimeout(timer))
 }
 
+const notProxy = constant(new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 }))
+const tooLongUrl = constant(tooLarge('the URL is too long', 414))
+const largeHeaders = constant(tooLarge('the headers are too large', 431))
+const largeExtensions = constant(tooLarge('the chunk extensions are too large', 413))
+const slow = constant(
+  new StatusError(Code.DEADLINE_EXCEEDED, 'the request took too long to arrive', { http: 408 }),
+)
+const notHttp = constant(malformed('this is not well-formed HTTP'))
+
 function statusErrorOf({ code, rawPacket }: ParseError): StatusError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return isLongUrl(rawPacket)
-        ? tooLarge('the URL is too long', 414)
-        : tooLarge('the headers are too large', 431)
+      return isLongUrl(rawPacket) ? tooLongUrl : largeHeaders
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return tooLarge('the chunk extensions are too large', 413)
+      return largeExtensions
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new StatusError(Code.DEADLINE_EXCEEDED, 'the request took too long to arrive', { http: 408 })
+      return slow
     default:
-      return malformed('this is not well-formed HTTP')
+      return notHttp
   }
 }
 

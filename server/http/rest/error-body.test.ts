@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { failedPrecondition, invalidArgument, invalidField, unavailable } from '../../aip/errors.ts'
+import {
+  failedPrecondition,
+  invalidArgument,
+  invalidField,
+  noSuchPath,
+  unavailable,
+} from '../../aip/errors.ts'
 import { toCamel } from '../../aip/field-path.ts'
-import { errorBody } from './error-body.ts'
+import { errorBody, openErrorRenderer } from './error-body.ts'
 
 const domain = 'iam.stemma.test'
 
@@ -58,5 +64,22 @@ describe('an error body', () => {
 
   test('contains nothing of the cause', () => {
     assert.doesNotMatch(errorBody(unavailable('try again', new Error('hidden')), domain), /hidden|stack/)
+  })
+})
+
+describe('the error renderer of a door', () => {
+  const render = openErrorRenderer(domain, 'https://stemma.test')
+
+  test('renders an error that does not depend on the request only once', () => {
+    const first = render(noSuchPath())
+    assert.equal(first.body.text, errorBody(noSuchPath(), domain))
+    assert.equal(render(noSuchPath()), first)
+    assert.notEqual(openErrorRenderer('other.test', '')(noSuchPath()).body.text, first.body.text)
+  })
+
+  test('renders all other errors each time, in the spelling of their request', () => {
+    const error = invalidField('page_token', 'is wrong')
+    assert.match(render(error, toCamel).body.text, /pageToken: is wrong/)
+    assert.match(render(error).body.text, /page_token: is wrong/)
   })
 })

@@ -1,6 +1,8 @@
 // The JSON of an error (docs/specification.md, Errors).
 import type { StatusError } from '../../aip/errors.ts'
 import { statusOf } from '../../aip/errors.ts'
+import type { Json } from '../../wire/reply.ts'
+import { asJson } from '../../wire/reply.ts'
 
 const typePrefix = 'type.googleapis.com/google.rpc.'
 
@@ -12,4 +14,32 @@ export function errorBody(error: StatusError, domain: string, spell?: (path: str
     message,
     details: details.map(({ type, fields }) => ({ '@type': typePrefix + type, ...fields })),
   })
+}
+
+export type RenderedError = { body: Json; headers: readonly string[] }
+
+/** Renders the errors of a door, and those that are constant only once. */
+export function openErrorRenderer(domain: string, baseUrl: string) {
+  const constants = new WeakMap<StatusError, RenderedError>()
+  const render = (error: StatusError, spell?: (path: string) => string): RenderedError => ({
+    body: asJson(errorBody(error, domain, spell)),
+    headers: Object.entries(withRealm(error.headers, baseUrl)).flat(),
+  })
+  return (error: StatusError, spell?: (path: string) => string): RenderedError => {
+    if (!error.isConstant) return render(error, spell)
+    let rendered = constants.get(error)
+    if (!rendered) {
+      rendered = render(error)
+      constants.set(error, rendered)
+    }
+    return rendered
+  }
+}
+
+/** Completes the challenge of an unauthenticated call (RFC 6750 section 3). */
+function withRealm(headers: Record<string, string>, baseUrl: string): Record<string, string> {
+  const challenge = headers['www-authenticate']
+  if (challenge === undefined) return headers
+  const realm = `Bearer realm="${baseUrl}"`
+  return { ...headers, 'www-authenticate': challenge === '' ? realm : `${realm}, ${challenge}` }
 }

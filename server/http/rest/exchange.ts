@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Corridor } from '../../wire/envelope.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import type { Streams } from '../streams.ts'
+import type { openErrorRenderer } from './error-body.ts'
 import type { Match, Routes } from './routes.ts'
 
 /** Everything that the functions of the REST door share. */
@@ -9,10 +10,11 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
   corridor: Corridor<E>
   streams: Streams<E>
   routes: Routes
-  /** Also the realm of WWW-Authenticate challenges. */
+  /** The realm of WWW-Authenticate challenges. */
   baseUrl: string
   corsOrigins: readonly string[]
   securityHeaders: readonly string[]
+  renderError: ReturnType<typeof openErrorRenderer>
   isDraining(): boolean
   /** How long a client may go on sending a body after it was rejected, in milliseconds. */
   lingerMs: number

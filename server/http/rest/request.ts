@@ -1,7 +1,7 @@
 // Reads the parts of an HTTP request: target, route, envelope and message.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Message } from '@bufbuild/protobuf'
-import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
+import { noSuchPath } from '../../aip/errors.ts'
 import type { Envelope } from '../../wire/envelope.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { ClientAddress } from '../client-address.ts'
@@ -18,7 +18,7 @@ export function findRoute(routes: Routes, request: IncomingMessage, segments: st
   const get = matches.get('GET')
   if (get && request.method === 'POST' && isForm(request)) return get
   if (matches.size === 0) throw noSuchPath()
-  throw methodNotAllowed(allowHeader(matches))
+  throw routes.notAllowed(matches.keys())
 }
 
 /** A filter that is too long for a URL may be sent as a form: POST with X-HTTP-Method-Override: GET. */
@@ -27,11 +27,6 @@ function verbOf(request: IncomingMessage): string {
   const override = request.headers['x-http-method-override']
   if (request.method === 'POST' && override === 'GET' && isForm(request)) return 'GET'
   return request.method ?? ''
-}
-
-export function allowHeader(matches: Map<string, Match>): string {
-  const verbs = [...matches.keys()]
-  return [...verbs, ...(verbs.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 }
 
 /** Returns a promise only if there is a body to wait for. */

@@ -2,11 +2,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { asStatusError } from '../../aip/errors.ts'
 import type { Json } from '../../wire/reply.ts'
-import { asJson } from '../../wire/reply.ts'
+import { forwardedFor } from '../door.ts'
 import type { StreamClient } from '../streams.ts'
 import { awaitsContinue, hasLongUnreadBody } from './body.ts'
 import { corsHeaders } from './cors.ts'
-import { errorBody } from './error-body.ts'
 import type { Exchange, ResponseContext } from './exchange.ts'
 import { linesType, lineWriter } from './lines.ts'
 import { spellingOf } from './spelling.ts'
@@ -32,20 +31,14 @@ export function sendJson(
 
 export function sendError(context: ResponseContext, exchange: Exchange, thrown: unknown): void {
   const error = asStatusError(thrown)
-  if (!exchange.match) context.onRejected(exchange.requestId, error)
+  if (!exchange.match) context.onRejected(exchange.requestId, error, addressOf(context, exchange.request))
   const spell = exchange.match && error.violations.length > 0 ? spellingOf(exchange.match) : undefined
-  const body = errorBody(error, context.errorDomain, spell)
-  const headers = Object.entries(withRealm(error.headers, context.baseUrl)).flat()
-  sendJson(context, exchange, error.http, asJson(body), headers)
+  const { body, headers } = context.renderError(error, spell)
+  sendJson(context, exchange, error.http, body, headers)
 }
 
-/** Completes the challenge of an unauthenticated call (RFC 6750 section 3). */
-function withRealm(headers: Record<string, string>, baseUrl: string): Record<string, string> {
-  const challenge = headers['www-authenticate']
-  if (challenge === undefined) return headers
-  const realm = `Bearer realm="${baseUrl}"`
-  return { ...headers, 'www-authenticate': challenge === '' ? realm : `${realm}, ${challenge}` }
-}
+const addressOf = ({ addressOf }: ResponseContext, { socket, headers }: IncomingMessage) =>
+  addressOf(socket.remoteAddress, forwardedFor(headers))
 
 export function streamClient(
   context: ResponseContext,

@@ -12,16 +12,17 @@ import { defaultLimits } from '../listen/limits.ts'
 import { splitTarget } from '../target.ts'
 import { maxDurationOf } from '../timeout.ts'
 import { awaitsContinue } from './body.ts'
+import { openErrorRenderer } from './error-body.ts'
 import type { Exchange, RestContext } from './exchange.ts'
 import { requireChunks } from './lines.ts'
 import { sendParts } from './parts.ts'
-import { allowHeader, envelopeOf, findRoute, readRequest } from './request.ts'
+import { envelopeOf, findRoute, readRequest } from './request.ts'
 import { sendError, sendJson, streamClient } from './response.ts'
-import { makeRoutes, splitPath } from './routes.ts'
+import { allowHeader, makeRoutes, splitPath } from './routes.ts'
 
 export type RestOptions<E extends Endpoint> = Omit<
   RestContext<E>,
-  'routes' | 'securityHeaders' | 'lingerMs'
+  'routes' | 'securityHeaders' | 'renderError' | 'lingerMs'
 > & {
   endpoints: readonly E[]
   lingerMs?: number
@@ -36,6 +37,7 @@ export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOpti
     ...options,
     routes: makeRoutes(endpoints),
     securityHeaders: securityHeaders(options.isHttps),
+    renderError: openErrorRenderer(options.errorDomain, options.baseUrl),
   }
   return (request: IncomingMessage, response: ServerResponse, fault?: StatusError) =>
     handle(context, request, response, fault)
@@ -96,5 +98,5 @@ function answerPreflight<E extends Endpoint>(
 ): void {
   const matches = context.routes.find(segments)
   if (matches.size === 0) throw noSuchPath()
-  sendJson(context, exchange, 204, empty, ['allow', allowHeader(matches)])
+  sendJson(context, exchange, 204, empty, ['allow', allowHeader(matches.keys())])
 }

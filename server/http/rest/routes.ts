@@ -1,7 +1,8 @@
 // Finds the endpoint of a path. The table of routes is made once, from the http rules of the contract.
 import type { HttpBinding } from '@stemma/api/http-binding.ts'
 import { isOutputOnly, isRequired } from '@stemma/api/method.ts'
-import { malformed } from '../../aip/errors.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { constant, malformed, methodNotAllowed } from '../../aip/errors.ts'
 import { resolvePath } from '../../aip/field-path.ts'
 import type { Endpoint } from '../door.ts'
 import type { Template } from './template.ts'
@@ -32,10 +33,14 @@ export type Routes = {
   find(segments: readonly string[]): Map<string, Match>
   /** `verb` is the HTTP method. */
   match(verb: string, segments: readonly string[]): Match | undefined
+  /** The error for another HTTP method than these. */
+  notAllowed(verbs: Iterable<string>): StatusError
 }
 
 export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   const root = makeTrie(endpoints)
+  /** By their Allow header, of which the contract has few. */
+  const notAllowed = new Map<string, StatusError>()
   return {
     match(verb, segments) {
       let shape: string | undefined
@@ -60,7 +65,18 @@ export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
       }
       return matches
     },
+    notAllowed(verbs) {
+      const allow = allowHeader(verbs)
+      const error = notAllowed.get(allow) ?? constant(methodNotAllowed(allow))
+      notAllowed.set(allow, error)
+      return error
+    },
   }
+}
+
+export function allowHeader(routed: Iterable<string>): string {
+  const verbs = [...routed]
+  return [...verbs, ...(verbs.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')
 }
 
 /** A collection does not have the methods of its resources: DELETE without a uid is not allowed. */
