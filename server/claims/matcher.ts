@@ -2,15 +2,18 @@
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import type { AwsCaller } from './aws.ts'
+import { matchesAwsCaller } from './aws.ts'
 import type { Claims } from './match.ts'
 import { acceptsIssuer, mismatchedClaim } from './match.ts'
 import type { Patterns, ValueOrPattern } from './pattern.ts'
 import { expandedLength, openPatterns } from './pattern.ts'
 
-/** Matches the issuer alone, or all claims of a verified token. */
+/** Matches the issuer alone, all claims of a verified token, or a caller that AWS has confirmed. */
 export type MatchTask =
   | { kind: 'issuer'; identity: Uint8Array; issuer: string }
   | { kind: 'claims'; identity: Uint8Array; claims: Claims; audiences: readonly string[] }
+  | { kind: 'aws'; identity: Uint8Array; caller: AwsCaller }
 
 /** Runs a task in a thread. `owner` is the uid of the identity; each organization may have a few tasks at a time. */
 export type RunMatch = (task: MatchTask, owner: string) => Promise<unknown>
@@ -31,6 +34,7 @@ export type Matcher = {
   acceptsIssuer(identity: Identity, issuer: string): boolean | Promise<boolean>
   /** The name of the first claim that does not match. */
   mismatchedClaim(identity: Identity, claims: Claims): string | undefined | Promise<string | undefined>
+  matchesAws(identity: Identity, caller: AwsCaller): boolean | Promise<boolean>
 }
 
 export function openMatcher(run: RunMatch, audiences: readonly string[]): Matcher {
@@ -40,34 +44,57 @@ export function openMatcher(run: RunMatch, audiences: readonly string[]): Matche
     acceptsIssuer(identity, issuer) {
       // The issuer of a token is matched before its signature is verified, so anyone can send a long one.
       if (issuer.length > maxIssuerLength) return false
-      if (isCheap(identity, { iss: issuer })) return acceptsIssuer(patterns, identity, issuer)
+      if (isCheap(claimPairs(identity, { iss: issuer }))) return acceptsIssuer(patterns, identity, issuer)
       const bytes = toBinary(IdentitySchema, identity)
       // The thread answers with the result of the same function.
       return inThread(identity, { kind: 'issuer', identity: bytes, issuer }) as Promise<boolean>
     },
     mismatchedClaim(identity, claims) {
-      if (isCheap(identity, claims)) return mismatchedClaim(patterns, identity, claims, audiences)
+      if (isCheap(claimPairs(identity, claims))) return mismatchedClaim(patterns, identity, claims, audiences)
       const bytes = toBinary(IdentitySchema, identity)
       const task = { kind: 'claims', identity: bytes, claims, audiences } as const
       return inThread(identity, task) as Promise<string | undefined> // also the result of the same function
     },
+    matchesAws(identity, caller) {
+      if (isCheap(awsPairs(identity, caller))) return matchesAws(patterns, identity, caller)
+      const bytes = toBinary(IdentitySchema, identity)
+      return inThread(identity, { kind: 'aws', identity: bytes, caller }) as Promise<boolean> // also the result of the same function
+    },
   }
 }
 
-function isCheap({ relationship }: Identity, claims: Partial<Claims>): boolean {
-  if (relationship.case !== 'claimMatch') return true
+/** A pattern, or an exact value, and the text that is matched. */
+type Pair = [ValueOrPattern, unknown]
+
+function claimPairs({ relationship }: Identity, claims: Partial<Claims>): Pair[] {
+  if (relationship.case !== 'claimMatch') return []
   const { iss, sub, aud, claimPatterns } = relationship.value
+  const pairs: Pair[] = [
+    [iss, claims.iss],
+    [sub, claims.sub],
+    [aud, claims.aud],
+  ]
+  for (const name in claimPatterns)
+    pairs.push([{ case: 'claimPattern', value: claimPatterns[name] }, claims[name]])
+  return pairs
+}
+
+function awsPairs({ relationship }: Identity, { arn, userId }: AwsCaller): Pair[] {
+  if (relationship.case !== 'awsIdentity') return []
+  return [
+    [relationship.value.awsArn, arn],
+    [relationship.value.awsUserId, userId],
+  ]
+}
+
+function isCheap(pairs: readonly Pair[]): boolean {
   let [size, cost] = [0, 0]
-  const add = ({ case: field, value = '' }: ValueOrPattern, claim: unknown) => {
-    if (!field?.endsWith('Pattern')) return
+  for (const [{ case: field, value = '' }, text] of pairs) {
+    if (!field?.endsWith('Pattern')) continue
     const patternSize = expandedLength(value)
     size += patternSize
-    cost += patternSize * textLength(claim)
+    cost += patternSize * textLength(text)
   }
-  add(iss, claims.iss)
-  add(sub, claims.sub)
-  add(aud, claims.aud)
-  for (const name in claimPatterns) add({ case: 'claimPattern', value: claimPatterns[name] }, claims[name])
   return size <= maxCheapSize && cost <= maxCheapCost
 }
 
@@ -77,10 +104,18 @@ function textLength(claim: unknown): number {
   return typeof claim === 'string' ? claim.length : 30
 }
 
+const matchesAws = (patterns: Patterns, { relationship }: Identity, caller: AwsCaller) =>
+  relationship.case === 'awsIdentity' && matchesAwsCaller(patterns, relationship.value, caller)
+
 /** Performs a task; called in the thread. */
 export function performMatch(patterns: Patterns, task: MatchTask): boolean | string | undefined {
   const identity = fromBinary(IdentitySchema, task.identity)
-  return task.kind === 'issuer'
-    ? acceptsIssuer(patterns, identity, task.issuer)
-    : mismatchedClaim(patterns, identity, task.claims, task.audiences)
+  switch (task.kind) {
+    case 'issuer':
+      return acceptsIssuer(patterns, identity, task.issuer)
+    case 'claims':
+      return mismatchedClaim(patterns, identity, task.claims, task.audiences)
+    case 'aws':
+      return matchesAws(patterns, identity, task.caller)
+  }
 }

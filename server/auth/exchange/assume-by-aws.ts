@@ -5,24 +5,23 @@ import { OutboundError } from '../outbound/outbound.ts'
 import { tokenLifetime } from '../tokens/mint.ts'
 import type { AssumeDependencies, AssumedIdentity } from './assumed-identity.ts'
 import { loadIdentity, refused } from './assumed-identity.ts'
-import { awsRequestFault, isAwsIdentity, readAwsRequest } from './aws-request.ts'
+import { awsRequestFault, readAwsRequest } from './aws-request.ts'
 
 export async function assumeByAws(
-  { store, callAws, patterns, ownAudiences, authUrl, now }: AssumeDependencies,
+  { store, callAws, matcher, ownAudiences, authUrl, now }: AssumeDependencies,
   bearer: string,
   uid: string,
 ): Promise<AssumedIdentity> {
-  const { relationship } = await loadIdentity(store, uid)
+  const identity = await loadIdentity(store, uid)
   const request = readAwsRequest(bearer)
-  if (relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
+  if (identity.relationship.case !== 'awsIdentity') throw refused(`${uid} is not an AWS identity`)
   if (!request) throw refused('the bearer token does not encode an AWS request')
   const fault = awsRequestFault(request, uid, ownAudiences, now())
   if (fault) throw unverifiable(new Error(fault))
   const caller = await callAws(request).catch((error: unknown) => {
     throw error instanceof OutboundError ? unverifiable(error) : error
   })
-  if (!isAwsIdentity(patterns, relationship.value, caller))
-    throw refused(`${caller.arn} does not match ${uid}`)
+  if (!(await matcher.matchesAws(identity, caller))) throw refused(`${caller.arn} does not match ${uid}`)
   return {
     ...{ identity: uid, email: undefined, limits: {}, signIn: undefined },
     act: { iss: 'https://sts.amazonaws.com', sub: caller.arn, aud: authUrl },

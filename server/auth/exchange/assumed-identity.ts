@@ -8,7 +8,6 @@ import { StatusError } from '../../aip/errors.ts'
 import { isUid } from '../../aip/uid.ts'
 import type { BoundedMap } from '../../bounded-map.ts'
 import type { Matcher } from '../../claims/matcher.ts'
-import type { Patterns } from '../../claims/pattern.ts'
 import type { Store } from '../../store/db.ts'
 import { sql } from '../../store/sql.ts'
 import type { SignIn, TokenLimits } from '../../wire/caller.ts'
@@ -26,8 +25,6 @@ export type AssumeDependencies = {
   /** The audiences by which a token may name this server. */
   ownAudiences: readonly string[]
   matcher: Matcher
-  /** Matches the two patterns of an AWS identity. They are short, so no thread is needed. */
-  patterns: Patterns
   /** Parsed static keys, by their JSON text. */
   staticKeys: BoundedMap<string, JWTVerifyGetKey>
 }

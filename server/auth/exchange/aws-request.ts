@@ -1,11 +1,8 @@
 // AWS bearer tokens. Each encodes a signed request for GetCallerIdentity, which only AWS can answer. The request is
 // checked here and sent to AWS unchanged; the response of AWS says who signed it.
-import type { Identity_AWSIdentity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
-import type { Patterns } from '../../claims/pattern.ts'
-import { matches } from '../../claims/pattern.ts'
+import type { AwsCaller } from '../../claims/aws.ts'
 
 export type AwsRequest = { path: string; headers: [string, string][] }
-export type AwsCaller = { account: string; arn: string; userId: string }
 /** Sends the request to AWS. Passed in, since it is the only step that needs the network. */
 export type CallAws = (request: AwsRequest) => Promise<AwsCaller>
 
@@ -75,16 +72,4 @@ function parseTime(text: string): number {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? []
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-}
-
-export function isAwsIdentity(
-  patterns: Patterns,
-  { awsAccount, awsArn, awsUserId }: Identity_AWSIdentity,
-  caller: AwsCaller,
-): boolean {
-  return (
-    awsAccount === caller.account &&
-    matches(patterns, awsArn, caller.arn) &&
-    matches(patterns, awsUserId, caller.userId)
-  )
 }

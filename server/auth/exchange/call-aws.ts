@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import type { AwsCaller } from '../../claims/aws.ts'
 import { OutboundError } from '../outbound/outbound.ts'
-import type { AwsCaller, AwsRequest, CallAws } from './aws-request.ts'
+import type { AwsRequest, CallAws } from './aws-request.ts'
 import { awsHost } from './aws-request.ts'
 
 const timeoutMs = 5000

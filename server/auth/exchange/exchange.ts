@@ -4,7 +4,6 @@ import { invalidField } from '../../aip/errors.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { RunMatch } from '../../claims/matcher.ts'
 import { openMatcher } from '../../claims/matcher.ts'
-import { openPatterns } from '../../claims/pattern.ts'
 import type { TokenLimits } from '../../wire/caller.ts'
 import type { MintDependencies } from '../tokens/mint.ts'
 import { issuableAudiences, mintToken } from '../tokens/mint.ts'
@@ -14,7 +13,7 @@ import { assumeByToken } from './assume-by-token.ts'
 import type { AssumeDependencies } from './assumed-identity.ts'
 
 export type ExchangeDependencies = MintDependencies &
-  Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'patterns' | 'staticKeys'> & {
+  Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'staticKeys'> & {
     baseUrl: string
     /** Matches costly patterns in a thread. */
     runMatch: RunMatch
@@ -43,7 +42,6 @@ export function openExchange(deps: ExchangeDependencies): Exchange {
     ...deps,
     ownAudiences,
     matcher: openMatcher(deps.runMatch, ownAudiences),
-    patterns: openPatterns(),
     staticKeys: new BoundedMap(maxCachedStaticKeys),
   }
   return async (bearer, { identity: requested, audiences, limits: requestedLimits }) => {
