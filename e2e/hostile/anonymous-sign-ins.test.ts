@@ -1,16 +1,19 @@
-// Callers without an account who begin sign-ins and never finish them. The server limits the number and the size of the
-// rows that it stores for them, and the sign-ins of others are not affected.
+// Callers without an account who begin sign-ins and never finish them. The server stores nothing for a sign-in that is
+// under way, and refuses device codes beyond a limit, so neither can push out those of others.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Configuration } from 'openid-client'
+import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
+import * as oidc from 'openid-client'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
+import type { Begun } from '../sign-in/sign-in.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import type { Page } from '../sign-in/visitor.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
-/** Maximum number of stored states for one network (server/auth/login/expiring-states.ts). */
-const limit = 200
+/** Device codes that are kept for one address, and for 48 bits of an address (server/auth/login/device-code-limits.ts). */
+const limits = { address: 100, network: 300 }
 const ada = 'ada@example.com'
 
 onEachStore('a caller who begins sign-ins and does not finish them', (engine) => {
@@ -23,12 +26,12 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
   })
   after(() => platform.stop())
 
-  const states = async () => {
+  /** The number of rows that belong to nobody. */
+  const anonymousRows = async () => {
     const rows = await platform.store.query(
-      sql`select count(*), coalesce(sum(length(sealed)), 0) from sign_in_states where ${raw('identity is null')}`,
+      sql`select count(*) from sign_in_states where ${raw('identity is null')}`,
     )
-    const [count, bytes] = (rows[0] ?? []).map(Number)
-    return { count: count ?? 0, bytes: bytes ?? 0 }
+    return Number(rows[0]?.[0])
   }
 
   const send = async (path: string, address: string, form?: Record<string, string>) => {
@@ -41,38 +44,77 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
       status: answer.status,
       text: await answer.text(),
       location: answer.headers.get('location') ?? '',
+      retryAfter: answer.headers.get('retry-after'),
     }
   }
 
-  test('causes a limited number of rows, and others can finish sign-ins that they began before', async () => {
-    const visitor = new Visitor(platform.url)
-    visitor.address = '198.51.100.1'
+  const askForDeviceCode = (address: string) =>
+    send('/oauth/device', address, { client_id: 'stemma', scope: 'openid' })
+
+  const visitorAt = (address: string) => Object.assign(new Visitor(platform.url), { address })
+
+  type Unfinished = { visitor: Visitor; begun: Begun; page: Page; device: DeviceAuthorizationResponse }
+
+  /** A sign-in of which the form is open, and a device that shows its code. */
+  async function beginAt(address: string): Promise<Unfinished> {
+    const visitor = visitorAt(address)
     const begun = await begin(party)
     const page = await visitor.open(begun.url)
-    const device = { client_id: 'stemma', scope: 'openid' }
-    const attacker = '2001:db8:1:2::'
-    for (let count = 0; count < 80; count++) {
-      const address = `${attacker}${count.toString(16)}`
-      await send((await begin(party)).url, address)
-      await send('/oauth/device', address, device)
-      await send('/device', address)
-      await send('/oauth/logout', address)
-    }
-    const { count } = await states()
-    assert.ok(count > limit / 2 && count <= limit + 10, `${count} rows are stored`)
+    const { status, text } = await askForDeviceCode(address)
+    assert.equal(status, 200, text)
+    return { visitor, begun, page, device: JSON.parse(text) as DeviceAuthorizationResponse }
+  }
+
+  async function assertFinishes({ visitor, begun, page, device }: Unfinished): Promise<void> {
     const end = await visitor.submit(page, { email: ada, password })
     assert.ok((await redeem(party, begun, end)).access_token)
+    const other = visitorAt(visitor.address)
+    const form = await other.open(device.verification_uri)
+    const confirm = await other.submit(form, { user_code: device.user_code })
+    const login = await other.submit(confirm, { confirm: 'yes' })
+    assert.equal((await other.submit(login, { email: ada, password })).title, 'Your device is signed in')
+    assert.ok((await oidc.pollDeviceAuthorizationGrant(party, { ...device, interval: 1 })).access_token)
+  }
+
+  test('at one address does not hinder others behind that address, and leaves a bounded number of rows', async () => {
+    const address = '198.51.100.1'
+    const unfinished = await beginAt(address)
+    const before = await anonymousRows()
+    const statuses: number[] = []
+    for (let count = 0; count < limits.address + 20; count++) {
+      await send((await begin(party)).url, address)
+      await send('/device', address)
+      await send('/oauth/logout', address)
+      statuses.push((await askForDeviceCode(address)).status)
+    }
+    assert.deepEqual(statuses, [...Array(limits.address - 1).fill(200), ...Array(21).fill(429)])
+    assert.equal(await anonymousRows(), before + limits.address - 1)
+    const { text, retryAfter } = await askForDeviceCode(address)
+    assert.deepEqual(JSON.parse(text), {
+      error: 'temporarily_unavailable',
+      error_description: 'too many devices of your network are waiting for a sign-in; try again later',
+    })
+    assert.equal(retryAfter, '60')
+    await assertFinishes(unfinished)
+    assert.ok((await signIn(platform, ada, {}, visitorAt(address))).tokens.access_token)
   })
 
-  test('does not prevent others at the same address from signing in', async () => {
-    const visitor = new Visitor(platform.url)
-    visitor.address = '198.51.100.3'
-    for (let count = 0; count < limit + 20; count++) await send((await begin(party)).url, visitor.address)
-    assert.ok((await signIn(platform, ada, {}, visitor)).tokens.access_token)
+  test('with many networks of 64 bits does not hinder others', async () => {
+    const unfinished = await beginAt('2001:db8:7::1')
+    const statuses = new Map<number, number>()
+    for (let count = 1; count < limits.network + 20; count++) {
+      const address = `2001:db8:7:${count.toString(16)}::1`
+      if (count <= 20) await send((await begin(party)).url, address)
+      const { status } = await askForDeviceCode(address)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+    assert.deepEqual(Object.fromEntries(statuses), { 200: limits.network - 1, 429: 20 })
+    await assertFinishes(unfinished)
+    await assertFinishes(await beginAt('2001:db8:8::1'))
   })
 
-  test('cannot store large parameters', async () => {
-    const before = await states()
+  test('cannot send large parameters', async () => {
+    const before = await anonymousRows()
     const address = '198.51.100.4'
     const { url } = await begin(party)
     // A control character takes three characters in a URL and six in JSON.
@@ -82,6 +124,84 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const { status, text } = await send('/oauth/device', address, device)
     assert.equal(status, 400)
     assert.match(text, /"invalid_request".*too large/)
-    assert.deepEqual(await states(), before)
+    assert.equal(await anonymousRows(), before)
+  })
+
+  test('signs in with parameters that need two cookies', async () => {
+    const { tokens } = await signIn(platform, ada, { skip_registration: 'x'.repeat(3500) })
+    assert.ok(tokens.access_token)
+  })
+})
+
+onEachStore('the cookies of a sign-in that is under way', (engine) => {
+  let platform: Platform
+  let party: Configuration
+  let time = Date.now()
+  before(async () => {
+    platform = await startSignIn(engine, [], { now: () => time })
+    party = await relyingParty(platform.url)
+    await addAccount(platform, ada)
+  })
+  after(() => platform.stop())
+
+  const sealed = 'stemma_unfinished0'
+
+  test('are useless for another sign-in, when they are changed, and after an hour', async () => {
+    const visitor = new Visitor(platform.url)
+    const first = await visitor.open((await begin(party)).url)
+    const second = await visitor.open((await begin(party)).url)
+    const isOpen = async (page: Page) => (await visitor.open(page.url)).status === 200
+    assert.ok(await isOpen(first))
+    const [ofFirst, ofSecond] = [first, second].map(({ url }) => visitor.cookieFor(sealed, url))
+    assert.ok(ofFirst && ofSecond && ofFirst.value !== ofSecond.value)
+    const { value } = ofFirst
+    ofFirst.value = ofSecond.value
+    assert.ok(!(await isOpen(first)), 'the state of another sign-in')
+    ofFirst.value = `${value.slice(0, -2)}${value.endsWith('AA') ? 'BB' : 'AA'}`
+    assert.ok(!(await isOpen(first)), 'a changed state')
+    ofFirst.value = value
+    assert.ok(await isOpen(first))
+    time += 60 * 60_000 + 1000
+    assert.ok(!(await isOpen(first)), 'an expired state')
+  })
+
+  test('reveal nothing, and do not finish a sign-in a second time', async () => {
+    const visitor = new Visitor(platform.url)
+    const begun = await begin(party, { login_hint: 'somebody@example.com' })
+    const page = await visitor.open(begun.url)
+    const kept = { ...visitor.cookieFor(sealed, page.url) }
+    assert.ok(!Buffer.from(kept.value ?? '', 'base64url').includes('somebody'))
+    const unfinished = visitor.copyCookies()
+    const resumed = await visitor.submitOnly(page, '', { email: ada, password })
+    assert.equal(visitor.cookieFor(sealed, page.url), undefined, 'the cookie is deleted')
+    const finished = visitor.copyCookies()
+    assert.match(await visitor.redirectOf(resumed), /[?&]code=/)
+    for (const copied of [finished, unfinished, [...unfinished, ...finished]]) {
+      visitor.useCookies(copied)
+      assert.doesNotMatch(await visitor.redirectOf(resumed), /[?&]code=/)
+    }
+  })
+
+  test('report a refusal to the program, and leave no row', async () => {
+    const rows = () => platform.store.query(sql`select id from sign_in_states`)
+    const before = await rows()
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party)).url)
+    const end = await visitor.submitTo(page, '/cancel')
+    assert.match(end.url, /[?&]error=access_denied/)
+    assert.deepEqual(await rows(), before)
+  })
+
+  test('of one person do not sign another in: a session that was replaced is kept by the browser alone', async () => {
+    await addAccount(platform, 'bob@example.com')
+    const { visitor } = await signIn(platform, ada)
+    const before = visitor.copyCookies()
+    const begun = await begin(party)
+    const page = await visitor.open(`${(await visitor.open(begun.url)).url}?other`)
+    const end = await visitor.submit(page, { email: 'bob@example.com', password })
+    assert.ok((await redeem(party, begun, end)).access_token)
+    visitor.useCookies(before)
+    const again = await visitor.open((await begin(party)).url)
+    assert.equal(again.title, 'Sign in', 'the session of the first person has ended')
   })
 })

@@ -16,7 +16,7 @@ export type Page = {
   title: string
 }
 
-type Cookie = { name: string; value: string; path: string }
+export type Cookie = { name: string; value: string; path: string }
 
 const maxRedirects = 15
 
@@ -74,6 +74,28 @@ export class Visitor {
     return this.#cookies.find((cookie) => cookie.name === name)?.value
   }
 
+  /** The cookie of this name that is sent to a URL. */
+  cookieFor(name: string, url: string): Cookie | undefined {
+    return this.#cookiesFor(url).find((cookie) => cookie.name === name)
+  }
+
+  /** A copy of all cookies. */
+  copyCookies(): Cookie[] {
+    return this.#cookies.map((cookie) => ({ ...cookie }))
+  }
+
+  /** Replaces all cookies, as somebody who copied them could. */
+  useCookies(cookies: Cookie[]): void {
+    this.#cookies = cookies.map((cookie) => ({ ...cookie }))
+  }
+
+  #cookiesFor(url: string): Cookie[] {
+    const { pathname } = new URL(url)
+    return this.#cookies.filter(
+      ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
+    )
+  }
+
   async #go(startUrl: string, init: RequestInit): Promise<Page> {
     let url = startUrl
     let next = init
@@ -92,10 +114,7 @@ export class Visitor {
 
   /** Forms are posted to the server that served their page, so `Origin` is the origin of the URL. */
   #headersFor(url: string, { method = 'GET' }: RequestInit): Record<string, string> {
-    const { pathname } = new URL(url)
-    const sent = this.#cookies.filter(
-      ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
-    )
+    const sent = this.#cookiesFor(url)
     return {
       ...(method === 'POST' && { origin: new URL(url).origin }),
       ...{ accept: 'text/html', cookie: sent.map(({ name, value }) => `${name}=${value}`).join('; ') },

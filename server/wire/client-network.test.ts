@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkOf } from './client-network.ts'
+import { networkOf, networksOf } from './client-network.ts'
 
 test('the network of an IPv4 address is the address, also in its IPv6 form', () => {
   assert.equal(networkOf('192.0.2.1'), '192.0.2.1')
@@ -27,3 +27,10 @@ test('an IPv6 address has the same network however it is written', () => {
 })
 
 test('other text is returned as it is', () => assert.equal(networkOf('an account'), 'an account'))
+
+test('a client is in three networks, of about a provider, a customer and a household', () => {
+  assert.deepEqual(networksOf('192.0.2.1'), ['192.0', '192.0.2', '192.0.2.1'])
+  assert.deepEqual(networksOf('::ffff:192.0.2.1'), ['192.0', '192.0.2', '192.0.2.1'])
+  assert.deepEqual(networksOf('2001:db8:1:2::3'), ['2001:db8', '2001:db8:1', '2001:db8:1:2'])
+  assert.deepEqual(networksOf('unknown'), ['unknown', 'unknown', 'unknown'])
+})

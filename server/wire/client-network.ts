@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 
 /**
  * The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, since a client usually controls
@@ -15,6 +15,20 @@ export function networkOf(address: string): string {
     .map((group) => group.toString(16))
     .join(':')
 }
+
+/**
+ * The networks of a client, widest first: the first 16 and 24 bits of an IPv4 address, the first 32 and 48 bits of an IPv6
+ * address, which are about those of a provider and of its customer, and the network above.
+ */
+export function networksOf(address: string): Networks {
+  const network = networkOf(address)
+  const separator = isIPv4(network) ? '.' : ':'
+  const parts = network.split(separator)
+  const first = (count: number) => parts.slice(0, count).join(separator)
+  return [first(2), first(3), network]
+}
+
+export type Networks = [wide: string, middle: string, narrow: string]
 
 /** The eight numbers of an IPv6 address: `::` stands for as many zeros as are missing, wherever it is (RFC 4291, 2.2). */
 function groupsOf(address: string): number[] {

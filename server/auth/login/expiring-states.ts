@@ -1,5 +1,6 @@
 // Sign-in states that expire: sessions, codes, refresh tokens of oidc-provider, one-time links. A state is found by a
-// secret that only its owner knows. The store contains the digest of the secret, and the encrypted payload.
+// secret that only its owner knows. The store contains the digest of the secret, and the encrypted payload. States of
+// visitors who have not signed in are in sealed-states.ts.
 import { digestOf } from '../../crypto/digest.ts'
 import type { Secret } from '../../crypto/secret.ts'
 import { endSignIn } from '../../store/sign-ins.ts'
@@ -7,6 +8,9 @@ import type { Sql } from '../../store/sql.ts'
 import { raw, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
+import type { Networks } from '../../wire/client-network.ts'
+import type { DeviceCodeLimits } from './device-code-limits.ts'
+import { defaultDeviceCodeLimits, requireRoomForCode, storedNetworksOf } from './device-code-limits.ts'
 
 export type Payload = Record<string, unknown>
 
@@ -27,8 +31,8 @@ export type StateKeys = {
   sessionUid?: string | undefined
   /** The identity that the state belongs to. The state is deleted with the identity. */
   identity?: string | undefined
-  /** The network of the client, for a state without an identity. The number of such states is limited. */
-  network?: string | undefined
+  /** The networks of the client, for a device code without an identity. The number of such codes is limited. */
+  networks?: Networks | undefined
 }
 
 export type ExpiringStates = {
@@ -44,22 +48,20 @@ export type ExpiringStates = {
   removeByGrant(grant: string): Work<void>
 }
 
-/** How many states without an identity are kept. If there are more, the oldest are deleted. */
-export type AnonymousLimits = { perNetwork: number; total: number }
-
-/** Each has at most 8192 characters (provider/adapter.ts), so one network can fill 1.6 MB, and all networks 80 MB. */
-const defaultLimits: AnonymousLimits = { perNetwork: 200, total: 10_000 }
-
-type StateDependencies = { secret: Secret; now(): number; anonymousLimits?: AnonymousLimits }
+type StateDependencies = { secret: Secret; now(): number; deviceCodeLimits?: DeviceCodeLimits }
 
 export function openExpiringStates(deps: StateDependencies): ExpiringStates {
   const { now } = deps
-  const prune = openPruning(deps.anonymousLimits ?? defaultLimits)
+  const limits = deps.deviceCodeLimits ?? defaultDeviceCodeLimits
   const findById = (kind: string, id: string) => findWhere(deps, sql`s.id = ${digestFor(kind, id)}`)
   return {
     *put(kind, id, payload, seconds, keys = {}) {
+      if (keys.networks) {
+        // A change, such as that of the person who enters the code, is never refused and leaves the network as it is.
+        if (yield* replacePayload(deps, kind, id, payload)) return
+        yield* requireRoomForCode(limits, storedNetworksOf(keys.networks), now())
+      }
       yield* put(deps, kind, id, payload, seconds, keys)
-      if (keys.network !== undefined) yield* prune(digestFor('network', keys.network))
     },
     find: findById,
     findByUserCode: (kind, code) =>
@@ -106,35 +108,28 @@ function* put(
   const grant = keys.grant === undefined ? null : signInIdOf(keys.grant)
   const userCode = digestIf(`${kind} user code`, keys.userCode)
   const sessionUid = digestIf(`${kind} uid`, keys.sessionUid)
-  const network = digestIf('network', keys.network)
+  const network = keys.networks ? storedNetworksOf(keys.networks) : null
   yield sql`insert into sign_in_states
-    (id, sealed, grant_id, user_code, session_uid, identity, network, anonymous_time, expire_time)
+    (id, sealed, grant_id, user_code, session_uid, identity, network, expire_time)
     values (${digest}, ${sealed}, ${grant}, ${userCode}, ${sessionUid}, ${keys.identity ?? null}, ${network},
-      ${network === null ? null : now()}, ${now() + seconds * 1000})
+      ${now() + seconds * 1000})
     on conflict (id) do update set sealed = excluded.sealed, grant_id = excluded.grant_id,
       user_code = excluded.user_code, session_uid = excluded.session_uid, identity = excluded.identity,
-      network = excluded.network, anonymous_time = excluded.anonymous_time, expire_time = excluded.expire_time`
+      network = excluded.network, expire_time = excluded.expire_time`
 }
 
-/** Counting all states takes a millisecond, so the total is checked only once for this many new states. */
-const putsPerTotalCheck = 100
-
-/**
- * Deletes the oldest states without an identity if there are more than the limits. Refusing new states would let an
- * attacker block every sign-in. With deletion, an attacker who wants to stop a person must create as many states as
- * the limit in the minute that a sign-in takes.
- */
-function openPruning({ perNetwork, total }: AnonymousLimits): (network: string) => Work<void> {
-  let puts = 0
-  return function* (network) {
-    yield deleteBeyond(sql`network = ${network}`, perNetwork)
-    if (puts++ % putsPerTotalCheck === 0) yield deleteBeyond(raw('anonymous_time is not null'), total)
-  }
+/** Returns whether the state exists. */
+function* replacePayload(
+  { secret }: StateDependencies,
+  kind: string,
+  id: string,
+  payload: Payload,
+): Work<boolean> {
+  const digest = digestFor(kind, id)
+  const sealed = secret.wrap(purposeOf(digest), Buffer.from(JSON.stringify(payload)))
+  const rows = yield sql`update sign_in_states set sealed = ${sealed} where id = ${digest} returning id`
+  return rows.length > 0
 }
-
-const deleteBeyond = (condition: Sql, limit: number) =>
-  sql`delete from sign_in_states where id in (select id from sign_in_states where ${condition}
-    order by anonymous_time desc limit ${deletionBatch} offset ${limit})`
 
 /** As selected below. */
 type Columns = [

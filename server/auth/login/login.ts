@@ -15,6 +15,7 @@ import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
 import type { RouteDependencies } from './routes.ts'
 import { findHandler } from './routes.ts'
+import { openSealedStates } from './sealed-states.ts'
 import type { SignInThrottles } from './sign-in/dependencies.ts'
 import { oauthError } from './token-exchange.ts'
 import type { UpstreamDependencies } from './upstream/upstream.ts'
@@ -39,13 +40,13 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
 export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
 
 export function openLogin(deps: LoginDependencies): Login {
-  // The client's address for the adapter of oidc-provider, which does not receive the request that is being answered.
-  const addresses = new AsyncLocalStorage<string>()
-  const pageDeps = openPageDependencies(deps, () => addresses.getStore() ?? '')
+  // For the adapter of oidc-provider, which does not receive the request that is being answered.
+  const pages = new AsyncLocalStorage<PageRequest>()
+  const pageDeps = openPageDependencies(deps, () => currentOf(pages))
   return async (request, response, target) => {
     const page = pageRequestOf(request, response, target)
     try {
-      await addresses.run(target.address, () => answer(pageDeps, page))
+      await pages.run(page, () => answer(pageDeps, page))
     } catch (error) {
       // A client that closed the connection while sending receives nothing.
       if (request.destroyed && !request.complete) return
@@ -55,14 +56,21 @@ export function openLogin(deps: LoginDependencies): Login {
   }
 }
 
-function openPageDependencies(deps: LoginDependencies, clientAddress: () => string): PageDependencies {
+function currentOf(pages: AsyncLocalStorage<PageRequest>): PageRequest {
+  const page = pages.getStore()
+  if (!page) throw new Error('the state of a sign-in was used outside of a request')
+  return page
+}
+
+function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRequest): PageDependencies {
   const { secret, log } = deps
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
+  const sealedStates = openSealedStates({ ...deps, currentPage })
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   return {
     ...deps,
-    provider: openProvider({ ...deps, cookieKeys, devicePages, clientAddress }),
+    provider: openProvider({ ...deps, cookieKeys, devicePages, sealedStates, currentPage }),
     upstream: openUpstream(deps),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openThrottles(deps.now),

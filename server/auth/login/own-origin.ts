@@ -17,15 +17,15 @@ const pathsForOtherOrigins: readonly string[] = [
 /** The policy of our pages. With `no-referrer`, browsers send `Origin: null` with a form (Fetch, section 3.2). */
 export const pageReferrerPolicy = 'same-origin'
 
-/** Requests to these paths store a state without an identity, such as an unfinished sign-in. */
+/** Requests to these paths make a state without an identity: the cookies of a sign-in, or a stored device code. */
 const anonymousStatePaths: readonly string[] = [
   ...[paths.authorization, paths.deviceAuthorization, paths.published, paths.logout],
 ]
 
 /**
- * Another site must not begin sign-ins in the background. The number of unfinished sign-ins of a network is limited, so
- * the site could displace those of everybody in the network of its visitor. Programs do not send `Sec-Fetch-*`, so
- * requests without these headers are accepted.
+ * Another site must not begin sign-ins in the background. The number of device codes of a network is limited, so the site
+ * could use up those of everybody in the network of its visitor, and it could fill the browser with cookies. Programs do
+ * not send `Sec-Fetch-*`, so requests without these headers are accepted.
  */
 export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode = 'navigate' } = headers

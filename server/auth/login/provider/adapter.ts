@@ -1,47 +1,75 @@
-// Keeps the state of oidc-provider in our store.
+// Keeps the state of oidc-provider: in our store if it belongs to a person or is a device code, in cookies otherwise.
 import type { Adapter, AdapterFactory, AdapterPayload } from 'oidc-provider'
 import { errors } from 'oidc-provider'
+import { StatusError } from '../../../aip/errors.ts'
 import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
-import { networkOf } from '../../../wire/client-network.ts'
+import { networksOf } from '../../../wire/client-network.ts'
+import { plainMessage, retryHeader } from '../error-response.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
+import type { PageRequest } from '../page-request.ts'
+import type { SealedStates } from '../sealed-states.ts'
+import { isSealedKind } from '../sealed-states.ts'
 
 /** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 
-/** The maximum size of a state without an identity, in characters of JSON. Anyone can make us store such a state. */
-const maxAnonymousSize = 8192
+/** The maximum size of a device code, in characters of JSON. Anyone can make us store one. */
+const maxAnonymousSize = 4096
 
-/** `clientAddress` returns the address of the client whose request is being answered. */
-export function adapterOf(store: Store, states: ExpiringStates, clientAddress: () => string): AdapterFactory {
+export type AdapterDependencies = {
+  store: Store
+  states: ExpiringStates
+  sealedStates: SealedStates
+  /** The request that is being answered. */
+  currentPage(): PageRequest
+}
+
+export function adapterOf(deps: AdapterDependencies): AdapterFactory {
+  const { store, states, sealedStates, currentPage } = deps
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
+    const removeSealed = (id: string) => isSealedKind(kind) && sealedStates.remove(kind, id)
     return {
       async upsert(id, payload, seconds = defaultLifetimeSeconds) {
         const keys = keysOf(kind, id, payload)
         if (keys.identity === undefined) {
+          if (isSealedKind(kind)) return sealedStates.put(kind, id, payload as Payload, seconds)
           requireSmall(payload)
-          keys.network = networkOf(clientAddress())
+          keys.networks = networksOf(currentPage().address)
         }
-        try {
-          await store.write(() => states.put(kind, id, payload as Payload, seconds, keys))
-        } catch (error) {
-          const isIdentityDeleted = error instanceof StoreError && error.kind === 'foreign-key'
-          throw isIdentityDeleted ? new errors.SessionNotFound('the identity was deleted') : error
-        }
+        await store
+          .write(() => states.put(kind, id, payload as Payload, seconds, keys))
+          .catch((error: unknown) => throwForClient(error, currentPage()))
+        removeSealed(id)
       },
-      find: (id) => find(() => states.find(kind, id)),
+      async find(id) {
+        const sealed = isSealedKind(kind) ? sealedStates.find(kind, id) : undefined
+        return (sealed as AdapterPayload | undefined) ?? find(() => states.find(kind, id))
+      },
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),
       async consume(id) {
         if (!(await store.write(() => useOnce(states, kind, id))))
           throw new errors.InvalidGrant('the code or token was used before')
       },
-      destroy: (id) => store.write(() => states.remove(kind, id)),
+      async destroy(id) {
+        if (!removeSealed(id)) await store.write(() => states.remove(kind, id))
+      },
       revokeByGrantId: (grant) => store.write(() => states.removeByGrant(grant)),
     }
   }
+}
+
+/** Turns an error of the store into one that oidc-provider answers with its status. */
+function throwForClient(error: unknown, { response }: PageRequest): never {
+  if (error instanceof StoreError && error.kind === 'foreign-key')
+    throw new errors.SessionNotFound('the identity was deleted')
+  if (!(error instanceof StatusError) || error.http !== 429) throw error
+  for (const [name, value] of Object.entries(retryHeader(error))) response.setHeader(name, value)
+  const refusal = new errors.CustomOIDCProviderError('temporarily_unavailable', plainMessage(error))
+  throw Object.assign(refusal, { status: error.http, statusCode: error.http })
 }
 
 function requireSmall(payload: AdapterPayload): void {

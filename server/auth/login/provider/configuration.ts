@@ -19,11 +19,11 @@ const refreshLifetime = 30 * day
 const cookieOptions = { httpOnly: true, overwrite: true, sameSite: 'lax', signed: true } as const
 
 export function configurationOf(deps: ProviderDependencies): Configuration {
-  const { store, states, keys, authUrl, cookieKeys, clientAddress } = deps
+  const { keys, authUrl, cookieKeys } = deps
   const { session, interaction, resume } = cookieNamesOf(authUrl)
   const names = { session, interaction, resume }
   return {
-    adapter: adapterOf(store, states, clientAddress),
+    adapter: adapterOf(deps),
     // The types of jose and oidc-provider for a JWK differ, their content does not.
     jwks: { keys: [keys.signing().privateJwk, keys.idTokenSigning().privateJwk] as never[] },
     clients: clientsOf(authUrl),

@@ -1,0 +1,73 @@
+// Limits of device codes that nobody has entered yet. Anyone can ask for one, and the server must store it to find it by
+// its short code. Codes of other networks are never deleted for a flood: the network that floods is refused.
+import { tooManyRequests } from '../../aip/errors.ts'
+import { digestOf } from '../../crypto/digest.ts'
+import type { Sql } from '../../store/sql.ts'
+import { raw, sql } from '../../store/sql.ts'
+import type { Work } from '../../store/work.ts'
+import { first } from '../../store/work.ts'
+import type { Networks } from '../../wire/client-network.ts'
+
+/** For networks of the three widths (client-network.ts), and in total. */
+export type DeviceCodeLimits = { wide: number; middle: number; narrow: number; total: number }
+
+/** With the limit of their size (provider/adapter.ts), at most 80 MB. */
+export const defaultDeviceCodeLimits: DeviceCodeLimits = {
+  ...{ wide: 1500, middle: 300, narrow: 100 },
+  total: 20_000,
+}
+
+const partLength = 16
+
+/** The networks of a client as they are stored: their digests, widest first. A wide network is a prefix of its parts. */
+export const storedNetworksOf = (networks: Networks): string =>
+  networks.map((network) => digestOf(`network\0${network}`).slice(0, partLength)).join('/')
+
+const retrySeconds = 60
+
+const refused = (where: string) =>
+  tooManyRequests(`too many devices ${where} are waiting for a sign-in; try again later`, retrySeconds)
+
+/** Refuses a new code beyond the limits. `stored` is made by `storedNetworksOf`. */
+export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, now: number): Work<void> {
+  const isLive = sql`network is not null and expire_time > ${now}`
+  const [wide, middle] = [startOf(stored, 1), startOf(stored, 2)]
+  const row = yield* first(sql`select count(*), count(case when ${within(middle)} then 1 end),
+    count(case when network = ${stored} then 1 end)
+    from sign_in_states where ${within(wide)} and ${isLive}`)
+  const [inWide = 0, inMiddle = 0, inNarrow = 0] = (row ?? []).map(Number)
+  if (inWide >= limits.wide || inMiddle >= limits.middle || inNarrow >= limits.narrow)
+    throw refused('of your network')
+  const total = yield* first(sql`select count(*) from sign_in_states where ${isLive}`)
+  if (Number(total?.[0]) < limits.total) return
+  // Searching takes some milliseconds, so only a network that has no code can cause it.
+  if (inMiddle > 0 || !(yield* deleteOfHeaviest(isLive))) throw refused('everywhere')
+}
+
+/**
+ * Deletes the newest code of the network that has most of them, which is the most likely one to belong to a flood.
+ * Returns false if every network has only one.
+ */
+function* deleteOfHeaviest(isLive: Sql): Work<boolean> {
+  const wide = yield* heaviestPart(isLive, 1)
+  if (wide === undefined) return false
+  const middle = yield* heaviestPart(sql`${within(`${wide}/`)} and ${isLive}`, 2)
+  const rows = yield sql`delete from sign_in_states where id in (select id from sign_in_states
+    where ${within(`${middle ?? wide}/`)} and ${isLive} order by expire_time desc limit 1) returning id`
+  return rows.length > 0
+}
+
+/** The first parts that most of the networks have; undefined if no two have the same. Of several, the newest. */
+function* heaviestPart(condition: Sql, parts: number): Work<string | undefined> {
+  const length = parts * (partLength + 1) - 1
+  const row =
+    yield* first(sql`select ${raw(`substr(network, 1, ${length})`)} from sign_in_states where ${condition}
+    group by 1 having count(*) > 1 order by count(*) desc, max(expire_time) desc limit 1`)
+  return row?.[0] as string | undefined
+}
+
+/** The first parts of stored networks with the slash that follows them. */
+const startOf = (stored: string, parts: number) => stored.slice(0, parts * (partLength + 1))
+
+/** Networks that begin with a prefix, as a range of an index: `0` is the character after the slash that ends it. */
+const within = (prefix: string): Sql => sql`network >= ${prefix} and network < ${`${prefix.slice(0, -1)}0`}`

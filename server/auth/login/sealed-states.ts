@@ -1,0 +1,126 @@
+// The state of a visitor who has not signed in. Anyone can begin a sign-in, so nothing is stored for it: the browser keeps
+// the state in encrypted cookies, which every copy of the server can read, and which no flood can push out.
+//
+// A state is bound to its id, which oidc-provider keeps in a signed cookie. A browser can present an old state of its own
+// again. That is harmless: until somebody has signed in, a state permits only to sign in. The result of a sign-in is
+// stored, and can be used once.
+import { errors } from 'oidc-provider'
+import type { Secret } from '../../crypto/secret.ts'
+import { openText, sealText } from '../../crypto/secret.ts'
+import { cookieNamesOf } from './cookies.ts'
+import type { Payload } from './expiring-states.ts'
+import type { PageRequest } from './page-request.ts'
+import { paths, prefixOf } from './paths.ts'
+
+export type SealedStates = {
+  put(kind: string, id: string, payload: Payload, seconds: number): void
+  find(kind: string, id: string): Payload | undefined
+  /** Returns whether the browser had the state. */
+  remove(kind: string, id: string): boolean
+}
+
+export type SealedStateDependencies = {
+  secret: Secret
+  authUrl: string
+  now(): number
+  /** The request that is being answered. */
+  currentPage(): PageRequest
+}
+
+/** Sessions and interactions of oidc-provider. States of other kinds are not needed before somebody has signed in. */
+export const isSealedKind = (kind: string) => kind === 'Session' || kind === 'Interaction'
+
+/** In characters. Browsers accept 4096 for name and value. */
+const maxCookieLength = 3500
+/** Some proxies accept only 8 KB for all cookies together. */
+const maxCookies = 2
+
+export function openSealedStates(deps: SealedStateDependencies): SealedStates {
+  const { secret, authUrl, now, currentPage } = deps
+  const find = (kind: string, id: string): Payload | undefined => {
+    const sealed = readParts(currentPage(), cookieNameOf(authUrl, kind))
+    if (sealed === undefined) return undefined
+    try {
+      const state = JSON.parse(openText(secret, purposeOf(kind, id), sealed)) as SealedState
+      return state.expires > now() ? state.payload : undefined
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    find,
+    put(kind, id, payload, seconds) {
+      const state: SealedState = { payload, expires: now() + seconds * 1000 }
+      const parts = partsOf(sealText(secret, purposeOf(kind, id), JSON.stringify(state)))
+      const { pages, result } = pathsOf(authUrl, kind, id, payload)
+      const path = payload.result === undefined ? pages : result
+      for (const [at, part] of parts.entries())
+        setCookie(deps, `${cookieNameOf(authUrl, kind)}${at}`, part, path, seconds)
+    },
+    remove(kind, id) {
+      const payload = find(kind, id)
+      if (!payload) return false
+      for (const path of Object.values(pathsOf(authUrl, kind, id, payload)))
+        for (let at = 0; at < maxCookies; at++)
+          setCookie(deps, `${cookieNameOf(authUrl, kind)}${at}`, '', path, 0)
+      return true
+    },
+  }
+}
+
+/** `expires` is in milliseconds. */
+type SealedState = { payload: Payload; expires: number }
+
+/** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
+const purposeOf = (kind: string, id: string) => `unfinished sign-in ${kind} ${id}`
+
+function cookieNameOf(authUrl: string, kind: string): string {
+  const { visit, unfinished } = cookieNamesOf(authUrl)
+  return kind === 'Session' ? visit : unfinished
+}
+
+type CookiePaths = { pages: string; result: string }
+
+/** An interaction is needed at the pages of the sign-in, and once it has a result, where oidc-provider continues. */
+const pathsOf = (authUrl: string, kind: string, id: string, { returnTo }: Payload): CookiePaths =>
+  kind === 'Session'
+    ? { pages: '/', result: '/' }
+    : { pages: `${prefixOf(authUrl)}${paths.signIn}/${id}`, result: new URL(String(returnTo)).pathname }
+
+/** The first part begins with the number of parts, since a longer state may have left cookies. */
+function partsOf(sealed: string): string[] {
+  const count = Math.ceil(sealed.length / maxCookieLength)
+  if (count > maxCookies)
+    throw new errors.InvalidRequest(
+      `the parameters are too large: encrypted, a sign-in has at most ${maxCookies * maxCookieLength} characters`,
+    )
+  const parts = Array.from({ length: count }, (_, at) =>
+    sealed.slice(at * maxCookieLength, (at + 1) * maxCookieLength),
+  )
+  return parts.map((part, at) => (at === 0 ? `${count}.${part}` : part))
+}
+
+function readParts({ request }: PageRequest, name: string): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  const read = (at: number) =>
+    pairs.find((pair) => pair.startsWith(`${name}${at}=`))?.slice(`${name}${at}=`.length)
+  const [, count, start] = /^([12])\.(.*)$/.exec(read(0) ?? '') ?? []
+  if (count === undefined) return undefined
+  return count === '1' ? start : `${start}${read(1) ?? ''}`
+}
+
+function setCookie(
+  { authUrl, currentPage }: SealedStateDependencies,
+  name: string,
+  value: string,
+  path: string,
+  seconds: number,
+): void {
+  const { response } = currentPage()
+  const secure = authUrl.startsWith('https:') ? '; secure' : ''
+  const lines = [response.getHeader('set-cookie') ?? []].flat().map(String)
+  // A cookie of the same name and path that was set for this response is replaced.
+  const others = lines.filter((line) => !line.startsWith(`${name}=`) || !line.includes(`; path=${path};`))
+  const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=lax${secure}; httponly`
+  response.setHeader('set-cookie', [...others, line])
+}
