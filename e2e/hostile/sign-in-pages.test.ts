@@ -24,7 +24,7 @@ onEachStore('pages of sign-in', (engine) => {
     assert.doesNotMatch(page.text, /autofocus/)
   })
 
-  test('for device codes have only one path, so that no other path bypasses its checks', async () => {
+  test('have only one path each, so that no other path bypasses their checks', async () => {
     const { origin } = new URL(platform.config.authUrl)
     for (const path of [
       '/device/',
@@ -33,6 +33,14 @@ onEachStore('pages of sign-in', (engine) => {
       '/oauth/device/',
       '/oauth/authorize/',
       '/oauth/token/',
+      '/oauth/revoke/',
+      '/oauth/',
+      '/oauth/finish/',
+      '/sign-in/x/',
+      '/sign-in/x/account/',
+      '/password/',
+      '/set-up/',
+      '/orgcheck/',
     ]) {
       for (const method of ['GET', 'POST']) {
         const { status } = await fetch(`${platform.url}${path}?user_code=BCDF-GHJK`, {

@@ -22,22 +22,6 @@ const formPaths: readonly string[] = [paths.token, paths.revocation]
 
 export const isFormPath = (path: string) => formPaths.includes(path)
 
-const providerPaths: readonly string[] = [
-  ...[paths.discovery, paths.serverMetadata, paths.authorization, paths.token, paths.revocation],
-  ...[paths.deviceAuthorization, paths.logout, paths.device],
-]
-
-/** oidc-provider has pages one segment below these paths: interrupted sign-ins by their id, and the steps of a logout. */
-const parentPaths: readonly string[] = [paths.authorization, paths.device, paths.logout]
-
-/**
- * Only exact paths are forwarded: the router of oidc-provider ignores a slash at the end, so `/device/` would be the
- * page of device codes, but without our limit on wrong codes.
- */
-export const isOidcProviderPath = (path: string) =>
-  providerPaths.includes(path) ||
-  parentPaths.some((base) => path.startsWith(`${base}/`) && /^[\w-]+$/.test(path.slice(base.length + 1)))
-
 export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
   let forwarded = request

@@ -1,11 +1,11 @@
 // Sign-in for people: all of its pages and endpoints, behind one handler. Loaded at the first request for one of them.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { internal, noSuchPath, StatusError } from '../../aip/errors.ts'
+import { internal, StatusError } from '../../aip/errors.ts'
 import { openThrottle } from '../throttle.ts'
 import { errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
-import { forwardToOidcProvider, isFormPath, isOidcProviderPath } from './forward-to-oidc-provider.ts'
+import { forwardToOidcProvider, isFormPath } from './forward-to-oidc-provider.ts'
 import { pageReferrerPolicy, requireNavigation, requireOwnOrigin } from './own-origin.ts'
 import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
@@ -14,7 +14,7 @@ import { openPasswords } from './passwords.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
 import type { RouteDependencies } from './routes.ts'
-import { findHandler } from './routes.ts'
+import { routeOf } from './routes.ts'
 import { openSealedStates } from './sealed-states.ts'
 import type { SignInThrottles } from './sign-in/dependencies.ts'
 import { oauthError } from './token-exchange.ts'
@@ -92,14 +92,13 @@ const openThrottles = (now: () => number): SignInThrottles => ({
 })
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
-  const path = page.path.replace(/\/$/, '')
-  requireOwnOrigin(page.request, path, deps.authUrl)
-  requireNavigation(page.request, path)
-  page.response.setHeader('referrer-policy', pageReferrerPolicy)
-  const handler = findHandler(page)
-  if (handler) return sendResponse(page, await handler(deps, page))
-  if (!isOidcProviderPath(page.path)) throw noSuchPath()
-  return forwardToOidcProvider(deps, page)
+  const { request, response, path } = page
+  requireOwnOrigin(request, path, deps.authUrl)
+  requireNavigation(request, path)
+  response.setHeader('referrer-policy', pageReferrerPolicy)
+  const route = routeOf(page)
+  if (route === 'oidc-provider') return forwardToOidcProvider(deps, page)
+  return sendResponse(page, await route(deps, page))
 }
 
 function answerError(page: PageRequest, error: StatusError): void {

@@ -34,3 +34,16 @@ export function isSignInPath(path: string): boolean {
   const firstSegment = end < 0 ? path : path.slice(0, end)
   return firstSegments.has(firstSegment) || path === paths.discovery || path === paths.serverMetadata
 }
+
+const providerPaths: readonly string[] = [
+  ...[paths.discovery, paths.serverMetadata, paths.authorization, paths.token, paths.revocation],
+  ...[paths.deviceAuthorization, paths.logout, paths.device],
+]
+
+/** oidc-provider has pages one segment below these paths: interrupted sign-ins by their id, and the steps of a logout. */
+const parentPaths: readonly string[] = [paths.authorization, paths.device, paths.logout]
+
+/** Whether oidc-provider answers requests for a path. */
+export const isOidcProviderPath = (path: string) =>
+  providerPaths.includes(path) ||
+  parentPaths.some((base) => path.startsWith(`${base}/`) && /^[\w-]+$/.test(path.slice(base.length + 1)))

@@ -1,7 +1,7 @@
 // Which handler answers which path of sign-in.
-import { methodNotAllowed } from '../../aip/errors.ts'
+import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
-import { paths } from './paths.ts'
+import { isOidcProviderPath, paths } from './paths.ts'
 import type { PublishedDependencies } from './published/dependencies.ts'
 import { finishPublished } from './published/finish.ts'
 import { checkOrganization } from './published/organization-check.ts'
@@ -41,26 +41,26 @@ const handlers: Record<string, Handler> = {
   [`GET ${paths.organizationCheck}`]: checkOrganization,
 }
 
-/** The handler for a request; undefined if the path has none. */
-export function findHandler({ method, path }: PageRequest): Handler | undefined {
+/**
+ * Who answers a request; the only function that decides it. Paths are exact: the router of oidc-provider ignores a slash
+ * at the end, so that `/device/` would be the page of device codes without our limits of wrong codes.
+ */
+export function routeOf({ method, path }: Pick<PageRequest, 'method' | 'path'>): Handler | 'oidc-provider' {
   const pattern = patternOf(path)
   const handler = handlers[`${method === 'HEAD' ? 'GET' : method} ${pattern}`]
   if (handler) return handler
+  if (isOidcProviderPath(path)) return 'oidc-provider'
   const allowed = Object.keys(handlers)
     .filter((route) => route.endsWith(` ${pattern}`))
     .map((route) => route.split(' ')[0])
-  if (allowed.length > 0) throw methodNotAllowed(allowed.join(', '))
-  return undefined
+  throw allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : noSuchPath()
 }
 
 const signInPath = new RegExp(`^${paths.signIn}/[^/]+`)
 const callbackPath = new RegExp(`^${paths.callback}/.+`)
 
 const patternOf = (path: string) =>
-  path
-    .replace(/\/$/, '')
-    .replace(signInPath, `${paths.signIn}/:uid`)
-    .replace(callbackPath, `${paths.callback}/:provider`)
+  path.replace(signInPath, `${paths.signIn}/:uid`).replace(callbackPath, `${paths.callback}/:provider`)
 
 /** Sends a browser that returns from a provider on to its sign-in, whose cookie is limited to that path. */
 async function returnToInteraction(
