@@ -36,7 +36,7 @@ function compile(folder: string): void {
 /** Copies the files that are not TypeScript; `files` in the manifest decides which of them are published. */
 function stage(name: string, folder: string): void {
   const [from, to] = [join(root, name), join(folder, name)]
-  for (const file of globSync('**/*.{sql,proto,mjs,txt}', { cwd: from, exclude: ['**/node_modules'] }))
+  for (const file of globSync('**/*.{sql,proto,mjs}', { cwd: from, exclude: ['**/node_modules'] }))
     cpSync(join(from, file), join(to, file))
   if (existsSync(join(from, 'README.md'))) cpSync(join(from, 'README.md'), join(to, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(to, 'LICENSE'))

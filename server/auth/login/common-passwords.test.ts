@@ -19,6 +19,7 @@ test('other passwords are not recognised as common', () => {
     ...[
       'dragon eats password',
       'x7Kq-92mfT-aa01',
+      'xq","zk","wv","',
       '839201748302',
       'пароль для теста',
       '🌲🌲🌳🌲🌳🌳🌲🌲🌳🌲🌳🌲',

@@ -1,18 +1,20 @@
 // Passwords that many people choose, which an attacker tries first (NIST SP 800-63B, 3.1.1.2).
 import { readFileSync } from 'node:fs'
 
-const listFile = new URL('./common-passwords.txt', import.meta.url)
+/** The list of zxcvbn-ts: the most frequent passwords of published leaks, in lower case, as a JSON array. */
+const listFile = '@zxcvbn-ts/language-common/src/passwords.json'
+
+/** Shorter words of the list, such as `aa`, would refuse many passwords that are hard to guess. */
+const minWordLength = 4
 
 /**
  * Reads the file for each new password, which is rare. Reading it when the module is loaded would delay every command.
- * Lines that start with # are comments.
+ * The words are searched in the text: parsing its 50,000 words takes longer than all searches.
  */
-const readList = (): ReadonlySet<string> =>
-  new Set(
-    readFileSync(listFile, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('#')),
-  )
+function openList(): (word: string) => boolean {
+  const text = readFileSync(new URL(import.meta.resolve(listFile)), 'utf8')
+  return (word) => word.length >= minWordLength && text.includes(JSON.stringify(word))
+}
 
 /** Alphabet, digits and rows of keyboards. A part of them with at least four characters is a common password. */
 const sequences = [
@@ -31,9 +33,9 @@ const substitutes: Record<string, string> = {
  * replaced by letters, or repetitions are left out: `Password2026!`, `p4$$w0rdp4$$w0rd`.
  */
 export function isCommonPassword(password: string): boolean {
-  const list = readList()
+  const isListed = openList()
   const isCommon = (word: string) =>
-    list.has(word) || (word.length > 3 && sequences.some((sequence) => sequence.includes(word)))
+    isListed(word) || (word.length > 3 && sequences.some((sequence) => sequence.includes(word)))
   return variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
     const part = repeatedPart(variant)
     const isShortPart = part.length <= maxShortPart && part.length < variant.length
