@@ -174,13 +174,13 @@ async function openMetrics(
 
 /** The options of the doors that do not depend on the store. */
 function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
-  const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls } = config
+  const { errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, maxConnections } = config
   const onRejected: OnRejected = (requestId, error, address) => {
     if (refusals.admit(address, codeName(error.code)))
       log.info({ requestId, reason: error.message }, 'request rejected')
   }
   return {
-    ...{ errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, onRejected },
+    ...{ errorDomain, baseUrl, corsOrigins, vendorPrefixes, port, hosts, tls, maxConnections, onRejected },
     addressOf: clientAddress(config.trustedProxies, (peer) =>
       log.warn({ peer }, 'X-Forwarded-For is ignored: its sender is not in STEMMA_TRUSTED_PROXIES'),
     ),

@@ -51,6 +51,7 @@ describe('settings', () => {
       corsOrigins: [],
       trustedProxies: [],
       vendorPrefixes: ['chainguard.'],
+      maxConnections: { perNetwork: 1000, total: 10_000 },
       tls: undefined,
       logLevel: 'info',
       drainDelay: 5000,
@@ -75,6 +76,8 @@ describe('settings', () => {
       STEMMA_CORS_ORIGINS: 'https://a.example.com, http://localhost:3000,',
       STEMMA_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1',
       STEMMA_VENDOR_PREFIXES: 'chainguard., example.api.,chainguard.',
+      STEMMA_MAX_CONNECTIONS: '500',
+      STEMMA_MAX_CONNECTIONS_PER_NETWORK: '50',
       STEMMA_LOG_LEVEL: 'debug',
       STEMMA_DRAIN_DELAY: '0',
     })
@@ -94,6 +97,7 @@ describe('settings', () => {
       corsOrigins: ['https://a.example.com', 'http://localhost:3000'],
       trustedProxies: ['10.0.0.0/8', 'fd00::1'],
       vendorPrefixes: ['chainguard.', 'example.api.'],
+      maxConnections: { perNetwork: 50, total: 500 },
       tls: undefined,
       logLevel: 'debug',
       drainDelay: 0,
@@ -342,6 +346,8 @@ describe('the values of settings', () => {
   test('error domain, connections, drain delay and data folder are checked', () => {
     assertRejected('STEMMA_ERROR_DOMAIN', 'Iam.Example', /must be a domain name/)
     assertRejected('STEMMA_DATABASE_CONNECTIONS', '0', /from 1 to 1000/)
+    assertRejected('STEMMA_MAX_CONNECTIONS', '0', /from 1 to 1000000/)
+    assertRejected('STEMMA_MAX_CONNECTIONS_PER_NETWORK', 'many', /from 1 to 1000000/)
     assertRejected('STEMMA_DRAIN_DELAY', '601', /from 0 to 600/)
     assert.match(faultsOf({}, '--data-dir=')[0] ?? '', /^STEMMA_DATA_DIR \(--data-dir\) must be a folder/)
   })

@@ -41,6 +41,8 @@ export type Config = {
   trustedProxies: string[]
   /** Prefixes that clients may put before the names of our gRPC services. */
   vendorPrefixes: string[]
+  /** Open connections of clients. */
+  maxConnections: { perNetwork: number; total: number }
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server still accepts calls, so that load balancers can remove it first; in milliseconds. */
@@ -103,6 +105,10 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     corsOrigins: read('corsOrigins', origins, []),
     trustedProxies: read('trustedProxies', networks, []),
     vendorPrefixes: read('vendorPrefixes', packagePrefixes, []),
+    maxConnections: {
+      perNetwork: read('maxConnectionsPerNetwork', integer(1, 1_000_000), 1000),
+      total: read('maxConnections', integer(1, 1_000_000), 10_000),
+    },
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
     drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,

@@ -75,6 +75,16 @@ export const settings = {
     'prefixes that clients may put before our gRPC names, separated by commas; empty for none',
     true,
   ),
+  maxConnections: setting(
+    'STEMMA_MAX_CONNECTIONS',
+    '10000',
+    'how many connections of clients may be open; further ones are refused',
+  ),
+  maxConnectionsPerNetwork: setting(
+    'STEMMA_MAX_CONNECTIONS_PER_NETWORK',
+    '1000',
+    'how many of these may come from one IPv4 address or one IPv6 /64; trusted proxies are not limited',
+  ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),
   logLevel: setting(

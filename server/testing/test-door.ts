@@ -12,6 +12,7 @@ import { dispatch } from '../http/dispatch.ts'
 import type { Endpoint } from '../http/door.ts'
 import type { GrpcDoor } from '../http/grpc/server.ts'
 import { openGrpc } from '../http/grpc/server.ts'
+import type { ConnectionLimits } from '../http/listen/connection-counter.ts'
 import type { Limits } from '../http/listen/limits.ts'
 import { defaultLimits } from '../http/listen/limits.ts'
 import type { Listener } from '../http/listen/listen.ts'
@@ -40,8 +41,11 @@ export type TestDoorOptions = {
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number
-  /** The clock of the gRPC door. */
+  /** The clock of the gRPC door, and of slow readers. */
   now?(): number
+  maxConnections?: ConnectionLimits
+  /** Bytes of unread small replies over gRPC. */
+  maxUnsentReplies?: number
   /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown
   /** The documents of the stream; none by default. */
@@ -72,6 +76,8 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     lingerMs = 200,
     maxCallMs,
     now = Date.now,
+    maxConnections = { perNetwork: 1000, total: 1000 },
+    maxUnsentReplies,
     act,
     documents = noDocuments,
   } = options
@@ -93,6 +99,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
+    ...(maxUnsentReplies !== undefined && { maxUnsentReplies }),
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
     ...(limits.idle !== undefined && { streamIdleMs: limits.idle }),
   })
@@ -112,6 +119,9 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       limits,
       penalties,
       isHttps,
+      maxConnections,
+      isProxy: () => false,
+      now,
     },
     onRequest: dispatch({ plainPaths, mount: noMount, rest, addressOf, requestIds, isHttps }),
     onHttp2: grpc.acceptSocket,

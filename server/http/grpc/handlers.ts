@@ -19,6 +19,7 @@ import type { Reply } from '../../wire/reply.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultLimits } from '../listen/limits.ts'
 import type { StreamClient, Streams } from '../streams.ts'
+import { countReply } from './session-guard.ts'
 import type { StatusWriter } from './status.ts'
 
 export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'addressOf'> & {
@@ -44,18 +45,22 @@ export function unaryHandler<E extends Endpoint>(
     void recover(
       () =>
         andThen(corridor(endpoint, envelopeOf(call, endpoint, options), readRequest), (reply) => {
-          if (reply.onSent) watchLargeReply(call, reply.onSent)
-          callback(null, reply.bytes(), etagTrailer(reply))
+          const bytes = reply.bytes()
+          const stream = streamOf(call)
+          countReply(stream, bytes.length, reply.onSent !== undefined)
+          if (reply.onSent) watchLargeReply(stream, reply.onSent)
+          callback(null, bytes, etagTrailer(reply))
         }),
       (thrown) => callback(statuses.serviceError(thrown)),
     )
   }
 }
 
+/** grpc-js does not expose the stream of a call. */
+const streamOf = (call: UnaryCall) => (call as unknown as { call: { stream: ServerHttp2Stream } }).call.stream
+
 /** Calls `onSent` when the call ends. Cancels the call if its client reads nothing for a while. */
-function watchLargeReply(call: UnaryCall, onSent: () => void): void {
-  // grpc-js does not expose the stream of a call.
-  const { stream } = (call as unknown as { call: { stream: ServerHttp2Stream } }).call
+function watchLargeReply(stream: ServerHttp2Stream, onSent: () => void): void {
   if (stream.closed || stream.destroyed) {
     onSent()
     return

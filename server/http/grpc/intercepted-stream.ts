@@ -20,6 +20,8 @@ type StreamOptions = Pick<DoorOptions, 'errorDomain' | 'addressOf' | 'onRejected
 export type InterceptedStream = GuardedStream & {
   requestId: string
   forwardedFor: string | undefined
+  /** The deadline of the call has passed while its reply was being read. */
+  isReplyLate: boolean
   options: StreamOptions
   /** The methods of the stream before `interceptStream` replaced them. */
   originalRespond: Respond
@@ -38,6 +40,7 @@ export function interceptStream(
     originalSendTrailers: original.sendTrailers,
     requestId,
     forwardedFor,
+    isReplyLate: false,
     options,
   }) as InterceptedStream // the session guard adds its fields before they are used
   stream.respond = respond

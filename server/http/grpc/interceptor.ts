@@ -8,7 +8,7 @@ import type { StatusError } from '../../aip/errors.ts'
 import { deadlineExceeded, internal, malformed, tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { forwardedFor } from '../door.ts'
-import { maxHeaderBytes } from '../listen/limits.ts'
+import { maxHeaderBytes, minBytesPerSecond } from '../listen/limits.ts'
 import { timeoutOf } from '../timeout.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { interceptStream, rejectStream } from './intercepted-stream.ts'
@@ -67,10 +67,15 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
     deadlines: openRequestDeadlines({
       onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
       onUnfinished(stream) {
-        // A reply of our own methods may be large, so a client that goes on reading may need longer than the deadline.
+        // A reply of our own methods may be large, so a client that reads fast enough may need longer than the deadline.
         const isSendingReply = !state.standardStreams.has(stream) && stream.readableEnded
-        if (isSendingReply) closeIfIdle(stream, options.streamIdleMs)
-        else stream.close(constants.NGHTTP2_CANCEL)
+        if (!isSendingReply || stream.isReplyLate) {
+          stream.close(constants.NGHTTP2_CANCEL)
+          return
+        }
+        stream.isReplyLate = true
+        closeIfIdle(stream, options.streamIdleMs)
+        state.deadlines.add(stream, options.streamIdleMs + (stream.replyBytes / minBytesPerSecond) * 1000)
       },
       now: options.now,
     }),

@@ -4,7 +4,7 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { StatusError } from '../../aip/errors.ts'
 import { tooLarge } from '../../aip/errors.ts'
-import { maxHeaderBytes } from '../listen/limits.ts'
+import { maxHeaderBytes, maxUnsentReplyBytes } from '../listen/limits.ts'
 
 export type SessionGuardOptions = {
   /** Called with the address of a connection that is closed because its client abuses it. */
@@ -13,6 +13,8 @@ export type SessionGuardOptions = {
   isProxy(address: string): boolean
   /** How long a connection may be without a call, in milliseconds. */
   connectionIdleMs?: number
+  /** Bytes of unsent small replies of all connections. Beyond that, connections with the most are closed. */
+  maxUnsentReplies?: number
   now(): number
 }
 
@@ -30,14 +32,22 @@ export type SessionGuard = {
   penalize(stream: GuardedStream, points: number): void
 }
 
-/** A stream with the size of its headers, and the usage of its session. */
-export type GuardedStream = ServerHttp2Stream & { usage: SessionUsage; headerBytes: number }
+/** A stream with the sizes of its headers and its reply, and the usage of its session. */
+export type GuardedStream = ServerHttp2Stream & {
+  usage: SessionUsage
+  headerBytes: number
+  replyBytes: number
+  /** Bytes of the reply that count as unsent. */
+  unsentBytes: number
+}
 
 /** A session is abusive when its penalty `points` exceed `maxPoints`. Each call that is answered subtracts one. */
 export type SessionUsage = {
   session: Http2Session
   points: number
   headerBytes: number
+  /** Bytes of small replies that the client has not read. */
+  unsentBytes: number
   /** Bytes of the requests of open calls: `trusted` ones have a verified access token. */
   requestBytes: { anonymous: number; trusted: number }
   /** Streams that node:http2 has reported. It resets streams with too many headers itself, and does not report them. */
@@ -64,6 +74,7 @@ export function openSessionGuard({
   onAbuse,
   isProxy,
   connectionIdleMs = maxConnectionIdleMs,
+  maxUnsentReplies = maxUnsentReplyBytes,
   now,
 }: SessionGuardOptions): SessionGuard {
   const usages = new Map<Http2Session, SessionUsage>()
@@ -73,6 +84,7 @@ export function openSessionGuard({
       session,
       points: 0,
       headerBytes: 0,
+      unsentBytes: 0,
       requestBytes: { anonymous: 0, trusted: 0 },
       streams: 0,
       openStreams: 0,
@@ -91,17 +103,30 @@ export function openSessionGuard({
   }
 
   /**
-   * Closes idle connections, and adds points for streams that node:http2 did not report. Their number follows from the
-   * highest stream id: a client numbers its streams 1, 3, 5 and so on.
+   * Closes idle connections and those with the most unread replies, and adds points for streams that node:http2 did not
+   * report. Their number follows from the highest stream id: a client numbers its streams 1, 3, 5 and so on.
    */
   function check(): void {
     const time = now()
+    let unsent = 0
     for (const usage of usages.values()) {
       const { lastProcStreamID = 0 } = usage.session.state
       const started = Math.ceil(lastProcStreamID / 2)
       addPoints(usage, Math.max(0, started - usage.streams) * pointsOfReset)
       usage.streams = started
+      unsent += usage.unsentBytes
       if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
+    }
+    if (unsent > maxUnsentReplies) closeLargest(unsent)
+  }
+
+  /** A client that is slow through no fault of its own has few unsent bytes. */
+  function closeLargest(total: number): void {
+    let unsent = total
+    for (const usage of [...usages.values()].sort((a, b) => b.unsentBytes - a.unsentBytes)) {
+      if (unsent <= maxUnsentReplies) return
+      unsent -= usage.unsentBytes
+      usage.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
     }
   }
 
@@ -117,6 +142,8 @@ export function openSessionGuard({
       stream.usage = usage
       usage.streams++
       usage.openStreams++
+      stream.replyBytes = 0
+      stream.unsentBytes = 0
       stream.headerBytes = sizeOf(rawHeaders)
       usage.headerBytes += stream.headerBytes
       if (stream.headerBytes > maxHeaderBytes) {
@@ -130,8 +157,9 @@ export function openSessionGuard({
         )
       return undefined
     },
-    close({ usage, headerBytes, headersSent }) {
+    close({ usage, headerBytes, unsentBytes, headersSent }) {
       usage.headerBytes -= headerBytes
+      usage.unsentBytes -= unsentBytes
       if (--usage.openStreams === 0) usage.usedAt = now()
       if (!headersSent) addPoints(usage, pointsOfReset)
       else if (usage.points > 0) usage.points--
@@ -150,4 +178,14 @@ function sizeOf(rawHeaders: readonly string[]): number {
   let bytes = rawHeaders.length * (headerOverhead / 2)
   for (const text of rawHeaders) bytes += text.length
   return bytes
+}
+
+/** Must be called with every reply. `isBudgeted`: large replies count against the budget of their caller. */
+export function countReply(stream: ServerHttp2Stream, bytes: number, isBudgeted: boolean): void {
+  if (stream.destroyed) return
+  const guarded = stream as GuardedStream // every stream is opened by the guard
+  guarded.replyBytes = bytes
+  if (isBudgeted) return
+  guarded.unsentBytes = bytes
+  guarded.usage.unsentBytes += bytes
 }

@@ -4,10 +4,12 @@ import type { Server, Socket } from 'node:net'
 import { createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createTlsServer } from 'node:tls'
+import type { ConnectionCounter } from './connection-counter.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { mayBePipelined, paceRequests } from './pacing.ts'
 import { peek } from './peek.ts'
 import type { Penalties } from './penalties.ts'
+import type { SlowReaders } from './slow-readers.ts'
 
 export type Tls = { cert: string; key: string }
 
@@ -16,6 +18,10 @@ export type Connections = {
   onHttp2(socket: Duplex): void
   firstBytesMs: number
   penalties: Penalties
+  counter: ConnectionCounter
+  /** Answers a connection that is one too many. */
+  refuse(socket: Socket): void
+  slowReaders: SlowReaders
   stateOf(socket: Socket): ConnectionState
   /** Every open connection. */
   open: Set<Socket>
@@ -54,12 +60,17 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
   })
 }
 
-/** Calls `start` when the connection may be served. */
-function accept({ open, undetected, penalties }: Connections, socket: Socket, start: () => void): void {
+/** Calls `start` when the connection may be served, unless there are too many. */
+function accept(connections: Connections, socket: Socket, start: () => void): void {
+  const { open, undetected, penalties, counter, refuse } = connections
   open.add(socket)
+  socket.on('close', () => open.delete(socket))
+  if (!counter.admit(socket)) {
+    refuse(socket)
+    return
+  }
   undetected.add(socket)
   socket.on('close', () => undetected.delete(socket))
-  socket.on('close', () => open.delete(socket))
   socket.on('error', () => socket.destroy())
   socket.setNoDelay(true)
   penalties.admit(socket, start)
@@ -78,7 +89,9 @@ function detectProtocol(connections: Connections, socket: Socket, onHttp2: Pass)
   })
 }
 
-function passToHttp1({ http1, stateOf }: Connections, socket: Socket, firstBytes: Buffer): void {
+function passToHttp1(connections: Connections, socket: Socket, firstBytes: Buffer): void {
+  const { http1, stateOf, slowReaders } = connections
+  slowReaders.watch(socket)
   http1.emit('connection', socket)
   if (mayBePipelined(firstBytes)) paceRequests(socket, stateOf(socket))
   socket.resume()

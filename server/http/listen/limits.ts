@@ -8,6 +8,13 @@ export const maxUnsentResponses = 100
 /** Requests in a row that are answered with a status 4xx. The connection is then closed. */
 export const maxRefusals = 1000
 
+/** A response must be read at this rate, after some grace. A call of 64 KiB then takes 7 seconds. */
+export const minBytesPerSecond = 10_000
+/** Of responses up to 64 KiB over gRPC. Larger ones have a budget of their own (server/rpc/unsent-budget.ts). */
+export const maxUnsentReplyBytes = 256 * 1024 * 1024
+/** Of all HTTP/1.1 connections: the budget of large responses, and as many small ones. */
+export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes
+
 /** In milliseconds. Unless the comment says otherwise: how long a client may take. */
 export type Limits = {
   /** To send the bytes that show its protocol, and to complete the TLS handshake. */
@@ -22,7 +29,7 @@ export type Limits = {
   idle: number
   /** To go on sending after its request was rejected, so that it can read the error. */
   linger: number
-  /** The interval at which the times for headers and requests are checked. */
+  /** The interval at which the times for headers, requests and unread responses are checked. */
   checkInterval: number
   /** To send its first bytes when the server is stopping. */
   firstBytesAtStop: number

@@ -4,13 +4,17 @@ import type { Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { DoorOptions } from '../door.ts'
 import { bindAll, portOf } from './bind.ts'
+import type { ConnectionLimits } from './connection-counter.ts'
+import { openConnectionCounter } from './connection-counter.ts'
 import { openConnectionStates } from './connection-state.ts'
 import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
 import type { Limits } from './limits.ts'
-import { defaultLimits } from './limits.ts'
+import { defaultLimits, maxUnsentBytes, minBytesPerSecond } from './limits.ts'
 import type { Penalties } from './penalties.ts'
+import { openRefusals } from './refuse-connection.ts'
+import { openSlowReaders } from './slow-readers.ts'
 
 export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   port: number
@@ -21,6 +25,9 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   onHttp2(socket: Duplex): void
   limits?: Partial<Limits>
   penalties: Penalties
+  maxConnections: ConnectionLimits
+  isProxy(address: string): boolean
+  now(): number
 }
 
 export type Listener = {
@@ -35,13 +42,17 @@ export type Listener = {
 const drainInterval = 100
 
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { port, hosts, tls, onHttp2, penalties } = options
+  const { port, hosts, tls, onHttp2, penalties, maxConnections, isProxy, now } = options
   const limits = { ...defaultLimits, ...options.limits }
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
+  const slowReaders = openSlowReaders({ minBytesPerSecond, maxUnsentBytes, graceMs: limits.idle, now })
+  const readersInterval = setInterval(slowReaders.check, limits.checkInterval).unref()
   const connections: Connections = {
     http1: openHttp1({ ...options, limits, stateOf, onAbuse }),
-    ...{ onHttp2, penalties, stateOf },
+    ...{ onHttp2, penalties, stateOf, slowReaders },
+    counter: openConnectionCounter({ ...maxConnections, isProxy }),
+    refuse: openRefusals({ ...options, lingerMs: limits.linger }, tls !== undefined),
     firstBytesMs: limits.firstBytes,
     open: new Set(),
     undetected: new Set(),
@@ -52,6 +63,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     port: portOf(servers[0]) ?? port,
     drain: () => drain(servers, connections, limits.firstBytesAtStop),
     destroy() {
+      clearInterval(readersInterval)
       for (const socket of connections.open) socket.destroy()
       connections.http1.close()
     },

@@ -1,20 +1,15 @@
 // Answers input that node:http cannot parse as a request, with an error in the same form as every other.
 import type { IncomingMessage } from 'node:http'
-import { STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Code } from '../../aip/code.ts'
 import { constant, malformed, StatusError, tooLarge } from '../../aip/errors.ts'
-import type { DoorOptions } from '../door.ts'
-import { securityHeaders } from '../headers.ts'
-import { errorBody } from '../rest/error-body.ts'
 import type { ConnectionState } from './connection-state.ts'
 import { maxUrlBytes } from './limits.ts'
+import type { RawErrorOptions } from './raw-error.ts'
+import { sendRawError } from './raw-error.ts'
 
-export type ParseErrorOptions = Omit<DoorOptions, 'addressOf'> & {
+export type ParseErrorOptions = RawErrorOptions & {
   stateOf(socket: Duplex): ConnectionState
-  /** How long a client may go on sending before it is disconnected, so that it can read the error. */
-  lingerMs: number
 }
 
 export type ParseErrors = {
@@ -37,7 +32,7 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
       }
       // The error must not be taken for the response to an earlier request.
       const pending = state.latest
-      const answer = () => sendError(socket, statusErrorOf(error), options)
+      const answer = () => sendRawError(socket, statusErrorOf(error), options)
       if (!pending || pending.writableFinished) answer()
       else if (pending.req.complete) pending.once('close', answer)
       else if (pending.headersSent) socket.destroy()
@@ -45,37 +40,9 @@ export function openParseErrors(options: ParseErrorOptions): ParseErrors {
     },
     onConnect(_, socket) {
       options.stateOf(socket).isStopped = true
-      sendError(socket, notProxy, options)
+      sendRawError(socket, notProxy, options)
     },
   }
-}
-
-/** The parser has no headers, so an address that a proxy forwards is not known. */
-const addressOf = (socket: Duplex) => (socket as Socket).remoteAddress ?? ''
-
-function sendError(
-  socket: Duplex,
-  error: StatusError,
-  { errorDomain, requestIds, onRejected, lingerMs, isHttps }: ParseErrorOptions,
-): void {
-  if (!socket.writable) {
-    socket.destroy()
-    return
-  }
-  const requestId = requestIds.next()
-  onRejected(requestId, error, addressOf(socket))
-  const body = errorBody(error, errorDomain)
-  const headers = [
-    ...securityHeaders(isHttps),
-    ...['content-type', 'application/json', 'x-request-id', requestId],
-    ...['connection', 'close', 'content-length', String(Buffer.byteLength(body))],
-  ]
-  const lines = headers.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
-  socket.end(`HTTP/1.1 ${error.http} ${STATUS_CODES[error.http]}\r\n${lines.join('')}\r\n${body}`)
-  // If the socket were closed now, data that is still arriving would reset the connection before the error is read.
-  socket.resume()
-  const timer = setTimeout(() => socket.destroy(), lingerMs)
-  socket.once('close', () => clearTimeout(timer))
 }
 
 const notProxy = constant(new StatusError(Code.UNIMPLEMENTED, 'this server is not a proxy', { http: 501 }))

@@ -1,0 +1,72 @@
+// Closes HTTP/1.1 connections whose clients read so slowly that their responses stay in memory. The idle timeout of
+// node:http does not: it starts again with each byte that is read. Connections are looked at from time to time, so that a
+// response costs nothing.
+import type { Socket } from 'node:net'
+
+export type SlowReaderOptions = {
+  /** Responses must be read at this rate, in bytes per second, and `graceMs` longer. */
+  minBytesPerSecond: number
+  graceMs: number
+  /** Unsent bytes of all connections. Beyond that, those with the most unsent bytes are closed. */
+  maxUnsentBytes: number
+  now(): number
+}
+
+export type SlowReaders = {
+  /** Must be called for every connection. */
+  watch(socket: ReadingSocket): void
+  check(): void
+}
+
+/** The part of a socket that is needed here. */
+export type ReadingSocket = Pick<Socket, 'writableLength' | 'bytesWritten'> & {
+  once(event: 'close', listener: () => void): unknown
+  destroy(): unknown
+}
+
+/** The bytes that were written by a time must be sent by the deadline. `target` is their number. */
+type Progress = { target: number; deadline: number }
+
+export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
+  const { minBytesPerSecond, graceMs, maxUnsentBytes, now } = options
+  const connections = new Map<ReadingSocket, Progress | undefined>()
+
+  const progressOf = (socket: ReadingSocket): Progress => ({
+    target: socket.bytesWritten,
+    deadline: now() + graceMs + (socket.writableLength / minBytesPerSecond) * 1000,
+  })
+
+  function isTooSlow(socket: ReadingSocket, progress: Progress | undefined): boolean {
+    const { writableLength: unsent } = socket
+    if (unsent === 0) {
+      if (progress) connections.set(socket, undefined)
+    } else if (!progress || socket.bytesWritten - unsent >= progress.target) {
+      connections.set(socket, progressOf(socket))
+    } else return now() > progress.deadline
+    return false
+  }
+
+  /** A client that is slow through no fault of its own has few unsent bytes. */
+  function closeLargest(): void {
+    let unsent = 0
+    for (const socket of connections.keys()) unsent += socket.writableLength
+    if (unsent <= maxUnsentBytes) return
+    const bySize = [...connections.keys()].sort((a, b) => b.writableLength - a.writableLength)
+    for (const socket of bySize) {
+      if (unsent <= maxUnsentBytes) return
+      unsent -= socket.writableLength
+      socket.destroy()
+    }
+  }
+
+  return {
+    watch(socket) {
+      connections.set(socket, undefined)
+      socket.once('close', () => connections.delete(socket))
+    },
+    check() {
+      for (const [socket, progress] of connections) if (isTooSlow(socket, progress)) socket.destroy()
+      closeLargest()
+    },
+  }
+}
