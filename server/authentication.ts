@@ -15,6 +15,7 @@ import type { Outbound } from './auth/outbound/outbound.ts'
 import { openOutbound } from './auth/outbound/outbound.ts'
 import { openRefreshTokens } from './auth/refresh/refresh-tokens.ts'
 import { openThrottle } from './auth/throttle.ts'
+import { issuableAudiences } from './auth/tokens/mint.ts'
 import { openVerifyOwn } from './auth/tokens/verify-own.ts'
 import { issuerRuleOf } from './claims/issuer.ts'
 import type { RunMatch } from './claims/matcher.ts'
@@ -71,7 +72,9 @@ export function openAuthentication(
     onError: (err) => log.warn({ err }, 'the last seen time of an identity was not stored'),
   })
   const issuerKeys = openIssuerKeys(fetchJsonBy(outbound), rule, now)
-  const verifyOwn = openVerifyOwn(shared)
+  // A token for the registry alone cannot be exchanged, but can be revoked.
+  const verifyOwn = openVerifyOwn({ ...shared, audiences: [baseUrl, authUrl] })
+  const verifyIssued = openVerifyOwn({ ...shared, audiences: issuableAudiences(baseUrl, authUrl) })
   const states = openExpiringStates(shared)
   const people = peopleOf({ access: signInAccess, now, random })
   const tokens = {
@@ -84,7 +87,7 @@ export function openAuthentication(
     // Loaded at the first request: it takes 0.1 s and 15 MB, and most servers never need it.
     const login = await import('./auth/login/login.ts')
     return login.openLogin({
-      ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost },
+      ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost, verifyIssued },
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),
       onError: (err) => log.error({ err }, 'sign-in failed'),

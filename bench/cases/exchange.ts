@@ -72,7 +72,7 @@ export async function benchExchange(): Promise<Line[]> {
     const exchange = openExchange({
       store,
       keys,
-      verifyOwn: openVerifyOwn({ store, keys, authUrl, baseUrl, now: Date.now }),
+      verifyOwn: openVerifyOwn({ store, keys, authUrl, audiences: [baseUrl, authUrl], now: Date.now }),
       issuerKeys,
       authUrl,
       baseUrl,

@@ -231,6 +231,69 @@ onEachStore('after a sign-in was ended', (engine) => {
     })
   })
 
+  describe('by revoking one of its access tokens', () => {
+    const errorOf = async (answer: Response) => ((await answer.json()) as { error?: string }).error
+
+    test('all of its tokens stop working, and those of other sign-ins work', async () => {
+      await addPerson('hal@example.com')
+      const [one, other] = [
+        await signIn(platform, 'hal@example.com'),
+        await signIn(platform, 'hal@example.com'),
+      ]
+      const issued = await descendantsOf(one.tokens.access_token)
+      await assertWorking(issued)
+      assert.equal((await revoke(one.tokens.access_token)).status, 200)
+      await assertEnded(issued)
+      await assert.rejects(oidc.refreshTokenGrant(one.party, one.tokens.refresh_token ?? ''))
+      await assertWorking([other.tokens.access_token])
+      assert.ok((await oidc.refreshTokenGrant(other.party, other.tokens.refresh_token ?? '')).access_token)
+      assert.equal(
+        (await revoke(one.tokens.access_token)).status,
+        200,
+        'a revoked token can be revoked again',
+      )
+    })
+
+    test('the same holds for published clients, and for a token of the registry', async () => {
+      await addPerson('ida@example.com')
+      const audience = new URL(platform.config.baseUrl).host
+      for (const more of [{}, { audience }]) {
+        const { token, refreshToken } = await signInPublished('ida@example.com', {
+          create_refresh_token: 'true',
+          ...more,
+        })
+        assert.equal((await revoke(token)).status, 200)
+        assert.ok('code' in (await refreshed(refreshToken)))
+      }
+    })
+
+    test('a token that is limited, of an assumed identity, or without a sign-in ends nothing', async () => {
+      const identity = await addPerson('jan@example.com')
+      const { tokens } = await signIn(platform, 'jan@example.com')
+      const scopes = [platform.owner.organization]
+      const limited = await first().call(exchange, { identity: '', scopes }, tokens.access_token)
+      const others = [
+        ...[String(limited.body?.token), await exchanged(tokens.access_token, assumable)],
+        ...[await platform.tokenOf(assumable), await platform.tokenOf(identity)],
+      ]
+      for (const token of others) {
+        const answer = await revoke(token)
+        assert.equal(answer.status, 400)
+        assert.equal(await errorOf(answer), 'unsupported_token_type')
+      }
+      await assertWorking([tokens.access_token, ...others])
+    })
+
+    test('a token that is not valid ends nothing, and is no error', async () => {
+      await addPerson('kim@example.com')
+      const { tokens } = await signIn(platform, 'kim@example.com')
+      const [head, body = ''] = tokens.access_token.split('.')
+      for (const forged of [`${head}.${body}.AAAA`, `${head}.${body}.`, `${head}.e30.AAAA`])
+        assert.equal((await revoke(forged)).status, 200)
+      await assertWorking([tokens.access_token])
+    })
+  })
+
   test('by signing out in the browser, tokens that were not issued for offline use stop working', async () => {
     await addPerson('fay@example.com')
     const scope = { scope: 'openid' }

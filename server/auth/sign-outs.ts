@@ -2,6 +2,7 @@
 // sign-in in that second or before is invalid, including those that were being issued at that moment.
 import { parentOf } from '../aip/uid.ts'
 import type { Store } from '../store/db.ts'
+import { endSignIn } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
 import { first } from '../store/work.ts'
@@ -14,6 +15,13 @@ export function* signOutEverywhere(identity: string, now: number): Work<void> {
       case when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
   yield sql`delete from sign_in_states where identity = ${identity}`
   yield sql`delete from refresh_tokens where identity = ${identity}`
+}
+
+/** Ends one sign-in with its codes, refresh tokens and access tokens. Its access tokens contain the id. */
+export function* endOneSignIn(id: string, now: number): Work<void> {
+  yield* endSignIn(id, now)
+  yield sql`delete from sign_in_states where grant_id = ${id}`
+  yield sql`delete from refresh_tokens where family = ${id}`
 }
 
 /** The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. */

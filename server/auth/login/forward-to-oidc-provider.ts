@@ -1,5 +1,5 @@
 // Passes requests on to oidc-provider, except for those that it does not support: the token exchange, and the
-// revocation of our own refresh tokens.
+// revocation of access tokens and of our own refresh tokens.
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Provider } from 'oidc-provider'
@@ -11,11 +11,14 @@ import { enterDeviceCode } from './device-code.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
 import { readForm, sendResponse } from './page-request.ts'
 import { paths, prefixOf } from './paths.ts'
+import type { RevocationDependencies } from './revoke-access-token.ts'
+import { isAccessToken, revokeAccessToken } from './revoke-access-token.ts'
 import type { TokenExchangeDependencies } from './token-exchange.ts'
 import { exchangeAtTokenEndpoint, tokenExchangeGrantType } from './token-exchange.ts'
 
 export type ForwardDependencies = TokenExchangeDependencies &
-  DeviceCodeDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
+  DeviceCodeDependencies &
+  RevocationDependencies & { provider(): Provider; refreshTokens: RefreshTokens; authUrl: string }
 
 /** Endpoints to which programs post forms. Their errors are JSON. */
 const formPaths: readonly string[] = [paths.token, paths.revocation]
@@ -53,6 +56,7 @@ async function answerForm(
     return isExchange ? exchangeAtTokenEndpoint(deps, form, address) : undefined
   }
   const token = form.get('token') ?? ''
+  if (isAccessToken(token)) return revokeAccessToken(deps, token)
   if (!isRefreshToken(token)) return undefined
   await deps.refreshTokens.revoke(token)
   return { json: {} }

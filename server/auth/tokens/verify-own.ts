@@ -16,14 +16,15 @@ export type VerifyOwnDependencies = {
   store: Store
   keys: KeyRing
   authUrl: string
-  baseUrl: string
+  /** The token must be for one of these. */
+  audiences: readonly string[]
   now(): number
 }
 
 /** Returns the claims of a token that we issued to an identity that still exists, in a sign-in that was not ended. */
 export type VerifyOwn = (token: string) => Promise<Claims>
 
-export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnDependencies): VerifyOwn {
+export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOwnDependencies): VerifyOwn {
   const findKey = openKeyFinder(keys, now)
 
   const getKey: JWTVerifyGetKey = async ({ kid = '' }) => {
@@ -34,8 +35,7 @@ export function openVerifyOwn({ store, keys, authUrl, baseUrl, now }: VerifyOwnD
 
   return async (token) => {
     const { payload } = await jwtVerify(token, getKey, {
-      // A token for the registry alone cannot be exchanged.
-      ...{ issuer: authUrl, audience: [baseUrl, authUrl], typ: tokenType, algorithms: [signingAlgorithm] },
+      ...{ issuer: authUrl, audience: [...audiences], typ: tokenType, algorithms: [signingAlgorithm] },
       requiredClaims: ['exp', 'iat', 'sub', 'aud'],
       currentDate: new Date(now()),
     }).catch(throwUnverifiable)

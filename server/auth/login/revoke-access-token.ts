@@ -1,0 +1,66 @@
+// Revocation of an access token (RFC 7009). An access token is not stored, so revoking it ends its sign-in, as section
+// 2.1 permits: all access tokens and refresh tokens of the sign-in stop working with the next call, on every copy.
+import { decodeProtectedHeader } from 'jose'
+import { Code } from '../../aip/code.ts'
+import { StatusError } from '../../aip/errors.ts'
+import type { Claims } from '../../claims/match.ts'
+import type { Store } from '../../store/db.ts'
+import type { SignIn } from '../../wire/caller.ts'
+import { endOneSignIn } from '../sign-outs.ts'
+import { tokenType } from '../tokens/mint.ts'
+import { signInOf } from '../tokens/sign-in-claim.ts'
+import type { VerifyOwn } from '../tokens/verify-own.ts'
+import type { PageResponse } from './page-request.ts'
+
+export type RevocationDependencies = {
+  store: Store
+  /** Verifies an access token for any audience. */
+  verifyIssued: VerifyOwn
+  now(): number
+}
+
+export function isAccessToken(token: string): boolean {
+  try {
+    return decodeProtectedHeader(token).typ === tokenType
+  } catch {
+    return false
+  }
+}
+
+/** Possession of the token suffices, as with refresh tokens: our clients are public, so naming one proves nothing. */
+export async function revokeAccessToken(
+  { store, verifyIssued, now }: RevocationDependencies,
+  token: string,
+): Promise<PageResponse> {
+  const claims = await verifyIssued(token).catch(undefinedIfInvalid)
+  // A token that is not valid needs no revocation (RFC 7009, section 2.2).
+  if (!claims) return { json: {} }
+  const signIn = revocableSignIn(claims)
+  if (!signIn) return unsupported
+  await store.write(() => endOneSignIn(signIn.id, now()))
+  return { json: {} }
+}
+
+function undefinedIfInvalid(error: unknown): undefined {
+  if (!(error instanceof StatusError) || error.code !== Code.UNAUTHENTICATED) throw error
+}
+
+/**
+ * The sign-in that a token may end: its own, if it is a token of the person without limits. The holder of a limited token,
+ * or of a token of an identity that the person has assumed, must not be able to sign the person out.
+ */
+function revocableSignIn(claims: Claims): SignIn | undefined {
+  const signIn = signInOf(claims)
+  const isWhole = claims.sub === signIn?.person && claims.scopes === undefined && claims.cap === undefined
+  return isWhole && signIn.id !== '' ? signIn : undefined
+}
+
+/** RFC 7009, section 2.2.1. */
+const unsupported: PageResponse = {
+  status: 400,
+  json: {
+    error: 'unsupported_token_type',
+    error_description:
+      'only refresh tokens, and access tokens of a sign-in without limits, can be revoked; this token is valid until it expires',
+  },
+}
