@@ -4,7 +4,7 @@ import type { CheckAnswer, CheckTask } from './checks.ts'
 import { performMatch } from './claims/matcher.ts'
 import { openPatterns } from './claims/pattern.ts'
 import { patternRuleFault } from './claims/pattern-rule.ts'
-import { performTrust } from './claims/trust.ts'
+import { performTrustCheck } from './claims/trust.ts'
 import { readmeFault } from './resources/registry/repos/readme.ts'
 
 const port = parentPort
@@ -27,7 +27,7 @@ async function perform(task: CheckTask): Promise<unknown> {
     case 'patterns':
       return task.rules.map(({ kind, pattern }) => patternRuleFault(kind, pattern))
     case 'trust':
-      return performTrust(patterns, task)
+      return performTrustCheck(patterns, task)
     default:
       return performMatch(patterns, task)
   }

@@ -84,7 +84,10 @@ export async function* list<Request extends object, Page>(
   }
 }
 
-/** Removes `$typeName`: protobuf does not set missing fields of an object that has a `$typeName`. */
+/**
+ * Removes `$typeName`. An object that has it counts as a complete message, in which protobuf would not replace
+ * `skip: undefined` by the default.
+ */
 function fieldsOf(request: object): Record<string, unknown> {
   const { $typeName: _, ...fields } = request as Record<string, unknown>
   return fields

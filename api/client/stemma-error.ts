@@ -108,7 +108,7 @@ export class StemmaError extends Error {
 
 const nameOf = (code: Code) => Object.entries(Code).find(([, value]) => value === code)?.[0] ?? 'UNKNOWN'
 
-/** The contract defines the type of the elements; a proxy may have sent anything else. */
+/** A proxy may have sent something that is not an array; it is ignored. The contract defines the type of elements. */
 const arrayOf = <T>(value: unknown) => (Array.isArray(value) ? (value as T[]) : [])
 
 /**

@@ -21,7 +21,7 @@ import { transcode } from './transcode.ts'
  * @example
  * ```ts
  * const transport: Transport = createTransport({ baseUrl: 'http://localhost:8080' })
- * const { response } = await transport.call({ verb: 'GET', path: '/ping/v2beta1/ping' }, {})
+ * const pong = await transport.call({ verb: 'GET', path: '/ping/v2beta1/ping' }, {}) // { response: 'pong' }
  * ```
  */
 export type Transport = {
@@ -62,10 +62,10 @@ function withDefaults(options: ConnectionOptions) {
   }
 }
 
-type Connection = ReturnType<typeof withDefaults>
+type ResolvedOptions = ReturnType<typeof withDefaults>
 type Call = { route: Route; request: JsonObject; options: CallOptions }
 
-async function sendUnary(connection: Connection, call: Call): Promise<JsonObject> {
+async function sendUnary(connection: ResolvedOptions, call: Call): Promise<JsonObject> {
   const timeout = startCallTimeout(connection, call.options)
   try {
     return await send(connection, call, timeout.signal, async (response) => {
@@ -77,7 +77,7 @@ async function sendUnary(connection: Connection, call: Call): Promise<JsonObject
   }
 }
 
-async function* sendStream(connection: Connection, call: Call): AsyncGenerator<JsonObject, void> {
+async function* sendStream(connection: ResolvedOptions, call: Call): AsyncGenerator<JsonObject, void> {
   const timeout = startCallTimeout(connection, call.options)
   try {
     const body = await send(connection, call, timeout.signal, async (response) => response.body)
@@ -87,14 +87,14 @@ async function* sendStream(connection: Connection, call: Call): AsyncGenerator<J
   }
 }
 
-function startCallTimeout(connection: Connection, options: CallOptions): Timeout {
+function startCallTimeout(connection: ResolvedOptions, options: CallOptions): Timeout {
   const timeoutMs = options.timeoutMs ?? connection.timeoutMs
   return startTimeout(timeoutMs, () => deadlineExceeded(timeoutMs), options.signal)
 }
 
 /** Sends a call with retries. `read` is part of an attempt, since the connection can break while it reads. */
 async function send<T>(
-  connection: Connection,
+  connection: ResolvedOptions,
   { route, request, options }: Call,
   signal: AbortSignal,
   read: (response: Response) => Promise<T>,
@@ -122,7 +122,7 @@ async function send<T>(
 }
 
 async function sendOnce(
-  { baseUrl, fetch, now }: Connection,
+  { baseUrl, fetch, now }: ResolvedOptions,
   target: string,
   init: RequestInit & { signal: AbortSignal },
   { onHeaders }: CallOptions,
@@ -136,16 +136,20 @@ async function sendOnce(
   return response
 }
 
-const currentToken = async ({ token }: Connection) => (typeof token === 'function' ? token() : token)
+const currentToken = async ({ token }: ResolvedOptions) => (typeof token === 'function' ? token() : token)
 
 /** Tells the token source which token the server rejected, so that the next call gets another one. */
-function invalidateRejected({ token: source }: Connection, token: string | undefined, error: unknown): void {
+function invalidateRejected(
+  { token: source }: ResolvedOptions,
+  token: string | undefined,
+  error: unknown,
+): void {
   const isRejected = error instanceof StemmaError && error.code === Code.UNAUTHENTICATED
   if (isRejected && token !== undefined && typeof source === 'function') source.invalidate?.(token)
 }
 
 function headersOf(
-  connection: Connection,
+  connection: ResolvedOptions,
   { body }: HttpRequest,
   options: CallOptions,
   token: string | undefined,

@@ -10,7 +10,7 @@ import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.
 import { IdentitiesService, IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { openPatterns } from '../../server/claims/pattern.ts'
 import type { TrustTask } from '../../server/claims/trust.ts'
-import { performTrust, trustCost } from '../../server/claims/trust.ts'
+import { performTrustCheck, trustCost } from '../../server/claims/trust.ts'
 import { withTrustDecisions } from '../../server/resources/iam/identities/trust-decisions.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { PoolOptions } from '../../server/threads/pool.ts'
@@ -130,7 +130,7 @@ async function decide(identities: Identity[], subjects: string[]) {
   const checks = {
     async trust(task: Omit<TrustTask, 'kind'>) {
       tasks.push(task)
-      return performTrust(patterns, { kind: 'trust', ...task })
+      return performTrustCheck(patterns, { kind: 'trust', ...task })
     },
   }
   let runs = 0

@@ -173,7 +173,7 @@ onEachStore('a backup', (engine) => {
     await withEmptyStore('sqlite', async (place) => {
       const without = await runStemmad(folder, ['restore', file, ...place])
       assert.equal(without.code, 2)
-      assert.match(without.stderr, /put the secret key of the backup/)
+      assert.match(without.stderr, /put the secret key of the server that made the backup/)
       const wrong = await runStemmad(folder, ['restore', file, ...place, '--secret-key', 'x'.repeat(40)])
       assert.equal(wrong.code, 1)
       assert.match(wrong.stderr, /^stemmad: .*cannot be decrypted: STEMMA_SECRET_KEY.*\n$/)

@@ -180,7 +180,7 @@ describe('an update without a mask', () => {
     })
   })
 
-  test('replaces a whole message by an empty one', () => {
+  test('clears a message that the request contains as an empty object', () => {
     assert.deepEqual(updateUnmasked(IdentitySchema, identity, { claimMatch: {} }).claimMatch, {})
   })
 
@@ -292,7 +292,7 @@ describe('lists and maps', () => {
     assert.deepEqual(update(provider, current, {}, ['scopes']), { labels: current.labels })
   })
 
-  test('are not shared between the messages before and after', () => {
+  test('are copied, so that the merged message does not share them with the patch', () => {
     const sent = fromJson(provider, { scopes: ['c'] }) as Message & { scopes: string[] }
     const { merged } = applyMask(provider, create(provider), sent, parseMask(provider, ['*']))
     sent.scopes.push('d')
@@ -300,7 +300,7 @@ describe('lists and maps', () => {
   })
 })
 
-test('an update changes neither message, whatever mask is applied', () => {
+test('applyMask modifies neither the current message nor the patch, whatever the mask', () => {
   const text = fc.constantFrom('', 'a', 'b')
   const oidc = fc.record({ issuer: text, rule: fc.constant('sub'), checked: text }, { requiredKeys: [] })
   const json = fc.record(

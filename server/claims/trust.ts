@@ -59,7 +59,10 @@ export type TrustTask = {
   subjects: readonly string[]
 }
 
-export const performTrust = (patterns: Patterns, { issuer, identities, subjects }: TrustTask): boolean[] =>
+export const performTrustCheck = (
+  patterns: Patterns,
+  { issuer, identities, subjects }: TrustTask,
+): boolean[] =>
   identities.map((bytes, at) =>
     trusts(patterns, fromBinary(IdentitySchema, bytes), issuer, subjects[at] ?? ''),
   )

@@ -23,7 +23,9 @@ export const restore: Command = {
     if (path === undefined || extra.length > 0) throw usageOf(restore)
     const keyFile = join(config.dataDir, 'secret.key')
     if (config.secretKey === undefined && !existsSync(keyFile))
-      throw new UsageError(`put the secret key of the backup into ${keyFile}, or set STEMMA_SECRET_KEY`)
+      throw new UsageError(
+        `put the secret key of the server that made the backup into ${keyFile}, or set STEMMA_SECRET_KEY`,
+      )
     const progress = openProgress('rows', { stream: context.stderr })
     const count = await withStore(config, async (store) => {
       const restored = await restoreLines({

@@ -35,11 +35,11 @@ export function referencePaths(
       const { indexPage, policy } = await import('./pages.ts')
       return { body: indexPage(), policy }
     }),
-    ...Object.fromEntries(slugs.map((slug) => [`/docs/${slug}`, servicePath(slug)])),
+    ...Object.fromEntries(slugs.map((slug) => [`/docs/${slug}`, serviceResponse(slug)])),
   }
 }
 
-const servicePath = (slug: string) =>
+const serviceResponse = (slug: string) =>
   once(page, async () => {
     const { policy, servicePage } = await import('./pages.ts')
     return { body: servicePage(slug), policy }

@@ -17,7 +17,10 @@ const caller = { identity: 'someone', issuedAt: 0 }
 const method = describeMethod(GroupsService.method.listGroups)
 const maxBytes = 200_000
 
-/** A corridor with a method that returns this reply. `isFree`: whether the caller has so many bytes of budget left. */
+/**
+ * A corridor with a method that returns this reply. `isFree(bytes)`: whether the caller's budget of unsent bytes has
+ * room for them.
+ */
 async function callOf(reply: Reply) {
   const unsent = openUnsentBudget({ perCaller: maxBytes, total: maxBytes })
   const reported: (StatusError | undefined)[] = []

@@ -28,7 +28,7 @@ export type StoredToken = {
   /** In milliseconds since 1970. */
   expires: number
   isUsed: boolean
-  /** The second of the last sign-out everywhere (sign-outs.ts); 0 if there was none. */
+  /** Time of the last “sign out everywhere” (see sign-outs.ts), in seconds since 1970; 0 if there was none. */
   signOutSecond: number
 }
 

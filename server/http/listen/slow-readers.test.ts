@@ -56,7 +56,7 @@ describe('connections of slow readers', () => {
     assert.deepEqual([idle.isClosed, trickle?.isClosed], [true, true])
   })
 
-  test('are kept if they read slowly but at the least rate, for as long as it takes', () => {
+  test('are kept if they read at the minimum rate, however long it takes', () => {
     const { connections, pass } = open(1)
     const [reader] = connections
     reader.write(100_000)

@@ -162,7 +162,7 @@ export const GetHeadlessSessionRequestSchema: GenMessage<GetHeadlessSessionReque
  */
 export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
   /**
-   * X25519 public key of the server. The bytes are its base64url text, without padding.
+   * X25519 public key of the server, as base64url text without padding (not the raw 32 bytes).
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */
@@ -184,7 +184,7 @@ export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
  */
 export type HeadlessSessionJson = {
   /**
-   * X25519 public key of the server. The bytes are its base64url text, without padding.
+   * X25519 public key of the server, as base64url text without padding (not the raw 32 bytes).
    *
    * @generated from field: bytes ecdh_public_key = 1;
    */

@@ -14,15 +14,15 @@ export const file_platform_common_uidp: GenFile = /*@__PURE__*/
   fileDesc("ChpwbGF0Zm9ybS9jb21tb24vdWlkcC5wcm90bxIPcGxhdGZvcm0uY29tbW9uIpABCgpVSURQRmlsdGVyEhwKDGFuY2VzdG9yc19vZhgBIAEoCUIG2sEYAiABEh4KDmRlc2NlbmRhbnRzX29mGAIgASgJQgbawRgCIAESGwoLY2hpbGRyZW5fb2YYAyABKAlCBtrBGAIgARIPCgdpbl9yb290GAQgASgIEhYKA2lkcxgFIAMoCUIJ2sEYBRjoByABYgZwcm90bzM", [file_platform_common_rules]);
 
 /**
- * Restricts a list to a part of the tree. Conditions are combined with AND. A uid that does not exist, or that the
- * caller may not see, matches nothing; it is not an error.
+ * Restricts a list to a part of the tree, by uid (UIDP stands for uid path). Conditions are combined with AND. A uid
+ * that does not exist, or that the caller may not see, matches nothing; it is not an error.
  *
  * @generated from message platform.common.UIDPFilter
  */
 export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of
-   * resources that contain no others, such as identities or roles.
+   * Only resources above this one in the tree, from its parent up to the organization. Only groups and repos have
+   * resources below them, so lists of other kinds are empty.
    *
    * @generated from field: string ancestors_of = 1;
    */
@@ -59,15 +59,15 @@ export type UIDPFilter = Message<"platform.common.UIDPFilter"> & {
 };
 
 /**
- * Restricts a list to a part of the tree. Conditions are combined with AND. A uid that does not exist, or that the
- * caller may not see, matches nothing; it is not an error.
+ * Restricts a list to a part of the tree, by uid (UIDP stands for uid path). Conditions are combined with AND. A uid
+ * that does not exist, or that the caller may not see, matches nothing; it is not an error.
  *
  * @generated from message platform.common.UIDPFilter
  */
 export type UIDPFilterJson = {
   /**
-   * Only resources above this one in the tree, from its parent up to the organization. Matches nothing in a list of
-   * resources that contain no others, such as identities or roles.
+   * Only resources above this one in the tree, from its parent up to the organization. Only groups and repos have
+   * resources below them, so lists of other kinds are empty.
    *
    * @generated from field: string ancestors_of = 1;
    */

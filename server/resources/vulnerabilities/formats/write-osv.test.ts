@@ -51,9 +51,9 @@ describe('writeOsv of an imported advisory', () => {
     test(`returns the imported record, with only the entries of the package: ${name}`, () => {
       const record = sample(name)
       for (const imported of readOsv(record)) {
-        const [, ...id] = imported.source.split(`osv:${record.id}:`)
+        const packageKey = imported.source.slice(`osv:${record.id}:`.length)
         const affected = record.affected.filter(
-          (entry: Affected) => `${entry.package?.ecosystem}/${entry.package?.name}` === id.join(''),
+          (entry: Affected) => `${entry.package?.ecosystem}/${entry.package?.name}` === packageKey,
         )
         assert.deepEqual(write(imported), { ...record, affected })
       }
@@ -154,7 +154,7 @@ describe('writeOsv of an advisory that was not imported', () => {
     assert.equal(eventsOf({ case: 'falsePositiveDetermination', value: {} }), undefined)
   })
 
-  test('names an artifact without ecosystem in database_specific', () => {
+  test('puts the artifact into database_specific if its type has no ecosystem', () => {
     const image = create(AdvisorySchema, { ...own(), artifactType: 'oci', artifactName: 'nginx' })
     const [entry] = (writeOsv(image) as OsvRecord).affected
     assert.deepEqual(entry, {
