@@ -1,20 +1,65 @@
 // Signing out everywhere. The store keeps the second of the last sign-out; every session, code and token of a
 // sign-in in that second or before is invalid, including those that were being issued at that moment.
+import { Code } from '../aip/code.ts'
+import { StatusError } from '../aip/errors.ts'
 import { parentOf } from '../aip/uid.ts'
 import type { Store } from '../store/db.ts'
 import { endSignIn } from '../store/sign-ins.ts'
 import { sql } from '../store/sql.ts'
 import type { Work } from '../store/work.ts'
-import { first } from '../store/work.ts'
+import { all, first } from '../store/work.ts'
 import type { SignIn } from '../wire/caller.ts'
 
 /** Ends every session, code and token of an identity, and the tokens that were issued in exchange for these. */
 export function* signOutEverywhere(identity: string, now: number): Work<void> {
   yield sql`insert into sign_outs (identity, second) values (${identity}, ${secondOf(now)})
-    on conflict (identity) do update set second =
-      case when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
+    on conflict (identity) do update set second = case
+      when sign_outs.disabled_second is not null then sign_outs.second
+      when excluded.second > sign_outs.second then excluded.second else sign_outs.second + 1 end`
   yield sql`delete from sign_in_states where identity = ${identity}`
   yield sql`delete from refresh_tokens where identity = ${identity}`
+}
+
+/** The second of the last sign-out of a disabled person, later than every sign-in: the end of the year 9999. */
+const endOfTime = 253_402_300_799
+
+/**
+ * Signs a person out everywhere and refuses new sign-ins until `enablePerson`. Calls need no further check: the second of
+ * the sign-out, which they compare anyway, is later than every sign-in.
+ */
+export function* disablePerson(identity: string, now: number): Work<void> {
+  yield* signOutEverywhere(identity, now)
+  yield sql`update sign_outs set disabled_second = second, second = ${endOfTime}
+    where identity = ${identity} and disabled_second is null`
+}
+
+/** Sign-ins from before the person was disabled remain ended. */
+export function* enablePerson(identity: string, now: number): Work<void> {
+  yield sql`update sign_outs set disabled_second = null,
+    second = case when disabled_second > ${secondOf(now)} then disabled_second else ${secondOf(now)} end
+    where identity = ${identity} and disabled_second is not null`
+}
+
+export type DisabledPerson = { identity: string; name: string; since: number }
+
+/** People who are disabled, the latest first. `since` is in milliseconds. */
+export function* listDisabled(limit: number): Work<DisabledPerson[]> {
+  const rows = yield* all(sql`select o.identity, i.name, o.disabled_second
+    from sign_outs o join identities i on i.uid = o.identity
+    where o.disabled_second is not null order by o.disabled_second desc, o.identity limit ${limit}`)
+  return rows.map(([identity, name, second]) => ({
+    ...{ identity: identity as string, name: name as string, since: (second as number) * 1000 },
+  }))
+}
+
+const disabled = () =>
+  new StatusError(Code.PERMISSION_DENIED, 'this account is disabled; ask the operator of this server')
+
+export function* requireEnabled(identity: string): Work<void> {
+  const row = yield* first(
+    sql`select 1 from sign_outs where identity = ${identity} and disabled_second is not null`,
+  )
+  if (row) throw disabled()
 }
 
 /** Ends one sign-in with its codes, refresh tokens and access tokens. Its access tokens contain the id. */
@@ -24,13 +69,18 @@ export function* endOneSignIn(id: string, now: number): Work<void> {
   yield sql`delete from refresh_tokens where family = ${id}`
 }
 
-/** The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. */
+/**
+ * The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. Refuses
+ * a disabled person.
+ */
 export function* signInSecond(identity: string, now: number): Work<number> {
-  const row = yield* first(sql`select second from sign_outs where identity = ${identity}`)
-  return Math.max(secondOf(now), row ? (row[0] as number) + 1 : 0)
+  const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
+  const [second, disabledSecond] = (row ?? [-1, null]) as [number, number | null]
+  if (disabledSecond !== null) throw disabled()
+  return Math.max(secondOf(now), second + 1)
 }
 
-/** A sign-in at this moment. Only signing out everywhere ends it. Undefined for a workload: only people sign in. */
+/** A sign-in at this moment. Only signing out everywhere ends it. Refuses a disabled person. Undefined for a workload: only people sign in. */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
   return { person: identity, second: await store.read(() => signInSecond(identity, now)), id: '' }

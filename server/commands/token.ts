@@ -1,3 +1,4 @@
+import { StatusError, textOf } from '../aip/errors.ts'
 import { isUid } from '../aip/uid.ts'
 import { signInNow } from '../auth/sign-outs.ts'
 import { mintToken } from '../auth/tokens/mint.ts'
@@ -20,7 +21,9 @@ export const token: Command = {
       const { now, random } = context
       const signer = { keys, authUrl: config.authUrl, now, random }
       // So that signing a person out everywhere also ends this token.
-      const signIn = await signInNow(store, uid, now())
+      const signIn = await signInNow(store, uid, now()).catch((error: unknown) => {
+        throw error instanceof StatusError ? new UsageError(textOf(error)) : error
+      })
       return mintToken(signer, { identity: uid, audience: config.baseUrl, signIn })
     })
     context.stdout.write(`${minted}\n`)

@@ -1,7 +1,7 @@
 // Adds people who sign in with a password, resets passwords, and signs people out.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { isUid } from '../aip/uid.ts'
+import { isUid, parentOf } from '../aip/uid.ts'
 import type { LoginAddress } from '../auth/login/accounts.ts'
 import {
   canonicalEmail,
@@ -17,7 +17,7 @@ import { claimantsOf, hashClaim } from '../auth/login/claimed-accounts.ts'
 import type { ExpiringStates } from '../auth/login/expiring-states.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
-import { signOutEverywhere } from '../auth/sign-outs.ts'
+import { disablePerson, enablePerson, listDisabled, signOutEverywhere } from '../auth/sign-outs.ts'
 import { peopleOf } from '../authentication.ts'
 import { readConfig } from '../config/config.ts'
 import type { RandomBytes } from '../crypto/random.ts'
@@ -32,17 +32,20 @@ import { UsageError, usageOf } from './command.ts'
 import { withPreparedStore } from './with-store.ts'
 
 export const users: Command = {
-  usage: 'users add|reset|sign-out EMAIL|IDENTITY_UID [--password-file FILE|-]',
+  usage: 'users add|reset|sign-out|disable|enable|disabled [EMAIL|IDENTITY_UID] [--password-file FILE|-]',
   summary:
-    'Adds a person who signs in with a password, resets the password, or signs a person out everywhere.',
+    'Adds a person who signs in with a password, resets the password, signs a person out or disables them.',
   details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
-the password in the file or on standard input (-) instead. reset and sign-out end all sessions and tokens of the person
-at once.`,
+the password in the file or on standard input (-) instead. reset, sign-out and
+disable end all sessions and tokens of the person at once. A disabled person cannot sign in again until enable, whether by
+password or by a provider. disabled lists such people.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },
     })
     const [action = '', person = '', ...extra] = positionals
+    if (action === 'disabled' && positionals.length === 1)
+      return withPreparedStore(config, context, ({ store }) => printDisabled(store, context))
     const act = actions[action]
     if (!act || extra.length > 0) throw usageOf(users)
     if (!isEmail(person) && !(isUid(person) && action !== 'add'))
@@ -76,7 +79,12 @@ type Result = { identity: string; link?: string }
 /** `person` is an e-mail address, or the uid of an identity. */
 type Action = (deps: UserDependencies, person: string, password: string | undefined) => Promise<Result>
 
-const actions: Record<string, Action> = { add, reset, 'sign-out': signOut }
+const actions: Record<string, Action> = {
+  ...{ add, reset },
+  'sign-out': (deps, person) => changeSignIns(deps, person, signOutEverywhere),
+  disable: (deps, person) => changeSignIns(deps, person, disablePerson),
+  enable: (deps, person) => changeSignIns(deps, person, enablePerson),
+}
 
 async function add(deps: UserDependencies, email: string, password: string | undefined): Promise<Result> {
   const { store, authUrl, now, random } = deps
@@ -98,14 +106,30 @@ async function reset(deps: UserDependencies, person: string, password: string | 
   return store.write(() => changePassword(deps, identity, hash))
 }
 
-async function signOut({ store, now }: UserDependencies, person: string): Promise<Result> {
+function changeSignIns(
+  { store, now }: UserDependencies,
+  person: string,
+  change: (identity: string, now: number) => Work<void>,
+): Promise<Result> {
   return store.write(function* () {
     const identity = isUid(person) ? person : (yield* requireLogin(person)).identity
     if (!(yield* first(sql`select uid from identities where uid = ${identity}`)))
       throw new UsageError(`there is no identity ${identity}`)
-    yield* signOutEverywhere(identity, now())
+    if (parentOf(identity) !== '')
+      throw new UsageError(
+        `${identity} is a workload, which does not sign in; delete its role bindings instead`,
+      )
+    yield* change(identity, now())
     return { identity }
   })
+}
+
+const listedDisabled = 1000
+
+async function printDisabled(store: Store, { stdout }: CommandContext): Promise<number> {
+  for (const { identity, name, since } of await store.read(() => listDisabled(listedDisabled)))
+    stdout.write(`${identity}  ${new Date(since).toISOString()}  ${name}\n`)
+  return 0
 }
 
 /** Sets the password, or returns a link to choose one if there is no hash. */

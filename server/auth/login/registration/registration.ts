@@ -12,6 +12,7 @@ import { messageReply } from '../../../wire/reply.ts'
 import { throttledExchange } from '../../exchange/failed-exchanges.ts'
 import type { OpenCall } from '../../exchange/security-token-service.ts'
 import { bearerOf } from '../../exchange/security-token-service.ts'
+import { requireEnabled } from '../../sign-outs.ts'
 import type { Throttle } from '../../throttle.ts'
 import type { ExpiringStates } from '../expiring-states.ts'
 import { findHeadlessSession, requireHeadlessCode } from '../headless-sessions.ts'
@@ -54,6 +55,7 @@ function registerPerson(
   if (expectedUid !== '' && expectedUid !== uid)
     throw invalidField('identity_id', 'must be the identity that the token belongs to, or empty')
   return store.write(function* () {
+    yield* requireEnabled(uid)
     const identity = 'uid' in person ? person.uid : yield* people.ensure(person)
     if (inviteCode === '') return { identity, group: '' }
     const { group } = yield* people.acceptInvite(inviteCode, { identity, email: person.email })

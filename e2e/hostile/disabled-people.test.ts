@@ -1,0 +1,221 @@
+// A person whom the operator has disabled. All of their tokens stop working with the next call, on every copy of the
+// server, and no way of signing in works until the operator enables them.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
+import { GroupsService } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
+import { IdentitiesService } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
+import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
+import * as oidc from 'openid-client'
+import { Code } from '../../server/aip/code.ts'
+import { userUid } from '../../server/aip/uid.ts'
+import type { App } from '../../server/app.ts'
+import { startApp } from '../../server/app.ts'
+import { openLog } from '../../server/log.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor, restDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+import { runStemmadInline } from '../server/stemmad.ts'
+import type { ForeignIssuer } from '../sign-in/foreign-issuer.ts'
+import { startIssuer } from '../sign-in/foreign-issuer.ts'
+import type { OrganizationProvider } from '../sign-in/organization-provider.ts'
+import { startProvider } from '../sign-in/organization-provider.ts'
+import { addIdentityProvider, addVerifiedOrganization } from '../sign-in/organizations.ts'
+import {
+  addAccount,
+  begin,
+  freePort,
+  password,
+  relyingParty,
+  signIn,
+  startSignIn,
+} from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
+
+const { exchange, exchangeRefreshToken } = SecurityTokenService.method
+const message = /his account is disabled; ask the operator of this server/
+
+onEachStore('a disabled person', (engine) => {
+  let platform: Platform
+  let copy: App
+  let doors: Door[]
+  let acme: OrganizationProvider
+  let issuer: ForeignIssuer
+  let party: oidc.Configuration
+  before(async () => {
+    issuer = await startIssuer()
+    platform = await startSignIn(engine, ['--trusted-issuers', issuer.issuer])
+    copy = await startApp({ ...platform.config, port: await freePort() }, openLog('silent'))
+    const urls = [platform.url, `http://127.0.0.1:${copy.port}`]
+    doors = urls.flatMap((url) => [restDoor(url), grpcDoor(url)])
+    party = await relyingParty(platform.url)
+    acme = await startProvider(`${platform.url}/oauth/callback`, { 'cyd-at-acme': { name: 'Cyd' } })
+  })
+  after(async () => {
+    for (const door of doors) door.close()
+    await copy.stop(true)
+    await platform.stop()
+    await acme.close()
+    await issuer.close()
+  })
+
+  const first = () => doors[0] as Door
+
+  function operate(...args: string[]) {
+    const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
+    const store = databaseUrl ? ['--database-url', databaseUrl, '--secret-key', secretKey ?? ''] : []
+    return runStemmadInline([...args, '--data-dir', dataDir, '--base-url', baseUrl, ...store])
+  }
+
+  async function change(action: 'disable' | 'enable', person: string): Promise<void> {
+    const { code, stdout, stderr } = await operate('users', action, person)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^\S+ is [0-9a-f]{40}\n$/)
+  }
+
+  /** The codes of calls that read and write, through all doors of both copies. */
+  async function codesOf(token: string): Promise<number[]> {
+    const uid = platform.owner.organization
+    const calls = doors.flatMap((door) => [
+      door.call(GroupsService.method.getGroup, { uid }, token),
+      door.call(GroupsService.method.createGroup, { parent: uid, group: { name: 'made' } }, token),
+      door.call(exchange, { identity: '' }, token),
+    ])
+    return [...new Set((await Promise.all(calls)).map(({ error }) => error?.code ?? 0))]
+  }
+
+  const addPerson = async (email: string) => {
+    const identity = await addAccount(platform, email)
+    await platform.bind(identity, 'owner', platform.owner.organization)
+    return identity
+  }
+
+  async function signInPublished(email: string) {
+    const visitor = new Visitor(platform.url)
+    const redirect = 'http://localhost:8085/callback'
+    const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
+    const end = await visitor.submit(await visitor.open(`/oauth?${query}`), { email, password })
+    const { token = '', refresh_token: refreshToken = '' } = Object.fromEntries(new URL(end.url).searchParams)
+    return { token, refreshToken }
+  }
+
+  /** A token of another identity, which everybody who has signed in can assume. */
+  async function assumedBy(token: string): Promise<string> {
+    const { organization, token: ownerToken } = platform.owner
+    const claimMatch = { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}' }
+    const request = { parent: organization, identity: { name: 'everybody', claimMatch } }
+    const made = await first().call(IdentitiesService.method.createIdentity, request, ownerToken)
+    await platform.bind(String(made.body?.uid), 'owner', organization)
+    const { body, error } = await first().call(exchange, { identity: String(made.body?.uid) }, token)
+    assert.ok(body, error?.message)
+    return String(body.token)
+  }
+
+  test('loses all access at once on every copy, until enabled and signed in again', async () => {
+    const identity = await addPerson('ada@example.com')
+    const { tokens, visitor } = await signIn(platform, 'ada@example.com')
+    const published = await signInPublished('ada@example.com')
+    const minted = await platform.tokenOf(identity)
+    const assumed = await assumedBy(tokens.access_token)
+    const issued = [tokens.access_token, published.token, minted, assumed]
+    for (const token of issued) assert.deepEqual(await codesOf(token), [0])
+    const bystander = await addPerson('bob@example.com')
+
+    await change('disable', 'ada@example.com')
+    await change('disable', identity)
+    for (const token of issued) assert.deepEqual(await codesOf(token), [Code.UNAUTHENTICATED])
+    await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
+    const { error } = await first().call(exchangeRefreshToken, {}, published.refreshToken)
+    assert.equal(error?.code, Code.UNAUTHENTICATED)
+    assert.equal((await visitor.open((await begin(party)).url)).title, 'Sign in', 'the session has ended')
+    const { code, stderr } = await operate('token', identity)
+    assert.deepEqual([code, message.test(stderr)], [2, true])
+    assert.deepEqual(await codesOf(await platform.tokenOf(bystander)), [0])
+
+    await change('enable', identity)
+    for (const token of issued) assert.deepEqual(await codesOf(token), [Code.UNAUTHENTICATED])
+    const again = await signIn(platform, 'ada@example.com')
+    assert.deepEqual(await codesOf(again.tokens.access_token), [0])
+    await change('enable', identity)
+    assert.deepEqual(await codesOf(again.tokens.access_token), [0], 'enabling twice changes nothing')
+  })
+
+  test('cannot sign in with a password, also for a device, nor after a reset', async () => {
+    const identity = await addPerson('dan@example.com')
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party)).url)
+    await change('disable', identity)
+    const refused = await visitor.submit(page, { email: 'dan@example.com', password })
+    assert.equal(refused.status, 403)
+    assert.match(refused.alert ?? '', message)
+    const wrong = await visitor.submit(page, { email: 'dan@example.com', password: 'not the password' })
+    assert.match(wrong.alert ?? '', /The e-mail address or the password is wrong/)
+
+    const device = await oidc.initiateDeviceAuthorization(party, { scope: 'openid' })
+    const form = await visitor.open(device.verification_uri)
+    const confirm = await visitor.submit(form, { user_code: device.user_code })
+    const login = await visitor.submit(confirm, { confirm: 'yes' })
+    assert.match((await visitor.submit(login, { email: 'dan@example.com', password })).alert ?? '', message)
+
+    const { stdout } = await operate('users', 'reset', 'dan@example.com')
+    const [link = ''] = /http\S+code=\S+/.exec(stdout) ?? []
+    const chosen = 'another horse battery staple'
+    assert.equal((await visitor.submit(await visitor.open(link), { password: chosen })).status, 200)
+    const after = await visitor.open((await begin(party)).url)
+    const still = await visitor.submit(after, { email: 'dan@example.com', password: chosen })
+    assert.match(still.alert ?? '', message)
+  })
+
+  test('cannot sign in through a provider', async () => {
+    const owner = await addVerifiedOrganization(platform, 'acme.example')
+    const provider = await addIdentityProvider(platform, owner, { issuer: acme.issuer })
+    const enter = async () => {
+      const visitor = new Visitor(platform.url, acme.issuer)
+      const page = await visitor.open((await begin(party, { idp_id: provider })).url)
+      return acme.signIn(visitor, page, 'cyd-at-acme')
+    }
+    assert.match((await enter()).url, /[?&]code=/)
+    const identity = userUid(acme.issuer, 'cyd-at-acme')
+    await change('disable', identity)
+    assert.match((await enter()).alert ?? '', message)
+    await change('enable', identity)
+    assert.match((await enter()).url, /[?&]code=/)
+  })
+
+  test('cannot use the token of another issuer, neither to register nor in the exchange', async () => {
+    const owner = await addVerifiedOrganization(platform, 'other.example')
+    await addIdentityProvider(platform, owner, { issuer: issuer.issuer })
+    const token = await issuer.sign({ sub: 'eve', aud: platform.config.authUrl })
+    const identity = userUid(issuer.issuer, 'eve')
+    const attempts = () =>
+      Promise.all(
+        doors.flatMap((door) => [
+          door.call(Auth.method.register, {}, token),
+          door.call(exchange, { identity: '' }, token),
+          door.call(exchange, { identity }, token),
+        ]),
+      )
+    assert.ok((await first().call(Auth.method.register, {}, token)).body)
+    assert.ok((await attempts()).every(({ error }) => error === undefined))
+    await change('disable', identity)
+    for (const { error } of await attempts()) {
+      assert.equal(error?.code, Code.PERMISSION_DENIED)
+      assert.match(error?.message ?? '', message)
+    }
+    await change('enable', identity)
+    assert.ok((await attempts()).every(({ error }) => error === undefined))
+  })
+
+  test('is listed for the operator', async () => {
+    const identity = await addPerson('fay@example.com')
+    const listed = async () => (await operate('users', 'disabled')).stdout
+    assert.ok(!(await listed()).includes(identity))
+    await change('disable', identity)
+    assert.match(await listed(), new RegExp(`^${identity}  \\d{4}-\\S+Z  fay@example\\.com$`, 'm'))
+    await change('enable', identity)
+    assert.ok(!(await listed()).includes(identity))
+    for (const person of ['nobody@example.com', '0'.repeat(40), 'nonsense', platform.owner.organization])
+      assert.equal((await operate('users', 'disable', person)).code, 2)
+  })
+})

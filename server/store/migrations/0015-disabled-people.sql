@@ -1,0 +1,4 @@
+-- People whom the operator has disabled. `disabled_second` is the second in which that happened; while it is set, `second`
+-- is later than every sign-in, so that no token and no session is valid. Enabling restores `second`.
+
+alter table sign_outs add column disabled_second bigint;
