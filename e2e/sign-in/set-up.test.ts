@@ -246,7 +246,7 @@ onEachStore('local accounts', (engine) => {
       assert.equal(await subjectOf('gil@example.com'), identity)
       const wrong = await accept('no such code', 'hal@example.com')
       assert.equal(wrong.end.status, 400)
-      assert.match(wrong.end.alert ?? '', /^The code is no invite/)
+      assert.match(wrong.end.alert ?? '', /^The code is not the code of an invite/)
       for (const table of ['accounts', 'claimed_accounts']) {
         const rows = await platform.store.query(
           sql`select email from ${raw(table)} where email = 'hal@example.com'`,
@@ -264,7 +264,7 @@ onEachStore('local accounts', (engine) => {
       for (const email of ['other@example.com', 'ivy@example.com', 'Ivy@example.com']) {
         const { end } = await accept(code, email)
         assert.equal(end.status, 400)
-        assert.match(end.alert ?? '', /^The code is no invite/)
+        assert.match(end.alert ?? '', /^The code is not the code of an invite/)
       }
     })
 
