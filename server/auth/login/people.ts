@@ -1,19 +1,6 @@
 // People who sign in, and the changes to resources that a sign-in makes.
 import type { Work } from '../../store/work.ts'
-
-export type Person = {
-  issuer: string
-  subject: string
-  name: string
-  /** A verified address: the operator or a verified organization vouches for it. */
-  email?: string | undefined
-  emailUnverified?: string | undefined
-  /**
-   * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
-   * no longer states it.
-   */
-  verifiesDomain?: string | undefined
-}
+import type { Person } from '../../wire/person.ts'
 
 /** A person's name and verified address. */
 export type Profile = { name: string; email: string | undefined }

@@ -9,6 +9,7 @@ import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { WriteAccess } from '../../store/write-access.ts'
+import type { Person } from '../../wire/person.ts'
 import { createEntry } from '../create.ts'
 import type { WriteContext } from '../dependencies.ts'
 import { messageOf } from '../kind.ts'
@@ -16,20 +17,6 @@ import { lockResource, nextUpdateTime, replaceResource } from '../stored-resourc
 import { bindRole } from './binding.ts'
 import { identities } from './identities/table.ts'
 import { identityProviders } from './identity-providers/table.ts'
-
-export type Person = {
-  issuer: string
-  subject: string
-  name: string
-  /** A verified address. */
-  email?: string | undefined
-  emailUnverified?: string | undefined
-  /**
-   * The domain whose addresses this issuer may verify. A stored address of that domain becomes unverified if the issuer
-   * no longer states it.
-   */
-  verifiesDomain?: string | undefined
-}
 
 /** Returns the uid of the person's identity, which is created if it does not exist. */
 export function* ensurePerson({ access, now }: WriteContext, person: Person): Work<string> {

@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client'
-import type { Person } from '../people.ts'
+import type { Person } from '../../../wire/person.ts'
 import { openState } from './authorization-state.ts'
 import { configurationOf } from './configuration.ts'
 import { personOf } from './person.ts'

@@ -1,6 +1,6 @@
 // The person that a provider's token names, and which of its claims are trusted.
 import { IdentityProvider_OIDC_CorrelationRule as CorrelationRule } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
-import type { Person } from '../people.ts'
+import type { Person } from '../../../wire/person.ts'
 import type { KnownProvider } from './known-providers.ts'
 
 type IdTokenClaims = { [name: string]: unknown; sub: string }
