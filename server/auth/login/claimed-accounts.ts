@@ -4,7 +4,7 @@
 import { createHmac } from 'node:crypto'
 import type { RandomBytes } from '../../crypto/random.ts'
 import type { Secret } from '../../crypto/secret.ts'
-import { sql } from '../../store/sql.ts'
+import { join, sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'
 import { all, first } from '../../store/work.ts'
 import { signOutEverywhere } from '../sign-outs.ts'
@@ -12,24 +12,30 @@ import type { Passwords } from './passwords.ts'
 import { saltSize } from './passwords.ts'
 import type { People } from './people.ts'
 
-/**
- * The hash by which an account is found. The salt is the same for all accounts of an address, and unknown without the
- * secret of the server. The hash depends on the cost: if the default cost changes, a second look-up with the old cost
- * is needed to find existing accounts.
- */
-export function hashClaim(
-  { passwords, secret }: { passwords: Passwords; secret: Secret },
-  email: string,
-  password: string,
-): Promise<string> {
+type HashDependencies = { passwords: Passwords; secret: Secret }
+
+/** The hash by which an account is found. */
+export const hashClaim = (deps: HashDependencies, email: string, password: string): Promise<string> =>
+  deps.passwords.hash(password, saltOf(deps, email))
+
+/** The hashes that an account may have, since the cost of a hash depends on the version that made it. The first is new. */
+export const possibleClaimHashes = (deps: HashDependencies, email: string, password: string) =>
+  deps.passwords.possibleHashes(password, saltOf(deps, email))
+
+/** The salt is the same for all accounts of an address, and unknown without the secret of the server. */
+function saltOf({ secret }: HashDependencies, email: string): Buffer {
   const key = secret.derive('salts of claimed addresses')
-  return passwords.hash(password, createHmac('sha256', key).update(email).digest().subarray(0, saltSize))
+  return createHmac('sha256', key).update(email).digest().subarray(0, saltSize)
 }
 
-/** The identity of the account with this address and hash. */
-export function* findClaim(email: string, passwordHash: string): Work<string | undefined> {
+/** The identity of the account with this address and one of these hashes. */
+export function* findClaim(email: string, passwordHashes: readonly string[]): Work<string | undefined> {
+  const hashes = join(
+    passwordHashes.map((hash) => sql`${hash}`),
+    ', ',
+  )
   const row = yield* first(
-    sql`select identity from claimed_accounts where email = ${email} and password = ${passwordHash}`,
+    sql`select identity from claimed_accounts where email = ${email} and password in (${hashes})`,
   )
   return row?.[0] as string | undefined
 }
@@ -53,7 +59,7 @@ export function* claimAddress(
   { issuer, email, passwordHash }: Claim,
 ): Work<string> {
   // A concurrent request of the same person may have created the account.
-  const existing = yield* findClaim(email, passwordHash)
+  const existing = yield* findClaim(email, [passwordHash])
   if (existing !== undefined) return existing
   const subject = `invited/${random(16).toString('hex')}`
   const identity = yield* people.ensure({ issuer, subject, name: email, emailUnverified: email })

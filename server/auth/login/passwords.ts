@@ -10,6 +10,11 @@ export type PasswordCost = { N: number; r: number; p: number }
 
 /** Equivalent to N=2^17, r=8, p=1 according to OWASP, with a quarter of its memory (32 MiB). */
 const defaultCost: PasswordCost = { N: 2 ** 15, r: 8, p: 3 }
+/**
+ * Default costs of earlier versions. If the default changes, the old one must be added: accounts that claim an address
+ * are found by their hash, so they are looked up with each of these costs.
+ */
+const earlierDefaultCosts: readonly PasswordCost[] = []
 const maxMemory = 64 * 1024 * 1024
 const hashSize = 32
 export const saltSize = 16
@@ -42,17 +47,28 @@ function isLikeAddress(password: string, email: string): boolean {
 export type Passwords = {
   /** Uses a random salt if `salt` is undefined. */
   hash(password: string, salt?: Buffer): Promise<string>
+  /** The hashes that a password may be stored as, with the cost of new hashes first. */
+  possibleHashes(password: string, salt: Buffer): Promise<[string, ...string[]]>
   /** Takes the same time if `storedHash` is undefined, so that the time does not reveal whether an account exists. */
   verify(password: string, storedHash: string | undefined): Promise<boolean>
 }
 
 /** `cost` applies to new hashes. A stored hash is verified with the cost that it was made with. */
-export function openPasswords(random: RandomBytes, cost = defaultCost): Passwords {
+export function openPasswords(
+  random: RandomBytes,
+  cost = defaultCost,
+  earlierCosts = earlierDefaultCosts,
+): Passwords {
   const derive = limitConcurrency(deriveKey, limits)
   const dummyHash = formatHash(cost, Buffer.alloc(saltSize), Buffer.alloc(hashSize))
+  const hashWith = async (password: string, salt: Buffer, hashCost: PasswordCost) =>
+    formatHash(hashCost, salt, await derive(password, salt, hashCost))
   return {
-    async hash(password, salt = random(saltSize)) {
-      return formatHash(cost, salt, await derive(password, salt, cost))
+    hash: (password, salt = random(saltSize)) => hashWith(password, salt, cost),
+    async possibleHashes(password, salt) {
+      const hashes: [string, ...string[]] = [await hashWith(password, salt, cost)]
+      for (const earlier of earlierCosts) hashes.push(await hashWith(password, salt, earlier))
+      return hashes
     },
     async verify(password, storedHash) {
       const stored = parseHash(storedHash || dummyHash)

@@ -3,7 +3,7 @@ import { networkOf } from '../../../wire/client-network.ts'
 import type { Attempt } from '../../throttle.ts'
 import { attemptAll } from '../../throttle.ts'
 import { findAccount, isEmail } from '../accounts.ts'
-import { findClaim, hashClaim } from '../claimed-accounts.ts'
+import { findClaim, possibleClaimHashes } from '../claimed-accounts.ts'
 import type { Guest } from '../people.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
@@ -33,11 +33,12 @@ export async function verifyPassword(
     succeed()
     return { person: { identity: account.identity, email: account.isVouched ? email : undefined } }
   }
-  // Two hashes are computed for every wrong password, so that the time does not reveal whether an account exists.
-  const claimHash = await hashClaim(deps, email, password)
+  // The same number of hashes is computed for every wrong password, so that the time does not reveal whether an account
+  // exists.
+  const hashes = await possibleClaimHashes(deps, email, password)
   // Text that is not an address may contain characters that PostgreSQL refuses, such as NUL.
-  const identity = isEmail(email) ? await store.read(() => findClaim(email, claimHash)) : undefined
-  if (identity === undefined) return { claimHash }
+  const identity = isEmail(email) ? await store.read(() => findClaim(email, hashes)) : undefined
+  if (identity === undefined) return { claimHash: hashes[0] }
   succeed()
   return { person: { identity, email: undefined } }
 }
