@@ -8,7 +8,7 @@ import { unpack } from './pack.ts'
 import type { PostingIndex } from './postings.ts'
 
 /** Terms that one search looks up together. */
-const termLimit = 5000
+export const maxTerms = 5000
 /** Postings that one search reads. */
 const postingLimit = 50_000
 /** Packs that one search reads. */
@@ -36,7 +36,7 @@ export function* findAny(
   hashes: readonly number[],
   candidates?: ReadonlySet<number>,
 ): Work<Set<number> | undefined> {
-  if (hashes.length > termLimit) return undefined
+  if (hashes.length > maxTerms) return undefined
   if (hashes.length === 0) return new Set()
   if (yield* areTooMany(index, hashes)) return undefined
   return yield* readNumbers(index, hashes, candidates)

@@ -198,9 +198,14 @@ onEachStore('a search of advisories', (engine) => {
     return rows.map(([proto]) => messageOf(advisories, proto as Uint8Array))
   }
 
-  const find = (organization: string, query: ListAdvisoriesRequest, limit: number) =>
+  const find = async (
+    organization: string,
+    query: ListAdvisoriesRequest,
+    limit?: number,
+    testLimit?: number,
+  ) =>
     platform.store.read(function* () {
-      const { uids, filters } = yield* search(query, [organization], limit)
+      const { uids, filters } = yield* search(query, [organization], limit, testLimit)
       const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
       const matching = yield sql`select uid from advisories where ${conditions}`
       return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
@@ -222,5 +227,28 @@ onEachStore('a search of advisories', (engine) => {
       }),
       { numRuns: 25 },
     )
+  })
+
+  test('are refused if many values match too many advisories, and the error names the longest filter', async () => {
+    const { organization } = await platform.addOrganization('broad')
+    const drafts = Array.from({ length: 5 }, (_, at) => ({
+      author: 'ada',
+      artifactName: `p${at}`,
+      artifactType: 'apk',
+    }))
+    await platform.store.write(() => importAll(organization, drafts, 1))
+    const types = (count: number) => [...Array.from({ length: count - 1 }, (_, at) => `unknown-${at}`), 'apk']
+    type Filters = MessageInitShape<typeof ListAdvisoriesRequestSchema>
+    const list = (init: Filters, limit?: number, testLimit?: number) =>
+      find(organization, create(ListAdvisoriesRequestSchema, init), limit, testLimit)
+    assert.equal((await list({ artifactTypes: types(30) }, 2, 0)).length, 5)
+    const broad = { artifactTypes: types(31), excludeEventAuthors: ['bob'] }
+    const refusal = /artifact_types: the filters have 32 values/
+    await assert.rejects(list(broad, 2, 5 * 32 - 1), refusal)
+    assert.equal((await list(broad, 2, 5 * 32)).length, 5)
+    await assert.rejects(list(broad, 2000, 5 * 32 - 1), refusal)
+    // A filter that matches few advisories leaves few to test.
+    assert.equal((await list({ ...broad, artifactNames: ['p1'] }, 2, 33)).length, 1)
+    assert.equal((await list({ artifactTypes: types(1000) })).length, 5)
   })
 })

@@ -8,7 +8,9 @@
 // In both cases each row is tested as well, by its columns `terms` and `texts`: hashes in the index may collide, and
 // trigrams do not say that a text contains the whole query.
 import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
-import { findAny, findTrigrams } from '../../../store/postings/find.ts'
+import { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { invalidField } from '../../../aip/errors.ts'
+import { findAny, findTrigrams, maxTerms } from '../../../store/postings/find.ts'
 import { termHashes } from '../../../store/postings/term-hash.ts'
 import type { Sql } from '../../../store/sql.ts'
 import { among, join, raw, sql } from '../../../store/sql.ts'
@@ -22,6 +24,15 @@ import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 const maxCandidates = 2000
 /** With no more candidates than this, testing each is cheaper than another look-up. Set by bench/cases/advisories.ts. */
 const fewCandidates = 100
+/** If so many values are tested with each row, more candidates are cheaper than a scan. */
+const manyValues = 30
+const maxCandidatesOfManyValues = 10_000
+/** Rows times values that one list tests: about a second on the embedded store. */
+const maxTests = 2_000_000
+/** Organizations in which a query is looked up. Each takes several statements. */
+const maxQueriedRoots = 100
+/** SQLite limits the depth of an expression to 1000, and each `or` adds one. */
+const valuesPerGroup = 100
 /** Numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 512
 
@@ -32,7 +43,8 @@ type Candidates = ReadonlySet<number> | undefined
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
-  limit = maxCandidates,
+  limit = candidateLimit(valueCount(request)),
+  testLimit = maxTests,
 ): Work<SearchResult> {
   const filters: Sql[] = request.excludeEventAuthors.map(
     (author) => sql`not ${hasTerm(termOf('eventAuthor', author))}`,
@@ -40,14 +52,58 @@ export function* search(
   let candidates: Candidates
   for (const requirement of requirementsOf(request)) {
     candidates = yield* narrow(candidates, limit, (current) => findRequirement(roots, requirement, current))
-    filters.push(sql`(${join(requirement.map(hasTerm), ' or ')})`)
+    filters.push(hasAnyTerm(requirement))
   }
   const query = foldCase(request.query)
   if (query !== '') {
     candidates = yield* narrow(candidates, limit, (current) => findQuery(roots, query, current))
     filters.push(contains('texts', query))
   }
+  yield* requireFewTests(request, roots, candidates, testLimit)
   return candidates ? { filters, uids: yield* uidsOf([...candidates]) } : { filters }
+}
+
+const candidateLimit = (values: number) =>
+  values <= manyValues
+    ? maxCandidates
+    : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxTests / values))
+
+/** The filters that have values, with how many. */
+function valuesOf(request: ListAdvisoriesRequest): [field: string, count: number][] {
+  const { fields } = ListAdvisoriesRequestSchema
+  const message = request as unknown as Record<string, unknown>
+  return fields.flatMap(({ fieldKind, name, localName }): [string, number][] =>
+    fieldKind === 'list' ? [[name, (message[localName] as unknown[]).length]] : [],
+  )
+}
+
+const valueCount = (request: ListAdvisoriesRequest) =>
+  valuesOf(request).reduce((sum, [, count]) => sum + count, 0)
+
+/** Each row is tested with each value, so many values and many rows would block the store. */
+function* requireFewTests(
+  request: ListAdvisoriesRequest,
+  roots: readonly string[],
+  candidates: Candidates,
+  testLimit: number,
+): Work<void> {
+  const values = valueCount(request)
+  if (values <= manyValues || roots.length === 0) return
+  const maxRows = Math.floor(testLimit / values)
+  const rows = candidates?.size ?? (yield* countRows(roots, maxRows + 1))
+  if (rows <= maxRows) return
+  const [[field] = ['']] = valuesOf(request).sort(([, a], [, b]) => b - a)
+  throw invalidField(
+    field,
+    `the filters have ${values} values together and match too many advisories; use at most ${manyValues} values, or add a filter that matches fewer advisories`,
+  )
+}
+
+/** The number of advisories in organizations, but at most `limit`. */
+function* countRows(roots: readonly string[], limit: number): Work<number> {
+  const [row] = yield sql`select count(*) from
+    (select 1 from advisories where root in ${among(roots)} limit ${limit}) t`
+  return Number(row?.[0] ?? 0)
 }
 
 /** Replaces the candidates by those that are found, unless there are few already or too many are found. */
@@ -61,17 +117,22 @@ function* narrow(
   return found && found.size <= limit ? found : candidates
 }
 
-function findRequirement(
+function* findRequirement(
   roots: readonly string[],
   requirement: Requirement,
   candidates: Candidates,
 ): Work<Candidates> {
+  if (roots.length * requirement.length > maxTerms) return undefined
   const hashes = roots.flatMap((root) => [...termHashes(root, requirement, [])])
-  return findAny(advisoryIndex, hashes, candidates)
+  return yield* findAny(advisoryIndex, hashes, candidates)
 }
 
-/** Undefined if the query has fewer than three characters, so no trigrams, or if its trigrams are too common. */
+/**
+ * Undefined if the query has fewer than three characters, so no trigrams, if its trigrams are too common, or if it would
+ * be looked up in too many organizations.
+ */
 function* findQuery(roots: readonly string[], query: string, candidates: Candidates): Work<Candidates> {
+  if (roots.length > maxQueriedRoots) return undefined
   const found = new Set<number>()
   for (const root of roots) {
     const numbers = yield* findTrigrams(advisoryIndex, [...termHashes(root, [], [query])], candidates)
@@ -89,6 +150,13 @@ function* uidsOf(numbers: readonly number[]): Work<string[]> {
       uids.push(uid as string)
   }
   return uids
+}
+
+function hasAnyTerm(terms: readonly string[]): Sql {
+  const groups: Sql[] = []
+  for (let at = 0; at < terms.length; at += valuesPerGroup)
+    groups.push(sql`(${join(terms.slice(at, at + valuesPerGroup).map(hasTerm), ' or ')})`)
+  return sql`(${join(groups, ' or ')})`
 }
 
 const hasTerm = (term: string): Sql => contains('terms', joinLines([term]))

@@ -1,0 +1,95 @@
+// Every text and every list of a request has a maximum size, so that no call costs more than its rules allow.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { DescField, DescMessage, JsonObject } from '@bufbuild/protobuf'
+import { ScalarType } from '@bufbuild/protobuf'
+import { AdvisoriesService } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
+import { isOutputOnly, isScope, rulesOf } from '@stemma/api/method.ts'
+import type { Door } from '../../server/testing/doors.ts'
+import { grpcDoor } from '../../server/testing/doors.ts'
+import type { Platform } from '../../server/testing/platform.ts'
+import { startPlatform } from '../../server/testing/platform.ts'
+import { onEachStore } from '../../server/testing/stores.ts'
+
+/** Requests of version 1 become requests of version 2, whose rules apply; its advisories are checked when written. */
+const isVersion1 = ({ file }: DescMessage) =>
+  /^platform\.(iam|registry|events|vulnerabilities\.v1)$/.test(file.proto.package)
+
+/** Repeats without a maximum, outside of classes and after escapes. */
+const isUnbounded = (pattern: string) =>
+  /[*+]|\{\d+,\}/.test(pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x'))
+
+function faultsOf(field: DescField): string[] {
+  const { maxLength, maxItems, uid, pattern } = rulesOf(field)
+  const isMany = field.fieldKind === 'list' || field.fieldKind === 'map'
+  const isText =
+    field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES || hasTextInMap(field)
+  // admit.ts checks that a scope is a uid.
+  const isBounded = maxLength > 0 || uid || isScope(field) || (pattern !== '' && !isUnbounded(pattern))
+  const name = `${field.parent.typeName}.${field.name}`
+  return [
+    ...(isText && !isBounded ? [`${name} has no maximum length`] : []),
+    ...(isMany && maxItems === 0 ? [`${name} has no maximum number of entries`] : []),
+  ]
+}
+
+const hasTextInMap = (field: DescField) =>
+  field.fieldKind === 'map' && (field.mapKey === ScalarType.STRING || field.scalar === ScalarType.STRING)
+
+function walk(desc: DescMessage, seen: Set<DescMessage>): string[] {
+  if (seen.has(desc) || desc.typeName.startsWith('google.protobuf.') || isVersion1(desc)) return []
+  seen.add(desc)
+  return desc.fields
+    .filter((field) => !isOutputOnly(field))
+    .flatMap((field) => [...faultsOf(field), ...(field.message ? walk(field.message, seen) : [])])
+}
+
+onEachStore('requests', (engine) => {
+  let platform: Platform
+  let door: Door
+  before(async () => {
+    platform = await startPlatform(engine)
+    door = grpcDoor(platform.url)
+  })
+  after(async () => {
+    door.close()
+    await platform.stop()
+  })
+
+  test('have a maximum for every text and every list', () => {
+    const seen = new Set<DescMessage>()
+    assert.deepEqual(
+      platform.app.endpoints.flatMap(({ method }) => walk(method.desc.input, seen)),
+      [],
+    )
+    assert.ok(seen.size > 50)
+  })
+
+  const list = (request: JsonObject) =>
+    door.call(AdvisoriesService.method.listAdvisories, request, platform.owner.token)
+  const many = (count: number, length = 20) =>
+    Array.from({ length: count }, (_, at) => String(at).padStart(length, 'x'))
+
+  test('of a list of advisories may have many values, in one filter or in all', async () => {
+    assert.equal((await list({ advisoryIds: many(1000) })).body?.totalCount, '0')
+    const filters = ['advisoryIds', 'legacyAdvisoryIds', 'artifactNames', 'artifactTypes', 'aliases']
+    const { body } = await list(Object.fromEntries(filters.map((name) => [name, many(1000)])))
+    assert.equal(body?.totalCount, '0')
+    assert.equal((await list({ excludeEventAuthors: many(100) })).body?.totalCount, '0')
+  })
+
+  test('of a list of advisories are refused if a filter has too many or too long values', async () => {
+    for (const [request, message] of [
+      [{ aliases: many(1001) }, /aliases: must have at most 1000 entries/],
+      [{ artifactNames: many(1, 513) }, /artifact_names\[0\]: must be at most 512 characters/],
+      [{ componentLocations: many(1, 100_000) }, /component_locations\[0\]: must be at most 1024 characters/],
+      [{ pageToken: 'x'.repeat(100_000) }, /page_token: must be at most 8192 characters/],
+      [{ orderBy: 'uid,'.repeat(10_000) }, /order_by: must be at most 1024 characters/],
+      [{ origin: 'x'.repeat(513) }, /origin: must be at most 512 characters/],
+    ] as const) {
+      const { error } = await list(request)
+      assert.equal(error?.code, 3, JSON.stringify(error)?.slice(0, 500))
+      assert.match(String(error?.message), message)
+    }
+  })
+})
