@@ -178,7 +178,7 @@ function ruleSchema(field: DescField): Schema {
   const { pattern, maxLength, nonNegative, uid } = rulesOf(field)
   return {
     ...(pattern === '' ? {} : { pattern: `^(?:${pattern.replace(/^\^(.*)\$$/s, '$1')})$` }),
-    ...(pattern === '' && uid ? { pattern: uidPattern } : {}),
+    ...(pattern === '' && (uid || isScope(field)) ? { pattern: uidPattern } : {}),
     ...(maxLength > 0 ? { maxLength } : {}),
     ...(isRequiredOnCreate(field) && field.scalar === ScalarType.STRING && pattern === ''
       ? { minLength: 1 }

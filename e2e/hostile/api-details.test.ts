@@ -105,6 +105,7 @@ onEachStore('refusals', (engine) => {
         assert.doesNotMatch(error.message, /Empty|Struct|Response|List|Readme/, method.name)
         const [, deletedKind] = /Delete(\w+)$/.exec(method.name) ?? []
         if (deletedKind) assert.ok(error.message.includes(`no ${deletedKind} with`), error.message)
+        if (method.desc.name === 'ListTagHistory') assert.match(error.message, /no Tag with/)
         if (/\.v2beta1\..*\.Create(?!Tag)/.test(method.name)) assert.match(error.message, /no Group with/)
       }
     }

@@ -236,3 +236,28 @@ onEachStore('a client of the OpenAPI document', (engine) => {
     assert.equal((await call(1001)).error?.code, 3)
   })
 })
+
+test('the OpenAPI document states the pattern of uids wherever one is required, also in version 1', () => {
+  const isUid = (description: unknown) => /^Uid of|with this uid\.$/.test(String(description ?? ''))
+  const parameters = operationObjects.flatMap(({ path, verb, ...operation }) =>
+    (((operation as JsonObject).parameters ?? []) as unknown as (Parameter & { description?: string })[])
+      .filter(({ description, schema }) => isUid(description) && schema?.type === 'string' && !schema.pattern)
+      .map(({ name }) => `${verb} ${path} ${name}`),
+  )
+  const fields = Object.entries(schemas)
+    .filter(([name]) => /\.(?:Create|Update|Batch)$/.test(name))
+    .flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties as Record<string, Schema>)
+        .filter(([, { description, type, pattern }]) => isUid(description) && type === 'string' && !pattern)
+        .map(([field]) => `${name} ${field}`),
+    )
+  assert.deepEqual(
+    [...parameters, ...fields],
+    [
+      'post /iam/v1/groups/{id} id', // may be a name
+      'delete /auth/v1/delete/{id} id', // must be the caller, whatever it looks like
+      'get /sts/exchange scope', // may be empty, as published clients send it
+      'get /sts/exchange identity',
+    ],
+  )
+})
