@@ -1,5 +1,5 @@
 // Limits of device codes that nobody has entered yet. Anyone can ask for one, and the server must store it to find it by
-// its short code. Codes of other networks are never deleted for a flood: the network that floods is refused.
+// its short code. A network that floods is refused, so it cannot push out the codes of others.
 import { tooManyRequests } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
 import type { Sql } from '../../store/sql.ts'
@@ -25,8 +25,8 @@ export const storedNetworksOf = (networks: Networks): string =>
 
 const retrySeconds = 60
 
-const refused = (where: string) =>
-  tooManyRequests(`too many devices ${where} are waiting for a sign-in; try again later`, retrySeconds)
+const refused = (devices: string) =>
+  tooManyRequests(`too many ${devices} are waiting for a sign-in; try again later`, retrySeconds)
 
 /** Refuses a new code beyond the limits. `stored` is made by `storedNetworksOf`. */
 export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, now: number): Work<void> {
@@ -37,11 +37,11 @@ export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, no
     from sign_in_states where ${within(wide)} and ${isLive}`)
   const [inWide = 0, inMiddle = 0, inNarrow = 0] = (row ?? []).map(Number)
   if (inWide >= limits.wide || inMiddle >= limits.middle || inNarrow >= limits.narrow)
-    throw refused('of your network')
+    throw refused('devices of your network')
   const total = yield* first(sql`select count(*) from sign_in_states where ${isLive}`)
   if (Number(total?.[0]) < limits.total) return
   // Searching takes some milliseconds, so only a network that has no code can cause it.
-  if (inMiddle > 0 || !(yield* deleteOfHeaviest(isLive))) throw refused('everywhere')
+  if (inMiddle > 0 || !(yield* deleteOfHeaviest(isLive))) throw refused('devices')
 }
 
 /**
