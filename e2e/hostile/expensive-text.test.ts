@@ -162,6 +162,29 @@ onEachStore('text that is expensive to check', (engine) => {
       await setUp.stop()
     }
   })
+
+  test('ends only its thread if it needs more memory than a thread has, and the server answers others', async () => {
+    // A thread has 128 MB; the worst readme of 64 KB needs less than half of that.
+    const checkLimits = { maxHeapMb: 24, maxThreads: 1, timeLimitMs: 600_000 }
+    const setUp = await startExchangePlatform(engine, { checkLimits })
+    try {
+      const { token, organization: parent } = setUp.platform.owner
+      const repo = (await setUp.callAsOwner(createRepo, { parent, repo: { name: 'app' } })).uid as string
+      for (const door of setUp.doors) {
+        const update = (content: string) =>
+          door.call(updateRepoReadme, { repoReadme: { uid: repo, content } }, token)
+        const refused = update(wideTable)
+        assert.ok((await door.call(GroupsService.method.listGroups, {}, token)).body)
+        const { error } = await refused
+        assert.equal(error?.code, 3, error?.message)
+        assert.match(error?.message ?? '', /content: is too complex to be checked; make it simpler/)
+        // The thread was replaced.
+        assert.equal((await update('# simple')).body?.content, '# simple')
+      }
+    } finally {
+      await setUp.stop()
+    }
+  })
 })
 
 test('a match that takes too long is refused with the reason', async () => {
