@@ -46,6 +46,34 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     }
   })
 
+  /** Runs Node in a folder that is deleted first. Node then never returns from creating a relative path there. */
+  async function runInDeletedFolder(...args: string[]): Promise<{ code: number; stderr: string }> {
+    const deleted = join(folder, 'deleted')
+    await mkdir(deleted)
+    const command = 'cd "$0" && rmdir "$0" && exec "$@"'
+    const child = spawn('/bin/sh', ['-c', command, deleted, process.execPath, ...args], { stdio: 'pipe' })
+    const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    return { code, stderr }
+  }
+
+  const removedFolder = /ENOENT: process\.cwd failed .* the current working directory was likely removed/
+
+  test('are not created in a working folder that was deleted: a command fails with a message', async () => {
+    const main = join(import.meta.dirname, '../../server/main.ts')
+    const { code, stderr } = await runInDeletedFolder(main, 'migrate')
+    assert.equal(code, 1)
+    assert.match(stderr, removedFolder)
+  })
+
+  test('are not created in a working folder that was deleted: nor is the file of the secret', async () => {
+    const module = new URL('../../server/crypto/secret-file.ts', import.meta.url)
+    const call = `readSecretFile('data', (size) => Buffer.alloc(size))`
+    const script = `import { readSecretFile } from '${module.href}'; ${call}`
+    const { code, stderr } = await runInDeletedFolder('--input-type=module', '--eval', script)
+    assert.equal(code, 1)
+    assert.match(stderr, removedFolder)
+  })
+
   test('are made private, with a message, when a command or the server opens them', async () => {
     const data = join(folder, 'data')
     assert.equal((await runStemmad(folder, ['migrate'])).code, 0)
