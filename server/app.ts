@@ -52,7 +52,7 @@ export type Overrides = AuthenticationOverrides & {
   checkLimits?: Partial<PoolOptions>
   refusalLog?: Partial<RefusalLogOptions>
   /** How long a stopping server waits for running calls, in milliseconds. */
-  drainTimeout?: number
+  drainTimeoutMs?: number
   /** Bytes of large responses that may wait for their clients. */
   unsentLimits?: { perCaller: number; total: number }
 }
@@ -65,7 +65,7 @@ export type App = {
   setUpLink: string | undefined
   endpoints: readonly Endpoint[]
   /**
-   * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelay`, so that load
+   * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
    * balancers notice and send no more calls.
    */
   stop(isUrgent?: boolean): Promise<void>
@@ -86,7 +86,7 @@ const systemNow = Date.now
 const monotonicNow = () => performance.now()
 
 async function openApp(config: Config, log: Log, store: Store, overrides: Overrides): Promise<App> {
-  const { now = Date.now, random = pooled(randomBytes), drainTimeout = 30_000 } = overrides
+  const { now = Date.now, random = pooled(randomBytes), drainTimeoutMs = 30_000 } = overrides
   const { keys, secret } = await prepareStore(config, store, { now, random })
   const pages = openPageSeals(keys.page, now, random)
   const checks = openChecks(overrides.checkLimits)
@@ -140,8 +140,8 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     async stop(isUrgent = false) {
       draining = true
       doors.setServing(false)
-      if (!isUrgent) await pause(config.drainDelay)
-      await closeDoors(doors, drainTimeout, () => {
+      if (!isUrgent) await pause(config.drainDelayMs)
+      await closeDoors(doors, drainTimeoutMs, () => {
         streams.abortAll()
         return checks.close()
       })
@@ -192,9 +192,9 @@ function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
 }
 
 /** Waits for running calls, then aborts what is left, then closes all connections. */
-async function closeDoors(doors: Doors, drainTimeout: number, abort: () => Promise<void>): Promise<void> {
+async function closeDoors(doors: Doors, drainTimeoutMs: number, abort: () => Promise<void>): Promise<void> {
   const drained = doors.drain()
-  await Promise.race([drained, pause(drainTimeout)])
+  await Promise.race([drained, pause(drainTimeoutMs)])
   await abort()
   await Promise.race([drained, pause(abortGraceMs)])
   doors.destroy()

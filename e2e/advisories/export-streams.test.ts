@@ -223,7 +223,7 @@ onEachStore('an export from a server that stops', (engine) => {
     test(`over ${door} is aborted at the drain timeout, and does not look complete`, async () => {
       const folder = await temporaryFolder()
       const { log, codes } = captureCodes()
-      const platform = await startPlatform(engine, [], { drainTimeout: 300 }, log)
+      const platform = await startPlatform(engine, [], { drainTimeoutMs: 300 }, log)
       const { organization, token } = platform.owner
       await importAdvisories(
         { store: platform.store, now: Date.now },

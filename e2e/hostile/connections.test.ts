@@ -77,7 +77,7 @@ test('connections are limited in total, and a closed one makes room', async () =
 test('thousands of connections at once get at most a hundred errors, and all others are reset', async () => {
   const { port, rejected } = await openDoor({
     maxConnections: { perNetwork: 1, total: 5 },
-    limits: { linger: hour },
+    timeoutsMs: { linger: hour },
   })
   const served = await open(port, '127.0.3.1')
   const many = await Promise.all(
@@ -107,7 +107,7 @@ test('over TLS, a connection beyond the limit is reset before its handshake', as
 test('a client that reads nothing of a response over HTTP/1.1 is disconnected, and others are answered', async () => {
   let isEnded = false
   const { port } = await openDoor({
-    limits: { checkInterval: 5 },
+    timeoutsMs: { checkInterval: 5 },
     async *documents() {
       try {
         for (;;) yield { json: () => asJson('x'.repeat(1_000_000)), bytes: () => new Uint8Array() }
@@ -144,7 +144,7 @@ function call(session: ClientHttp2Session): ClientHttp2Stream {
 
 test('a call over HTTP/2 whose reply is read too slowly ends, even if its client is never idle', async () => {
   // The idle timeout, which every byte restarts, is out of reach.
-  const { port } = await openDoor({ limits: { idle: hour } })
+  const { port } = await openDoor({ timeoutsMs: { idle: hour } })
   const stream = call(openSession(port, { initialWindowSize: 0 }))
   await once(stream, 'response')
   while (!stream.closed) {

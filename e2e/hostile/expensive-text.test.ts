@@ -99,7 +99,7 @@ onEachStore('text that is expensive to check', (engine) => {
     before(async () => {
       setUp = await startExchangePlatform(engine, {
         checkLimits: { program: stuck, timeLimitMs: 600_000, maxPerOwner: 1 },
-        drainTimeout: 0,
+        drainTimeoutMs: 0,
       })
     })
 

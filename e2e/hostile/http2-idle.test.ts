@@ -21,7 +21,7 @@ let sessions: ClientHttp2Session[]
 beforeEach(async () => {
   sessions = []
   time = Date.now()
-  door = await openTestDoor({ now: () => time, limits: { idle: 100 } })
+  door = await openTestDoor({ now: () => time, timeoutsMs: { idle: 100 } })
 })
 afterEach(() => {
   for (const session of sessions) session.destroy()

@@ -53,7 +53,7 @@ async function setUpTeam(setUp: ExchangePlatform) {
 onEachStore('a change of an identity that an expensive pattern may trust', (engine) => {
   let setUp: ExchangePlatform
   const start = async (checkLimits: Partial<PoolOptions>) => {
-    setUp = await startExchangePlatform(engine, { checkLimits, drainTimeout: 0 })
+    setUp = await startExchangePlatform(engine, { checkLimits, drainTimeoutMs: 0 })
     return setUpTeam(setUp)
   }
   afterEach(() => setUp.stop())

@@ -54,7 +54,7 @@ describe('settings', () => {
       maxConnections: { perNetwork: 1000, total: 10_000 },
       tls: undefined,
       logLevel: 'info',
-      drainDelay: 5000,
+      drainDelayMs: 5000,
       warnings: [],
     })
   })
@@ -100,7 +100,7 @@ describe('settings', () => {
       maxConnections: { perNetwork: 50, total: 500 },
       tls: undefined,
       logLevel: 'debug',
-      drainDelay: 0,
+      drainDelayMs: 0,
       warnings: [],
     })
   })

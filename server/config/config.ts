@@ -46,7 +46,7 @@ export type Config = {
   tls: Tls | undefined
   logLevel: string
   /** How long a stopping server still accepts calls, so that load balancers can remove it first; in milliseconds. */
-  drainDelay: number
+  drainDelayMs: number
   /** Settings that work but are probably mistakes. */
   warnings: string[]
 }
@@ -111,7 +111,7 @@ function makeConfig(texts: Record<SettingKey, string>, faults: string[]): Config
     },
     tls,
     logLevel: read('logLevel', oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info'),
-    drainDelay: read('drainDelay', integer(0, 600), 5) * 1000,
+    drainDelayMs: read('drainDelay', integer(0, 600), 5) * 1000,
     warnings: texts.baseUrl === '' ? warnOfLocalAudience(listenHosts, baseUrl) : [],
   }
 }

@@ -4,17 +4,17 @@ import { dispatch } from './dispatch.ts'
 import type { DoorOptions, Endpoint } from './door.ts'
 import type { GrpcOptions } from './grpc/server.ts'
 import { openGrpc } from './grpc/server.ts'
-import { defaultLimits } from './listen/limits.ts'
 import type { ListenOptions } from './listen/listen.ts'
 import { listen } from './listen/listen.ts'
 import { openPenalties } from './listen/penalties.ts'
+import { defaultTimeoutsMs } from './listen/timeouts.ts'
 import type { RestOptions } from './rest/rest.ts'
 import { openRest } from './rest/rest.ts'
 
 export type DoorsOptions<E extends Endpoint> = DoorOptions &
   RestOptions<E> &
   Omit<GrpcOptions<E>, 'onAbuse'> &
-  Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'limits' | 'maxConnections'> &
+  Pick<ListenOptions, 'port' | 'hosts' | 'tls' | 'timeoutsMs' | 'maxConnections'> &
   Pick<DispatchOptions, 'plainPaths' | 'mount'>
 
 export type Doors = {
@@ -27,7 +27,7 @@ export type Doors = {
 }
 
 export async function openDoors<E extends Endpoint>(options: DoorsOptions<E>): Promise<Doors> {
-  const { penalty, penaltyPause } = { ...defaultLimits, ...options.limits }
+  const { penalty, penaltyPause } = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const penalties = openPenalties({
     mayPenalize: (address) => !options.isProxy(address),
     ...{ durationMs: penalty, pauseMs: penaltyPause, now: options.now },

@@ -279,7 +279,7 @@ describe('a slow client', () => {
   test('that reads nothing is disconnected', async () => {
     for (const start of [async (port: number) => (await get(port)).response.pause(), callAndPause]) {
       const { flow, documents } = endless()
-      const { port } = await openDoor({ documents, limits: { idle: 500 } })
+      const { port } = await openDoor({ documents, timeoutsMs: { idle: 500 } })
       await start(port)
       assert.ok(isCancelled(await flow.ended))
     }

@@ -13,11 +13,11 @@ import type { Endpoint } from '../http/door.ts'
 import type { GrpcDoor } from '../http/grpc/server.ts'
 import { openGrpc } from '../http/grpc/server.ts'
 import type { ConnectionLimits } from '../http/listen/connection-counter.ts'
-import type { Limits } from '../http/listen/limits.ts'
-import { defaultLimits } from '../http/listen/limits.ts'
 import type { Listener } from '../http/listen/listen.ts'
 import { listen } from '../http/listen/listen.ts'
 import { openPenalties } from '../http/listen/penalties.ts'
+import type { TimeoutsMs } from '../http/listen/timeouts.ts'
+import { defaultTimeoutsMs } from '../http/listen/timeouts.ts'
 import { openRequestIds } from '../http/request-id.ts'
 import { openRest } from '../http/rest/rest.ts'
 import type { Streams } from '../http/streams.ts'
@@ -37,7 +37,7 @@ export type TestDoorOptions = {
   isTls?: boolean
   hosts?: string[]
   port?: number
-  limits?: Partial<Limits>
+  timeoutsMs?: Partial<TimeoutsMs>
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number
@@ -72,7 +72,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     isTls = false,
     hosts = ['127.0.0.1'],
     port = 0,
-    limits = {},
+    timeoutsMs = {},
     lingerMs = 200,
     maxCallMs,
     now = Date.now,
@@ -90,7 +90,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   const requestIds = openRequestIds(randomUUID)
   const isHttps = isTls
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected, isHttps }
-  const { penalty, penaltyPause } = { ...defaultLimits, ...limits }
+  const { penalty, penaltyPause } = { ...defaultTimeoutsMs, ...timeoutsMs }
   const penalties = openPenalties({
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
@@ -101,7 +101,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     now,
     ...(maxUnsentReplies !== undefined && { maxUnsentReplies }),
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
-    ...(limits.idle !== undefined && { streamIdleMs: limits.idle }),
+    ...(timeoutsMs.idle !== undefined && { streamIdleMs: timeoutsMs.idle }),
   })
   const rest = openRest({
     ...shared,
@@ -116,7 +116,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
       errorDomain,
       requestIds,
       onRejected,
-      limits,
+      timeoutsMs,
       penalties,
       isHttps,
       maxConnections,

@@ -17,7 +17,7 @@ import type { Corridor, Envelope } from '../../wire/envelope.ts'
 import { andThen, recover } from '../../wire/maybe-promise.ts'
 import type { Reply } from '../../wire/reply.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
-import { defaultLimits } from '../listen/limits.ts'
+import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import type { StreamClient, Streams } from '../streams.ts'
 import { countReply } from './session-guard.ts'
 import type { StatusWriter } from './status.ts'
@@ -66,7 +66,7 @@ function watchLargeReply(stream: ServerHttp2Stream, onSent: () => void): void {
     return
   }
   stream.once('close', onSent)
-  stream.setTimeout(defaultLimits.idle, () => stream.close(constants.NGHTTP2_CANCEL))
+  stream.setTimeout(defaultTimeoutsMs.idle, () => stream.close(constants.NGHTTP2_CANCEL))
 }
 
 export function streamHandler<E extends Endpoint>(

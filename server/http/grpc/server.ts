@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { DoorOptions, Endpoint } from '../door.ts'
-import { defaultLimits } from '../listen/limits.ts'
+import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import { maxDurationOf } from '../timeout.ts'
 import type { HandlerOptions } from './handlers.ts'
 import { openInterceptor } from './interceptor.ts'
@@ -39,7 +39,7 @@ const serverOptions = {
 }
 
 export function openGrpc<E extends Endpoint>(options: GrpcOptions<E>): GrpcDoor {
-  const { endpoints, maxDuration = maxDurationOf, streamIdleMs = defaultLimits.idle } = options
+  const { endpoints, maxDuration = maxDurationOf, streamIdleMs = defaultTimeoutsMs.idle } = options
   const server = new Server(serverOptions)
   const statuses = openStatusWriter(options.errorDomain)
   const methods = addServices(server, { ...options, maxDuration, statuses })

@@ -13,7 +13,7 @@ afterEach(() => {
 })
 
 test('the address of a connection that resets its calls is slowed down, and other addresses are not', async () => {
-  const door = await openTestDoor({ limits: { penaltyPause: 3_600_000 } })
+  const door = await openTestDoor({ timeoutsMs: { penaltyPause: 3_600_000 } })
   closers.push(() => door.close())
   const open = async (localAddress: string): Promise<Socket> => {
     const socket = connect({ port: door.port, host: '127.0.0.1', localAddress })

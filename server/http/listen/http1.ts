@@ -5,36 +5,36 @@ import type { Socket } from 'node:net'
 import { tooManyRequests } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import type { ConnectionState } from './connection-state.ts'
-import type { Limits } from './limits.ts'
 import { maxHeaderBytes, maxRefusals, maxUnsentResponses, maxUrlBytes } from './limits.ts'
 import { paceRequests } from './pacing.ts'
 import { openParseErrors } from './parse-errors.ts'
+import type { TimeoutsMs } from './timeouts.ts'
 
 export type Http1Options = Omit<DoorOptions, 'addressOf'> & {
   onRequest(request: IncomingMessage, response: ServerResponse): void
-  limits: Limits
+  timeoutsMs: TimeoutsMs
   stateOf(socket: Socket): ConnectionState
   /** Called for a connection that is closed because its client abuses it. */
   onAbuse(socket: Socket): void
 }
 
 export function openHttp1(options: Http1Options): Server {
-  const { limits, onRequest } = options
+  const { timeoutsMs, onRequest } = options
   const server = createServer({
     // node:http counts the URL as part of the headers. The door limits URL and headers separately (request-head.ts).
     maxHeaderSize: maxHeaderBytes + maxUrlBytes,
-    headersTimeout: limits.headers,
-    requestTimeout: limits.request,
-    keepAliveTimeout: limits.keepAlive,
-    connectionsCheckingInterval: limits.checkInterval,
+    headersTimeout: timeoutsMs.headers,
+    requestTimeout: timeoutsMs.request,
+    keepAliveTimeout: timeoutsMs.keepAlive,
+    connectionsCheckingInterval: timeoutsMs.checkInterval,
     requireHostHeader: false, // answered by the door, with an error in our form
     optimizeEmptyRequests: true,
   })
-  const parseErrors = openParseErrors({ ...options, lingerMs: limits.linger })
+  const parseErrors = openParseErrors({ ...options, lingerMs: timeoutsMs.linger })
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (isAdmitted(options, request, response)) onRequest(request, response)
   }
-  server.timeout = limits.idle
+  server.timeout = timeoutsMs.idle
   // No maximum: by default, headers after the 2000th are silently dropped. `maxHeaderSize` limits them enough.
   server.maxHeadersCount = 0
   server.on('request', handle)

@@ -78,12 +78,12 @@ for (const isTls of [false, true]) {
     })
 
     test('disconnects a client that sends nothing', async () => {
-      const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
+      const client = await connect(await openDoor({ isTls, timeoutsMs: { firstBytes: 100 } }), isTls)
       assert.equal((await client.rest()).length, 0)
     })
 
     test('disconnects a client that sends half of the HTTP/2 preface', async () => {
-      const client = await connect(await openDoor({ isTls, limits: { firstBytes: 100 } }), isTls)
+      const client = await connect(await openDoor({ isTls, timeoutsMs: { firstBytes: 100 } }), isTls)
       client.send('PRI * HTT')
       assert.equal((await client.rest()).length, 0)
     })
@@ -100,8 +100,8 @@ for (const isTls of [false, true]) {
     })
 
     test('answers input that only starts like HTTP/2 as HTTP/1.1', async () => {
-      const limits = { headers: 100, checkInterval: 50 }
-      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      const timeoutsMs = { headers: 100, checkInterval: 50 }
+      const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       // The HTTP/1.1 parser of Node takes the bytes for HTTP/2 and waits for more.
       client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
       assertError(await client.response(), 408, 4)
@@ -109,24 +109,24 @@ for (const isTls of [false, true]) {
   })
 
   describe(`slow clients ${where}`, () => {
-    const limits = { headers: 200, request: 400, checkInterval: 50 }
+    const timeoutsMs = { headers: 200, request: 400, checkInterval: 50 }
 
     test('answers slow headers with 408 and closes the connection', async () => {
-      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       client.send('GET /iam/v2beta1/groups HTTP/1.1\r\nHost: a\r\nX-Slow: ')
       assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
     test('answers a slow body with 408 and closes the connection', async () => {
-      const client = await connect(await openDoor({ isTls, limits }), isTls)
+      const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
       client.send(post(groups, '{"name":"a"}').slice(0, -5))
       assertError(await client.response(), 408, 4)
       assert.equal((await client.rest()).length, 0)
     })
 
     test('closes an idle connection', async () => {
-      const client = await connect(await openDoor({ isTls, limits: { keepAlive: 50 } }), isTls)
+      const client = await connect(await openDoor({ isTls, timeoutsMs: { keepAlive: 50 } }), isTls)
       client.send(get('/healthz'))
       assert.equal((await client.response()).status, 200)
       assert.equal((await client.rest()).length, 0)
@@ -169,7 +169,7 @@ test('nothing is kept of a client that disconnects during the TLS handshake', as
 })
 
 test('a client that reads none of its responses is disconnected', async () => {
-  const door = await openDoor({ limits: { idle: 200 } })
+  const door = await openDoor({ timeoutsMs: { idle: 200 } })
   const client = await connect(door)
   client.socket.pause()
   // More than the socket buffers can contain.
@@ -179,7 +179,7 @@ test('a client that reads none of its responses is disconnected', async () => {
 })
 
 test('a client that never starts the TLS handshake is disconnected', async () => {
-  const door = await openDoor({ isTls: true, limits: { firstBytes: 100 } })
+  const door = await openDoor({ isTls: true, timeoutsMs: { firstBytes: 100 } })
   const client = await connect(door)
   await client.rest()
 })
@@ -205,7 +205,7 @@ describe('limits', () => {
   })
 
   test('disconnects a client that never stops sending rejected headers', async () => {
-    const client = await connect(await openDoor({ limits: { linger: 100 } }))
+    const client = await connect(await openDoor({ timeoutsMs: { linger: 100 } }))
     const timer = setInterval(() => client.send('a'.repeat(64 * 1024)), 5)
     closers.push(() => clearInterval(timer))
     assertError(await client.response(), 400, 3)
@@ -579,7 +579,7 @@ describe('drain', () => {
     const release = deferred()
     const arrived = deferred()
     const door = await openDoor({
-      limits: { firstBytesAtStop: 50 },
+      timeoutsMs: { firstBytesAtStop: 50 },
       act: () => {
         arrived.resolve()
         return release.promise

@@ -10,11 +10,12 @@ import { openConnectionStates } from './connection-state.ts'
 import type { Connections, Tls } from './connections.ts'
 import { createPlainServer, createSecureServer } from './connections.ts'
 import { openHttp1 } from './http1.ts'
-import type { Limits } from './limits.ts'
-import { defaultLimits, maxUnsentBytes, minBytesPerSecond } from './limits.ts'
+import { maxUnsentBytes, minBytesPerSecond } from './limits.ts'
 import type { Penalties } from './penalties.ts'
 import { openRefusals } from './refuse-connection.ts'
 import { openSlowReaders } from './slow-readers.ts'
+import type { TimeoutsMs } from './timeouts.ts'
+import { defaultTimeoutsMs } from './timeouts.ts'
 
 export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   port: number
@@ -23,7 +24,7 @@ export type ListenOptions = Omit<DoorOptions, 'addressOf'> & {
   onRequest(request: IncomingMessage, response: ServerResponse): void
   /** Takes over an HTTP/2 connection. */
   onHttp2(socket: Duplex): void
-  limits?: Partial<Limits>
+  timeoutsMs?: Partial<TimeoutsMs>
   penalties: Penalties
   maxConnections: ConnectionLimits
   isProxy(address: string): boolean
@@ -39,21 +40,21 @@ export type Listener = {
 }
 
 /** How often a draining listener closes the connections that have become idle, in milliseconds. */
-const drainInterval = 100
+const drainIntervalMs = 100
 
 export async function listen(options: ListenOptions): Promise<Listener> {
   const { port, hosts, tls, onHttp2, penalties, maxConnections, isProxy, now } = options
-  const limits = { ...defaultLimits, ...options.limits }
+  const timeoutsMs = { ...defaultTimeoutsMs, ...options.timeoutsMs }
   const stateOf = openConnectionStates()
   const onAbuse = ({ remoteAddress }: Socket) => penalties.add(remoteAddress)
-  const slowReaders = openSlowReaders({ minBytesPerSecond, maxUnsentBytes, graceMs: limits.idle, now })
-  const readersInterval = setInterval(slowReaders.check, limits.checkInterval).unref()
+  const slowReaders = openSlowReaders({ minBytesPerSecond, maxUnsentBytes, graceMs: timeoutsMs.idle, now })
+  const readersInterval = setInterval(slowReaders.check, timeoutsMs.checkInterval).unref()
   const connections: Connections = {
-    http1: openHttp1({ ...options, limits, stateOf, onAbuse }),
+    http1: openHttp1({ ...options, timeoutsMs, stateOf, onAbuse }),
     ...{ onHttp2, penalties, stateOf, slowReaders },
     counter: openConnectionCounter({ ...maxConnections, isProxy }),
-    refuse: openRefusals({ ...options, lingerMs: limits.linger }, tls !== undefined),
-    firstBytesMs: limits.firstBytes,
+    refuse: openRefusals({ ...options, lingerMs: timeoutsMs.linger }, tls !== undefined),
+    firstBytesMs: timeoutsMs.firstBytes,
     open: new Set(),
     undetected: new Set(),
   }
@@ -61,7 +62,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   const servers = await bindAll(createServer, hosts, port)
   return {
     port: portOf(servers[0]) ?? port,
-    drain: () => drain(servers, connections, limits.firstBytesAtStop),
+    drain: () => drain(servers, connections, timeoutsMs.firstBytesAtStop),
     destroy() {
       clearInterval(readersInterval)
       for (const socket of connections.open) socket.destroy()
@@ -78,7 +79,7 @@ async function drain(
   // After the next poll of the event loop, all clients that have connected so far are accepted.
   await new Promise((resolve) => setImmediate(resolve))
   const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)))
-  const closeInterval = setInterval(() => http1.closeIdleConnections(), drainInterval)
+  const closeInterval = setInterval(() => http1.closeIdleConnections(), drainIntervalMs)
   const disconnectTimer = setTimeout(() => {
     for (const socket of undetected) socket.destroy()
   }, firstBytesMs)

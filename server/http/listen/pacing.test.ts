@@ -131,9 +131,9 @@ for (const isTls of [false, true]) {
 }
 
 test('a client that pipelines more requests than may wait is disconnected, and its address is slowed down', async () => {
-  const limits = { penaltyPause: 3_600_000 }
+  const timeoutsMs = { penaltyPause: 3_600_000 }
   const calls: string[] = []
-  const door = await openDoor({ limits, act: ({ method }) => calls.push(method) })
+  const door = await openDoor({ timeoutsMs, act: ({ method }) => calls.push(method) })
   const client = await connect(door)
   client.send(get(groups))
   await client.response()

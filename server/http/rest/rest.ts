@@ -8,7 +8,7 @@ import { asJson } from '../../wire/reply.ts'
 import { canonicalSegments } from '../aliases.ts'
 import type { Endpoint } from '../door.ts'
 import { securityHeaders } from '../headers.ts'
-import { defaultLimits } from '../listen/limits.ts'
+import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import { splitTarget } from '../target.ts'
 import { maxDurationOf } from '../timeout.ts'
 import { awaitsContinue } from './body.ts'
@@ -33,7 +33,7 @@ const empty = asJson('')
 /** The door answers a request with `fault` if there is one. */
 export function openRest<E extends Endpoint>({ endpoints, ...options }: RestOptions<E>) {
   const context: RestContext<E> = {
-    lingerMs: defaultLimits.linger,
+    lingerMs: defaultTimeoutsMs.linger,
     ...options,
     routes: makeRoutes(endpoints),
     securityHeaders: securityHeaders(options.isHttps),

@@ -1,0 +1,36 @@
+/** In milliseconds. Unless the comment says otherwise: how long a client may take. */
+export type TimeoutsMs = {
+  /** To send the bytes that show its protocol, and to complete the TLS handshake. */
+  firstBytes: number
+  /** To send the headers of a request. */
+  headers: number
+  /** To send a complete request. */
+  request: number
+  /** To send the next request on an open connection. */
+  keepAlive: number
+  /** How long a connection may be without any traffic. Longer than a call without a stream may take. */
+  idle: number
+  /** To go on sending after its request was rejected, so that it can read the error. */
+  linger: number
+  /** The interval at which the times for headers, requests and unread responses are checked. */
+  checkInterval: number
+  /** To send its first bytes when the server is stopping. */
+  firstBytesAtStop: number
+  /** How long the network of an abusive connection is slowed down. */
+  penalty: number
+  /** The pause between two new connections of such a network. */
+  penaltyPause: number
+}
+
+export const defaultTimeoutsMs: TimeoutsMs = {
+  firstBytes: 10_000,
+  headers: 10_000,
+  request: 60_000,
+  keepAlive: 65_000,
+  idle: 120_000,
+  linger: 5_000,
+  checkInterval: 2_000,
+  firstBytesAtStop: 1_000,
+  penalty: 60_000,
+  penaltyPause: 100,
+}
