@@ -7,8 +7,9 @@ import type { MatchTask, RunMatch } from './claims/matcher.ts'
 import type { PatternRule } from './claims/pattern-rule.ts'
 import type { TrustTask } from './claims/trust.ts'
 import type { Checks } from './resources/dependencies.ts'
+import { LimitError } from './threads/limit-error.ts'
 import type { Pool, PoolOptions } from './threads/pool.ts'
-import { LimitError, openPool } from './threads/pool.ts'
+import { openPool } from './threads/pool.ts'
 
 export type CheckTask =
   | { kind: 'readme'; content: string }

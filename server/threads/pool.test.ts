@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { LimitError } from './limit-error.ts'
 import type { Pool, PoolOptions } from './pool.ts'
-import { LimitError, openPool } from './pool.ts'
+import { openPool } from './pool.ts'
 
 /** Answers with the id of its thread, or does what the task says. */
 const program = new URL(

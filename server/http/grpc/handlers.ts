@@ -19,7 +19,7 @@ import type { Reply } from '../../wire/reply.ts'
 import type { DoorOptions, Endpoint } from '../door.ts'
 import { defaultTimeoutsMs } from '../listen/timeouts.ts'
 import type { StreamClient, Streams } from '../streams.ts'
-import { countReply } from './session-guard.ts'
+import { countReply } from './session-usage.ts'
 import type { StatusWriter } from './status.ts'
 
 export type HandlerOptions<E extends Endpoint> = Pick<DoorOptions, 'addressOf'> & {

@@ -6,7 +6,7 @@ import { Code } from '../../aip/code.ts'
 import { deadlineExceeded, malformed, StatusError } from '../../aip/errors.ts'
 import type { DoorOptions } from '../door.ts'
 import { errorBody } from '../rest/error-body.ts'
-import type { GuardedStream } from './session-guard.ts'
+import type { GuardedStream } from './session-usage.ts'
 import type { StatusWriter } from './status.ts'
 
 type Respond = ServerHttp2Stream['respond']

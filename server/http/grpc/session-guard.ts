@@ -5,6 +5,9 @@ import { constants } from 'node:http2'
 import type { StatusError } from '../../aip/errors.ts'
 import { tooLarge } from '../../aip/errors.ts'
 import { maxHeaderBytes, maxUnsentReplyBytes } from '../listen/limits.ts'
+import type { GuardedStream, SessionUsage } from './session-usage.ts'
+import { headerSize, newUsage } from './session-usage.ts'
+import { closeLargest } from './unread-replies.ts'
 
 export type SessionGuardOptions = {
   /** Called with the address of a connection that is closed because its client abuses it. */
@@ -32,33 +35,6 @@ export type SessionGuard = {
   penalize(stream: GuardedStream, points: number): void
 }
 
-/** A stream with the sizes of its headers and its reply, and the usage of its session. */
-export type GuardedStream = ServerHttp2Stream & {
-  usage: SessionUsage
-  headerBytes: number
-  replyBytes: number
-  /** Bytes of the reply that count as unsent. */
-  unsentBytes: number
-}
-
-/** A session is abusive when its penalty `points` exceed `maxPoints`. Each call that is answered subtracts one. */
-export type SessionUsage = {
-  session: Http2Session
-  points: number
-  headerBytes: number
-  /** Bytes of small replies that the client has not read. */
-  unsentBytes: number
-  /** Bytes of the requests of open calls: `trusted` ones have a verified access token. */
-  requestBytes: { anonymous: number; trusted: number }
-  /** Streams that node:http2 has reported. It resets streams with too many headers itself, and does not report them. */
-  streams: number
-  openStreams: number
-  /** Open streams of the standard services. */
-  standardStreams: number
-  /** When the last call ended, in milliseconds since 1970. */
-  usedAt: number
-}
-
 const maxPoints = 200
 const pointsOfReset = 1
 const pointsOfLargeHeaders = 50
@@ -67,8 +43,6 @@ const maxOpenHeaderBytes = 512 * 1024
 const checkIntervalMs = 1000
 /** Longer than the pauses of clients that call now and then. */
 const maxConnectionIdleMs = 15 * 60_000
-/** Bytes that each header counts besides its name and value (RFC 9113 section 6.5.2). */
-const headerOverhead = 32
 
 export function openSessionGuard({
   onAbuse,
@@ -79,18 +53,7 @@ export function openSessionGuard({
 }: SessionGuardOptions): SessionGuard {
   const usages = new Map<Http2Session, SessionUsage>()
 
-  const usageOf = (session: Http2Session): SessionUsage =>
-    usages.get(session) ?? {
-      session,
-      points: 0,
-      headerBytes: 0,
-      unsentBytes: 0,
-      requestBytes: { anonymous: 0, trusted: 0 },
-      streams: 0,
-      openStreams: 0,
-      standardStreams: 0,
-      usedAt: now(),
-    }
+  const usageOf = (session: Http2Session) => usages.get(session) ?? newUsage(session, now())
 
   function addPoints(usage: SessionUsage, points: number): void {
     usage.points += points
@@ -117,17 +80,7 @@ export function openSessionGuard({
       unsent += usage.unsentBytes
       if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
     }
-    if (unsent > maxUnsentReplies) closeLargest(unsent)
-  }
-
-  /** A client that is slow through no fault of its own has few unsent bytes. */
-  function closeLargest(total: number): void {
-    let unsent = total
-    for (const usage of [...usages.values()].sort((a, b) => b.unsentBytes - a.unsentBytes)) {
-      if (unsent <= maxUnsentReplies) return
-      unsent -= usage.unsentBytes
-      usage.session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    }
+    if (unsent > maxUnsentReplies) closeLargest(usages.values(), maxUnsentReplies)
   }
 
   const interval = setInterval(check, checkIntervalMs).unref()
@@ -144,7 +97,7 @@ export function openSessionGuard({
       usage.openStreams++
       stream.replyBytes = 0
       stream.unsentBytes = 0
-      stream.headerBytes = sizeOf(rawHeaders)
+      stream.headerBytes = headerSize(rawHeaders)
       usage.headerBytes += stream.headerBytes
       if (stream.headerBytes > maxHeaderBytes) {
         addPoints(usage, pointsOfLargeHeaders)
@@ -172,20 +125,4 @@ export function openSessionGuard({
     },
     penalize: ({ usage }, points) => addPoints(usage, points),
   }
-}
-
-function sizeOf(rawHeaders: readonly string[]): number {
-  let bytes = rawHeaders.length * (headerOverhead / 2)
-  for (const text of rawHeaders) bytes += text.length
-  return bytes
-}
-
-/** Must be called with every reply. `isBudgeted`: large replies count against the budget of their caller. */
-export function countReply(stream: ServerHttp2Stream, bytes: number, isBudgeted: boolean): void {
-  if (stream.destroyed) return
-  const guarded = stream as GuardedStream // every stream is opened by the guard
-  guarded.replyBytes = bytes
-  if (isBudgeted) return
-  guarded.unsentBytes = bytes
-  guarded.usage.unsentBytes += bytes
 }

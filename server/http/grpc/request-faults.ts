@@ -1,0 +1,29 @@
+// Requests that are refused whoever sends them: too many messages, or too much for a standard service of gRPC.
+import type { Method } from '@stemma/api/method.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { malformed, tooLarge } from '../../aip/errors.ts'
+import { isReflection } from './standard-services.ts'
+
+/** The largest request to a standard service, over all its messages, which contain only names. */
+const maxStandardBytes = 64 * 1024
+const maxReflectionMessages = 1000
+
+/** `method` is undefined for the standard services. */
+export const maxMessagesOf = (method: Method | undefined, path: string) =>
+  !method && isReflection(path) ? maxReflectionMessages : 1
+
+export function requestFault(
+  method: Method | undefined,
+  bytes: number,
+  messages: number,
+  maxMessages: number,
+): StatusError | undefined {
+  // grpc-js would decompress all messages of a chunk before it refuses the second.
+  if (messages > maxMessages)
+    return maxMessages === 1
+      ? malformed('the request must be exactly one message')
+      : tooLarge(`a call may send at most ${maxMessages} messages; start another call`, 413)
+  if (!method && bytes > maxStandardBytes)
+    return tooLarge(`the request of this service must be at most ${maxStandardBytes} bytes`, 413)
+  return undefined
+}

@@ -1,0 +1,77 @@
+// One thread of a pool. It performs one job at a time, and is ended if the job exceeds its time or memory.
+import { Worker } from 'node:worker_threads'
+import { LimitError } from './limit-error.ts'
+
+export type ThreadOptions = {
+  /** The module that the thread runs. It answers each message with one message. */
+  program: URL
+  /** How long a job may run, in milliseconds. Waiting does not count. */
+  timeLimitMs: number
+  /** The heap of the thread, in megabytes. */
+  maxHeapMb: number
+}
+
+export type Job = {
+  task: unknown
+  owner: string
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+export type Thread = {
+  perform(job: Job): void
+  /** Rejects the running job, if there is one. */
+  end(reason: Error): Promise<unknown>
+}
+
+type ThreadEvents = { onIdle(): void; onEnd(): void }
+
+export function openThread(
+  { program, timeLimitMs, maxHeapMb }: ThreadOptions,
+  { onIdle, onEnd }: ThreadEvents,
+): Thread {
+  const worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
+  let job: Job | undefined
+  let isEnding = false
+  let timer: NodeJS.Timeout | undefined
+
+  function finish(complete: (finished: Job) => void): void {
+    clearTimeout(timer)
+    const finished = job
+    job = undefined
+    if (finished) complete(finished)
+  }
+
+  function end(reason: Error): Promise<unknown> {
+    isEnding = true
+    finish(({ reject }) => reject(reason))
+    return worker.terminate()
+  }
+
+  worker.on('message', (result) => {
+    // A result may arrive while the thread is being ended.
+    if (isEnding) return
+    finish(({ resolve }) => resolve(result))
+    // An idle thread does not keep the process running.
+    worker.unref()
+    onIdle()
+  })
+  worker.on('error', (error: NodeJS.ErrnoException) => {
+    const isTooLarge = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+    finish(({ reject }) => reject(isTooLarge ? new LimitError('cost') : error))
+  })
+  worker.on('exit', () => {
+    finish(({ reject }) => reject(new Error('a thread ended unexpectedly')))
+    onEnd()
+  })
+
+  return {
+    perform(next) {
+      job = next
+      worker.ref()
+      timer = setTimeout(() => void end(new LimitError('cost')), timeLimitMs)
+      worker.postMessage(next.task)
+    },
+    end,
+  }
+}
