@@ -1,6 +1,7 @@
 // A reporter of node:test that prints how long the test files of each folder took, the slowest folder first.
-import { dirname, relative } from 'node:path'
+import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
+import { folderOfTests } from './test-processes.ts'
 
 const shownFolders = 12
 
@@ -9,7 +10,7 @@ export default async function* timesByFolder(events: AsyncIterable<TestEvent>): 
   for await (const event of events) {
     // A summary without a file is that of the whole run.
     if (event.type !== 'test:summary' || event.data.file === undefined) continue
-    const folder = dirname(relative(process.cwd(), event.data.file))
+    const folder = folderOfTests(relative(process.cwd(), event.data.file))
     secondsByFolder.set(folder, (secondsByFolder.get(folder) ?? 0) + event.data.duration_ms / 1000)
   }
   const slowest = [...secondsByFolder].sort(([, a], [, b]) => b - a).slice(0, shownFolders)

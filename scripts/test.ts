@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { runPinned } from './pinned-node.mjs'
+import { groupTestFiles } from './test-processes.ts'
 
 const root = join(import.meta.dirname, '..')
 const args = process.argv.slice(2).filter((arg) => arg !== '--')
@@ -23,6 +24,7 @@ const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/
 // Node exits with 0 if it is interrupted before the first test.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
+const groups = groupTestFiles(root, chosen.sort())
 const testsExitCode = await runPinned(
   [
     '--test',
@@ -31,10 +33,11 @@ const testsExitCode = await runPinned(
     ...['--test-reporter=./scripts/test-times.ts', '--test-reporter-destination=stdout'],
     '--test-concurrency=3',
     ...flags,
-    ...chosen.sort(),
+    ...groups.files,
   ],
   { cwd: root },
 )
+groups.remove()
 if (checksExitCode !== 0) console.error('✖ the checks failed, see the first lines of this output')
 process.exitCode = testsExitCode || checksExitCode || interruptExitCode
 

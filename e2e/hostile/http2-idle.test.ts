@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
 import { connect } from 'node:http2'
-import { afterEach, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { TestDoor } from '../../server/testing/test-door.ts'
 import { openTestDoor } from '../../server/testing/test-door.ts'
 
@@ -15,98 +15,102 @@ const reflection = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo'
 const emptyMessage = Buffer.alloc(5)
 const listServices = Buffer.from([0, 0, 0, 0, 3, 58, 1, 42])
 
-let door: TestDoor
-let time: number
-let sessions: ClientHttp2Session[]
-beforeEach(async () => {
-  sessions = []
-  time = Date.now()
-  door = await openTestDoor({ now: () => time, timeoutsMs: { idle: 100 } })
-})
-afterEach(() => {
-  for (const session of sessions) session.destroy()
-  door.close()
-})
-
-function open(settings = {}): ClientHttp2Session {
-  const session = connect(`http://127.0.0.1:${door.port}`, { settings })
-  session.on('error', () => {})
-  sessions.push(session)
-  return session
-}
-
-function start(session: ClientHttp2Session, path: string, message?: Buffer): ClientHttp2Stream {
-  const stream = session.request({
-    ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+describe('clients that keep HTTP/2 connections open', () => {
+  let door: TestDoor
+  let time: number
+  let sessions: ClientHttp2Session[]
+  beforeEach(async () => {
+    sessions = []
+    time = Date.now()
+    door = await openTestDoor({ now: () => time, timeoutsMs: { idle: 100 } })
   })
-  stream.on('error', () => {})
-  stream.resume()
-  if (message) stream.write(message)
-  return stream
-}
+  afterEach(() => {
+    for (const session of sessions) session.destroy()
+    door.close()
+  })
 
-const closed = (opened: ClientHttp2Session | ClientHttp2Stream) =>
-  new Promise<void>((resolve) => void (opened.destroyed ? resolve() : opened.once('close', () => resolve())))
+  function open(settings = {}): ClientHttp2Session {
+    const session = connect(`http://127.0.0.1:${door.port}`, { settings })
+    session.on('error', () => {})
+    sessions.push(session)
+    return session
+  }
 
-async function completeCall(session: ClientHttp2Session): Promise<void> {
-  const stream = start(session, getGroup)
-  stream.end(emptyMessage)
-  await closed(stream)
-}
+  function start(session: ClientHttp2Session, path: string, message?: Buffer): ClientHttp2Stream {
+    const stream = session.request({
+      ...{ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' },
+    })
+    stream.on('error', () => {})
+    stream.resume()
+    if (message) stream.write(message)
+    return stream
+  }
 
-test('a connection without calls is closed after 15 minutes, and one with an open call stays open', async () => {
-  const [unused, used, watching] = [open(), open(), open()]
-  await Promise.all([once(unused, 'remoteSettings'), completeCall(used)])
-  const watch = start(watching, healthWatch)
-  watch.end(emptyMessage)
-  await once(watch, 'data')
-  time += 16 * minute
-  await Promise.all([closed(unused), closed(used)])
-  assert.ok(!watching.destroyed)
-  await completeCall(watching)
-})
+  const closed = (opened: ClientHttp2Session | ClientHttp2Stream) =>
+    new Promise<void>(
+      (resolve) => void (opened.destroyed ? resolve() : opened.once('close', () => resolve())),
+    )
 
-test('a health watch ends after an hour', async () => {
-  const session = open()
-  const watch = start(session, healthWatch)
-  watch.end(emptyMessage)
-  await once(watch, 'data')
-  time += 61 * minute
-  await closed(watch)
-  await completeCall(session)
-})
+  async function completeCall(session: ClientHttp2Session): Promise<void> {
+    const stream = start(session, getGroup)
+    stream.end(emptyMessage)
+    await closed(stream)
+  }
 
-for (const [what, path, message] of [
-  ['a reflection call', reflection, listServices],
-  ['a call', getGroup, emptyMessage],
-] as const) {
-  test(`${what} whose reply is not read ends after its deadline`, async () => {
-    const session = open({ initialWindowSize: 0 })
-    const stream = start(session, path)
-    stream.end(message)
-    await once(stream, 'response')
+  test('a connection without calls is closed after 15 minutes, and one with an open call stays open', async () => {
+    const [unused, used, watching] = [open(), open(), open()]
+    await Promise.all([once(unused, 'remoteSettings'), completeCall(used)])
+    const watch = start(watching, healthWatch)
+    watch.end(emptyMessage)
+    await once(watch, 'data')
+    time += 16 * minute
+    await Promise.all([closed(unused), closed(used)])
+    assert.ok(!watching.destroyed)
+    await completeCall(watching)
+  })
+
+  test('a health watch ends after an hour', async () => {
+    const session = open()
+    const watch = start(session, healthWatch)
+    watch.end(emptyMessage)
+    await once(watch, 'data')
+    time += 61 * minute
+    await closed(watch)
+    await completeCall(session)
+  })
+
+  for (const [what, path, message] of [
+    ['a reflection call', reflection, listServices],
+    ['a call', getGroup, emptyMessage],
+  ] as const) {
+    test(`${what} whose reply is not read ends after its deadline`, async () => {
+      const session = open({ initialWindowSize: 0 })
+      const stream = start(session, path)
+      stream.end(message)
+      await once(stream, 'response')
+      time += 2 * minute
+      await closed(stream)
+      await completeCall(open())
+    })
+  }
+
+  test('a reflection call that sends nothing more ends after a minute', async () => {
+    const session = open()
+    const stream = start(session, reflection, listServices)
+    await once(stream, 'data')
     time += 2 * minute
     await closed(stream)
-    await completeCall(open())
+    await completeCall(session)
   })
-}
 
-test('a reflection call that sends nothing more ends after a minute', async () => {
-  const session = open()
-  const stream = start(session, reflection, listServices)
-  await once(stream, 'data')
-  time += 2 * minute
-  await closed(stream)
-  await completeCall(session)
-})
-
-test('a connection has at most 20 open calls of health and reflection, without effect on other connections', async () => {
-  const session = open()
-  const watches = Array.from({ length: 21 }, () => start(session, healthWatch))
-  const [refused] = await Promise.race(watches.map((watch) => once(watch, 'response')))
-  assert.equal(refused['grpc-status'], '8')
-  const other = start(open(), healthWatch)
-  other.end(emptyMessage)
-  await once(other, 'data')
-  await completeCall(session)
+  test('a connection has at most 20 open calls of health and reflection, without effect on other connections', async () => {
+    const session = open()
+    const watches = Array.from({ length: 21 }, () => start(session, healthWatch))
+    const [refused] = await Promise.race(watches.map((watch) => once(watch, 'response')))
+    assert.equal(refused['grpc-status'], '8')
+    const other = start(open(), healthWatch)
+    other.end(emptyMessage)
+    await once(other, 'data')
+    await completeCall(session)
+  })
 })

@@ -1,0 +1,41 @@
+// Groups end-to-end tests so that several files run in one process. Loading the server takes 0.75 seconds of CPU time in
+// each process, and its code is slow until V8 has compiled it: the eleven files of e2e/v1 take 41 seconds of CPU time in
+// one process and 56 in eleven.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+export type TestGroups = {
+  /** The files to pass to `node --test`: unit tests as they are, and one file for each group of end-to-end tests. */
+  files: string[]
+  remove(): void
+}
+
+const maxGroupSize = 6
+const cache = 'node_modules/.cache'
+
+export function groupTestFiles(root: string, files: string[]): TestGroups {
+  mkdirSync(join(root, cache), { recursive: true })
+  const folder = mkdtempSync(join(root, cache, 'tests-'))
+  const byFolder = Map.groupBy(files.filter(isEndToEnd), (file) => dirname(file))
+  const groups = [...byFolder].flatMap(([testFolder, files]) => {
+    const groupCount = Math.ceil(files.length / maxGroupSize)
+    const groups = Object.values(Object.groupBy(files, (_, at) => at % groupCount))
+    return groups.map((group = [], at) => {
+      const path = join(folder, testFolder, `${at + 1}.test.mjs`)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, group.map((file) => `import '${pathToFileURL(join(root, file))}'\n`).join(''))
+      return path
+    })
+  })
+  return {
+    files: [...groups, ...files.filter((file) => !isEndToEnd(file))],
+    remove: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+const isEndToEnd = (file: string) => file.startsWith('e2e/')
+
+/** The folder of the tests in a file, which may be that of a group. The path is relative to the repository. */
+export const folderOfTests = (path: string) =>
+  dirname(path.replace(/^node_modules\/\.cache\/tests-\w+\//, ''))
