@@ -15,25 +15,49 @@ export type ConnectionCounter = {
   admit(socket: Socket): boolean
 }
 
+type Network = { sockets: Set<Socket>; isProxy: boolean }
+
 export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOptions): ConnectionCounter {
-  const byNetwork = new Map<string, number>()
+  const networks = new Map<string, Network>()
   let open = 0
 
-  function add(network: string, change: number): void {
-    open += change
-    const count = (byNetwork.get(network) ?? 0) + change
-    if (count > 0) byNetwork.set(network, count)
-    else byNetwork.delete(network)
+  function add(name: string, network: Network, socket: Socket): void {
+    networks.set(name, network)
+    network.sockets.add(socket)
+    open++
+    socket.once('close', () => remove(name, network, socket))
+  }
+
+  function remove(name: string, { sockets }: Network, socket: Socket): void {
+    if (!sockets.delete(socket)) return
+    open--
+    if (sockets.size === 0) networks.delete(name)
+  }
+
+  /**
+   * Closes the oldest connection of the network that has the most, so that a few networks with many connections each
+   * cannot lock out all others. False if no network has more than the new connection's own would have.
+   */
+  function makeRoom(ownConnections: number): boolean {
+    let [name, largest] = ['', undefined as Network | undefined]
+    for (const entry of networks)
+      if (!entry[1].isProxy && entry[1].sockets.size > (largest?.sockets.size ?? ownConnections + 1))
+        [name, largest] = entry
+    const [oldest] = largest?.sockets ?? []
+    if (!largest || !oldest) return false
+    remove(name, largest, oldest)
+    oldest.destroy()
+    return true
   }
 
   return {
     admit(socket) {
       const { remoteAddress: address = '' } = socket
-      const network = networkOf(address)
-      if (open >= total) return false
-      if ((byNetwork.get(network) ?? 0) >= perNetwork && !isProxy(address)) return false
-      add(network, 1)
-      socket.once('close', () => add(network, -1))
+      const name = networkOf(address)
+      const network = networks.get(name) ?? { sockets: new Set(), isProxy: isProxy(address) }
+      if (network.sockets.size >= perNetwork && !network.isProxy) return false
+      if (open >= total && !makeRoom(network.sockets.size)) return false
+      add(name, network, socket)
       return true
     },
   }

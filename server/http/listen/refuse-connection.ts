@@ -17,6 +17,7 @@ export function openRefusals(options: RawErrorOptions, isTls: boolean): (socket:
   return (socket) => {
     socket.on('error', () => socket.destroy())
     if (isTls || lingering >= maxLingering) {
+      options.onRejected(options.requestIds.next(), tooManyConnections, socket.remoteAddress ?? '')
       socket.resetAndDestroy()
       return
     }
