@@ -164,7 +164,14 @@ describe('a store on PostgreSQL', { skip }, () => {
   })
 
   test('a call fails if it gets no connection in time', async () => {
-    const narrow = open({ connections: 1, connectionTimeoutMs: 50 })
+    const narrow = open({ connections: 1, connectionTimeoutMs: 500 })
+    // On a busy machine, to open a connection can take longer than the timeout. The pool keeps the first that is open.
+    const isConnected = () =>
+      Promise.resolve(narrow.query(sql`select 1`)).then(
+        () => true,
+        () => false,
+      )
+    while (!(await isConnected()));
     let isBlocked = true
     const blocking = narrow.read(function* () {
       while (isBlocked) yield sql`select 1`
