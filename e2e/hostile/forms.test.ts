@@ -35,19 +35,21 @@ onEachStore('forms', (engine) => {
   })
   after(() => platform.stop())
 
-  test('and pages that begin a sign-in are refused to requests of other sites that are not navigations', async () => {
+  test('and pages that begin a sign-in are refused to requests of other sites that do not open a window', async () => {
     const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
     for (const path of paths) {
       for (const site of ['cross-site', 'same-site']) {
         const client = await rawClient(Number(new URL(platform.url).port))
         const isPost = path === '/oauth/device'
-        const statusFor = async (mode: string) => {
-          const head = `sec-fetch-site: ${site}\r\nsec-fetch-mode: ${mode}\r\ncontent-length: 0\r\n`
-          client.send(`${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nhost: localhost\r\n${head}\r\n`)
+        const statusFor = async (mode: string, destination: string) => {
+          const fetched = `sec-fetch-site: ${site}\r\nsec-fetch-mode: ${mode}\r\nsec-fetch-dest: ${destination}\r\n`
+          const head = `host: localhost\r\n${fetched}content-length: 0\r\n`
+          client.send(`${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\n${head}\r\n`)
           return (await client.response()).status
         }
-        assert.equal(await statusFor('no-cors'), 403, `${path} ${site}`)
-        assert.notEqual(await statusFor('navigate'), 403, `${path} ${site}`)
+        assert.equal(await statusFor('no-cors', 'empty'), 403, `${path} ${site}`)
+        assert.equal(await statusFor('navigate', 'iframe'), 403, `${path} ${site}`)
+        assert.notEqual(await statusFor('navigate', 'document'), 403, `${path} ${site}`)
         client.close()
       }
     }

@@ -28,8 +28,11 @@ const anonymousStatePaths: readonly string[] = [
  * not send `Sec-Fetch-*`, so requests without these headers are accepted.
  */
 export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
-  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode = 'navigate' } = headers
-  const isInBackground = mode !== 'navigate' && (site === 'cross-site' || site === 'same-site')
+  const site = headers['sec-fetch-site']
+  const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers
+  // A frame is navigated as well, but its destination is not a document.
+  const isInBackground =
+    (site === 'cross-site' || site === 'same-site') && (mode !== 'navigate' || destination !== 'document')
   if (isInBackground && anonymousStatePaths.includes(path))
     throw new StatusError(
       Code.PERMISSION_DENIED,
