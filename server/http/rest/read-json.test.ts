@@ -344,7 +344,7 @@ describe('a value', () => {
       byNumber: { '7': { text: 'a' }, '-9223372036854775808': {} },
     })
     assert.deepEqual(read({ byFlag: { true: { small: 1 } } }), { byFlag: { true: { small: 1 } } })
-    assertRejected({ byNumber: { x: {} } }, 'by_number[x]')
+    assertRejected({ byNumber: { x: {} } }, 'by_number[x]', /^must have a whole number in range as its key$/)
     assertRejected({ byNumber: { '1.5': {} } }, 'by_number[1.5]')
     assertRejected({ byFlag: { yes: {} } }, 'by_flag[yes]')
     assertRejected({ byNumber: { '7': { small: 'x' } } }, 'by_number[7].small')

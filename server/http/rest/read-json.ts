@@ -1,6 +1,6 @@
 // Reads a JSON object into a message, field by field, so that an error can name the path of a wrong value.
 import type { DescField, DescMessage, JsonValue } from '@bufbuild/protobuf'
-import { create } from '@bufbuild/protobuf'
+import { create, ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { invalidField } from '../../aip/errors.ts'
@@ -98,6 +98,12 @@ export function requireSoleMember(target: ReflectMessage, field: DescField, path
 /** Converts a key of a JSON object, which is always a string, to the key type of the map. */
 function keyOf(field: DescField & { fieldKind: 'map' }, key: string, path: string) {
   const scratch = reflect(field.parent, create(field.parent))
-  readLeaf(scratch, field, { [key]: {} }, path)
+  try {
+    readLeaf(scratch, field, { [key]: {} }, path)
+  } catch (error) {
+    if (field.mapKey === ScalarType.STRING) throw error
+    const expected = field.mapKey === ScalarType.BOOL ? 'true or false' : 'a whole number in range'
+    throw invalidField(path, `must have ${expected} as its key`)
+  }
   return [...scratch.get(field).keys()][0] ?? key
 }
