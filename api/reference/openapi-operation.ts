@@ -85,10 +85,14 @@ function queryExample(field: DescField, { body }: Operation): string | undefined
 }
 
 /** Parameters that may be sent without a value. All others restrict the call, and must not be empty. */
-const mayBeEmpty = new Set(['page_token', 'order_by', 'identity_provider'])
+const mayBeEmpty = new Set(['page_token', 'order_by'])
+/** Published clients send these parameters of the token exchange without a value. */
+const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
 
 function withoutEmpty(field: DescField, schema: Schema): Schema {
   if (field.scalar !== ScalarType.STRING || mayBeEmpty.has(field.name)) return schema
+  if (mayBeEmptyInExchange.has(field.name) && field.parent.typeName === 'platform.oidc.ExchangeRequest')
+    return schema
   if (field.fieldKind === 'list') return { ...schema, items: { ...(schema.items as Schema), minLength: 1 } }
   return field.fieldKind === 'scalar' ? { ...schema, minLength: 1 } : schema
 }
@@ -122,12 +126,24 @@ function requestBodyOf(schemas: Schemas, body: Body): Schema {
   }
 }
 
-function bodySchema(schemas: Schemas, { message, fields, isMessage, isList, isPartial }: Body): Schema {
+function bodySchema(schemas: Schemas, body: Body): Schema {
+  const { type, message, fields, isMessage, isList, isPartial } = body
+  if (type === 'application/x-www-form-urlencoded') return formSchema(schemas, body)
   const purpose: Purpose = isPartial ? 'update' : 'create'
   const schema = isMessage
     ? refTo(schemas, message, purpose)
     : objectSchema(schemas, message, fields, purpose)
   return isList ? { type: 'array', items: schema } : schema
+}
+
+/** The fields of a form follow the rules of query parameters. */
+function formSchema(schemas: Schemas, { message, fields }: Body): Schema {
+  const schema = objectSchema(schemas, message, fields, 'update')
+  const properties = fields.map((field) => [
+    field.jsonName,
+    withoutEmpty(field, fieldSchema(schemas, field, 'update')),
+  ])
+  return { ...schema, properties: Object.fromEntries(properties) }
 }
 
 function responsesOf(schemas: Schemas, operation: Operation): Schema {

@@ -8,7 +8,7 @@ import { operationObject, otherError, tagOf } from './openapi-operation.ts'
 import type { Operation, Service } from './operations.ts'
 import { describeServices } from './operations.ts'
 import type { Schema, Schemas } from './schema.ts'
-import { statusSchema } from './status-schema.ts'
+import { statusSchemas } from './status-schema.ts'
 
 export type OpenApi = JsonObject & { paths: Record<string, Record<string, JsonObject>> }
 
@@ -61,7 +61,7 @@ const componentsOf = (schemas: Schemas): Schema => ({
     [...Object.values(errorResponses), otherError].map((error) => [error.name, responseObject(error)]),
   ),
   schemas: {
-    Status: statusSchema,
+    ...statusSchemas,
     ...Object.fromEntries([...schemas].sort(([a], [b]) => (a < b ? -1 : 1))),
   },
 })

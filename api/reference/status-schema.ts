@@ -7,12 +7,15 @@ const detail = (
   description: string,
   properties: Record<string, Schema>,
   required: string[],
-): Schema => ({
-  type: 'object',
-  description,
-  properties: { '@type': { const: typePrefix + type }, ...properties },
-  required: ['@type', ...required],
-})
+): [string, Schema] => [
+  type,
+  {
+    type: 'object',
+    description,
+    properties: { '@type': { type: 'string', const: typePrefix + type }, ...properties },
+    required: ['@type', ...required],
+  },
+]
 
 const text: Schema = { type: 'string' }
 const listOf = (properties: Record<string, Schema>): Schema => ({
@@ -20,7 +23,8 @@ const listOf = (properties: Record<string, Schema>): Schema => ({
   items: { type: 'object', properties, required: Object.keys(properties) },
 })
 
-const details = [
+/** The details by the name of their type. */
+const details: [string, Schema][] = [
   detail(
     'ErrorInfo',
     'The reason of the error, for programs. Always the first detail.',
@@ -58,14 +62,30 @@ const details = [
   ),
 ]
 
-/** The schema of `google.rpc.Status`, with the details that the server sends. */
-export const statusSchema: Schema = {
-  type: 'object',
-  description: 'An error (google.rpc.Status).',
-  properties: {
-    code: { type: 'integer', minimum: 1, maximum: 16, description: 'Code of google.rpc.Code.' },
-    message: { type: 'string', description: 'Message for people: what is wrong, and what would be right.' },
-    details: { type: 'array', items: { anyOf: details }, description: 'Details for programs.' },
+const refTo = (type: string) => `#/components/schemas/Status.${type}`
+
+const anyDetail: Schema = {
+  oneOf: details.map(([type]) => ({ $ref: refTo(type) })),
+  discriminator: {
+    propertyName: '@type',
+    mapping: Object.fromEntries(details.map(([type]) => [typePrefix + type, refTo(type)])),
   },
-  required: ['code', 'message', 'details'],
+}
+
+/**
+ * The schema of `google.rpc.Status`, with the details that the server sends. Each detail is a schema with a name, and
+ * `@type` tells which one it is, so that generated clients can tell them apart.
+ */
+export const statusSchemas: Record<string, Schema> = {
+  Status: {
+    type: 'object',
+    description: 'An error (google.rpc.Status).',
+    properties: {
+      code: { type: 'integer', minimum: 1, maximum: 16, description: 'Code of google.rpc.Code.' },
+      message: { type: 'string', description: 'Message for people: what is wrong, and what would be right.' },
+      details: { type: 'array', items: anyDetail, description: 'Details for programs.' },
+    },
+    required: ['code', 'message', 'details'],
+  },
+  ...Object.fromEntries(details.map(([type, schema]) => [`Status.${type}`, schema])),
 }

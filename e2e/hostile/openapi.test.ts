@@ -114,6 +114,44 @@ describe('the OpenAPI document', () => {
     )
   })
 
+  test('has a named schema for each detail of an error, which @type selects', () => {
+    const { items } = (schemas.Status?.properties as Record<string, Schema>).details as {
+      items: { oneOf: Schema[]; discriminator: { propertyName: string; mapping: Record<string, string> } }
+    }
+    assert.equal(items.discriminator.propertyName, '@type')
+    const mapping = Object.entries(items.discriminator.mapping)
+    assert.deepEqual(
+      mapping.map(([, $ref]) => ({ $ref })),
+      items.oneOf,
+    )
+    for (const [type, $ref] of mapping) {
+      const { properties, required } = resolve({ $ref }) as { properties: Schema; required: string[] }
+      assert.deepEqual(properties['@type'], { type: 'string', const: type })
+      assert.ok(required.includes('@type'))
+    }
+    const violations = { fieldViolations: [{ field: 'name', description: 'is required' }] }
+    const bad = { '@type': 'type.googleapis.com/google.rpc.BadRequest', ...violations }
+    assert.ok(isValid('Status', { code: 3, message: 'a', details: [bad] }))
+    assert.ok(!isValid('Status', { code: 3, message: 'a', details: [violations] }))
+  })
+
+  test('says which parameters of the token exchange may be empty, in the query and in a form', () => {
+    const { parameters } = objectOf('oidc.SecurityTokenService.Exchange.get') as unknown as {
+      parameters: Parameter[]
+    }
+    const query = Object.fromEntries(parameters.map(({ name, schema }) => [name, schema]))
+    const post = document.paths['/sts/exchange']?.post as unknown as {
+      requestBody: { content: Record<string, { schema: { properties: Record<string, Schema> } }> }
+    }
+    const form = post.requestBody.content['application/x-www-form-urlencoded']?.schema.properties
+    for (const properties of [query, form]) {
+      const minLength = (name: string) => properties?.[name]?.minLength
+      assert.deepEqual(['scope', 'identity', 'identityProvider'].map(minLength), [1, undefined, undefined])
+      for (const list of ['aud', 'cap'])
+        assert.equal((properties?.[list]?.items as Schema).minLength, 1, list)
+    }
+  })
+
   test('has an update mask that names the fields of the example', () => {
     const updates = operations.filter(({ query }) => query.some(({ name }) => name === 'updateMask'))
     assert.ok(updates.length > 8)
