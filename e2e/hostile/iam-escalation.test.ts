@@ -115,8 +115,9 @@ function gainsOf(before: Snapshot, after: Snapshot): Gain[] {
     const isSameHolder = before.recognition.get(holder) === after.recognition.get(holder)
     const all = before.held.get(holder) ?? nothing
     const had = isSameHolder ? all : new Set([...all].filter((pair) => !isInOwnOrganization(holder, pair)))
-    const pairs = [...now].map((pair) => pair.split('@') as [string, string])
-    return pairs
+    const added = [...now].filter((pair) => !had.has(pair))
+    return added
+      .map((pair) => pair.split('@') as [string, string])
       .map(([bit, place]) => ({ holder, bit: Number(bit), place }))
       .filter(({ bit, place }) => !isCovered(had, bit, place))
   })

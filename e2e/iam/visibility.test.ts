@@ -94,13 +94,17 @@ function standardMethodOf(service: DescService, verb: 'List' | 'Get'): DescMetho
   return method
 }
 
-function demandedBy(method: DescMethod): string[] {
+function capabilitiesOf(method: DescMethod): string[] {
   return (describeMethod(method).access?.capabilities ?? []).map((number) => nameOf(number))
 }
 
+const demands = new Map(
+  kinds.flatMap(({ list, get }) => [list, get]).map((method) => [method, capabilitiesOf(method)]),
+)
+
 /** Capabilities that decide the visible rows, and some that must not matter. */
 const capabilities = [
-  ...new Set(kinds.flatMap(({ list }) => demandedBy(list))),
+  ...new Set(kinds.flatMap(({ list }) => capabilitiesOf(list))),
   ...['groups.create', 'roles.update', 'repo.update'],
 ]
 
@@ -122,7 +126,7 @@ function isHeld({ bindings }: World, caller: string, capability: string, uid: st
 }
 
 const holdsAll = (world: World, caller: string, method: DescMethod, uid: string) =>
-  demandedBy(method).every((capability) => isHeld(world, caller, capability, uid))
+  demands.get(method)?.every((capability) => isHeld(world, caller, capability, uid)) ?? false
 
 const holdsAnywhere = (world: World, caller: string, method: DescMethod) =>
   world.groups.some((group) => holdsAll(world, caller, method, group))
@@ -175,6 +179,7 @@ const anyQuestion = fc.record({
 })
 
 type Question = Drawn<typeof anyQuestion>
+type Caller = { identity: string; token: string }
 
 /** A caller with one question for each kind. */
 const anyCaller = fc.record({ identity: nth, questions: fc.tuple(...kinds.map(() => anyQuestion)) })
@@ -239,11 +244,11 @@ onEachStore('what callers see of a random tree', (engine) => {
     return { uids, faults }
   }
 
-  async function checkList(world: World, caller: string, kind: Kind, filter: Filter, question: Question) {
+  async function checkList(world: World, caller: Caller, kind: Kind, filter: Filter, question: Question) {
+    const { identity, token } = caller
     const { pageSize, orderBy, isOverGrpc } = question
     const door = isOverGrpc ? setUp.grpc : setUp.rest
     const request = { orderBy, ...(Object.keys(filter).length > 0 ? { uidp: filter } : {}) } as JsonObject
-    const token = await setUp.platform.tokenOf(caller)
     const listed = await listAll(door, kind.list, { ...request, pageSize }, token)
     const streamed = kind.stream ? await exportAll(door, kind.stream, request, token) : listed
     if (listed.uids.join() !== streamed.uids.join())
@@ -251,22 +256,23 @@ onEachStore('what callers see of a random tree', (engine) => {
     const { uids, totals, faults } = listed
     const expected = kind
       .uids(world)
-      .filter((uid) => isVisible(world, caller, kind.list, uid) && isAskedFor(uid, filter))
+      .filter((uid) => isVisible(world, identity, kind.list, uid) && isAskedFor(uid, filter))
     for (const uid of uids) if (!expected.includes(uid)) faults.push(`shows ${uid}, which it must not`)
     for (const uid of expected) if (!uids.includes(uid)) faults.push(`does not show ${uid}`)
     if (new Set(uids).size < uids.length) faults.push('shows a uid twice')
     if (faults.length === 0 && (totals.size !== 1 || !totals.has(expected.length)))
       faults.push(`returns totals of ${[...totals]}, but there are ${expected.length}`)
     return faults.map(
-      (fault) => `${kind.list.name} over ${door.name} by ${caller}, ${JSON.stringify(request)}: ${fault}`,
+      (fault) => `${kind.list.name} over ${door.name} by ${identity}, ${JSON.stringify(request)}: ${fault}`,
     )
   }
 
-  async function checkGet(world: World, caller: string, kind: Kind, uid: string, isOverGrpc: boolean) {
+  async function checkGet(world: World, caller: Caller, kind: Kind, uid: string, isOverGrpc: boolean) {
+    const { identity, token } = caller
     const door = isOverGrpc ? setUp.grpc : setUp.rest
-    const answer = await door.call(kind.get, { uid }, await setUp.platform.tokenOf(caller))
-    const expected = expectedCode(world, caller, kind, uid)
-    const call = `${kind.get.name} of ${uid} over ${door.name} by ${caller}`
+    const answer = await door.call(kind.get, { uid }, token)
+    const expected = expectedCode(world, identity, kind, uid)
+    const call = `${kind.get.name} of ${uid} over ${door.name} by ${identity}`
     if (codeOf(answer) !== expected) return [`${call}: returns ${codeOf(answer)} and not ${expected}`]
     if (answer.body && answer.body.uid !== uid) return [`${call}: shows ${answer.body.uid}`]
     return []
@@ -279,9 +285,10 @@ onEachStore('what callers see of a random tree', (engine) => {
       async (plan, callers) => {
         const world = await setUp.load(plan)
         const targets = targetsOf(world, plan.salt)
-        const checks = callers.flatMap(({ identity, questions }) => {
-          const caller = pick([...world.users, ...world.workloads], identity) ?? ''
-          return questions.flatMap((question, at) => {
+        const checks = callers.map(async ({ identity: nthIdentity, questions }) => {
+          const identity = pick([...world.users, ...world.workloads], nthIdentity) ?? ''
+          const caller = { identity, token: await setUp.platform.tokenOf(identity) }
+          const checksOfCaller = questions.flatMap((question, at) => {
             const kind = kinds[at] as Kind // a question for each kind
             const own = question.own.flatMap((number) => pick(kind.uids(world), number) ?? [])
             const others = question.others.flatMap((number) => pick(targets, number) ?? [])
@@ -290,8 +297,9 @@ onEachStore('what callers see of a random tree', (engine) => {
               ...[...own, ...others].map((uid) => checkGet(world, caller, kind, uid, question.isOverGrpc)),
             ]
           })
+          return Promise.all(checksOfCaller)
         })
-        const complaints = (await Promise.all(checks)).flat()
+        const complaints = (await Promise.all(checks)).flat(2)
         assert.equal(complaints.length, 0, complaints.join('\n'))
       },
     )

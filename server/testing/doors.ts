@@ -25,10 +25,13 @@ export type Door = {
 type Rename = (name: string) => string
 
 export function restDoor(url: string, rename: Rename = keepName): Door {
+  const routes = new Map<DescMethod, RestRoute>()
   return {
     name: 'REST',
     async call(method, request, token) {
-      const { verb, target, body } = transcode(method, request)
+      const route = routes.get(method) ?? routeOf(method)
+      routes.set(method, route)
+      const { verb, target, body } = transcode(route, request)
       const headers: Record<string, string> = { 'content-type': 'application/json' }
       if (token !== undefined) headers.authorization = `Bearer ${token}`
       const init = body === undefined ? {} : { body: JSON.stringify(body) }
@@ -51,31 +54,38 @@ function linesOf(text: string): JsonObject[] {
   return lines.map((line) => JSON.parse(line))
 }
 
+type RestRoute = { verb: string; path: string; bodyField: string; needsParent: boolean }
+
+function routeOf(method: DescMethod): RestRoute {
+  const [binding] = describeMethod(method).bindings
+  if (!binding) throw new Error(`${method.name} has no http rule`)
+  const needsParent = method.input.fields.some((field) => isRequired(field) && isScope(field))
+  return { verb: binding.verb, path: binding.path, bodyField: binding.body, needsParent }
+}
+
 /**
  * Builds the REST request as clients of grpc-gateway do: path variables, the body field, and the remaining fields as
  * query.
  */
-function transcode(method: DescMethod, request: JsonObject) {
-  const [binding] = describeMethod(method).bindings
-  if (!binding) throw new Error(`${method.name} has no http rule`)
-  const isWholeRequest = binding.body === '*'
+function transcode(route: RestRoute, request: JsonObject) {
+  const { verb, bodyField, needsParent } = route
+  const isWholeRequest = bodyField === '*'
   const remaining = structuredClone(request)
   const body = isWholeRequest
     ? remaining
-    : binding.body === ''
+    : bodyField === ''
       ? undefined
-      : (removeField(remaining, binding.body) ?? {})
-  const path = binding.path.replace(/\{([^=}]+)(?:=[^}]*)?\}/g, (_, field: string) => {
+      : (removeField(remaining, bodyField) ?? {})
+  const path = route.path.replace(/\{([^=}]+)(?:=[^}]*)?\}/g, (_, field: string) => {
     const [first = '', ...others] = field.split('.').map(toCamel)
-    const owner = first === toCamel(binding.body) ? { [first]: body ?? {} } : remaining
+    const owner = first === toCamel(bodyField) ? { [first]: body ?? {} } : remaining
     return String(removeField(owner as JsonObject, [first, ...others].join('.')) ?? '')
   })
   const query = isWholeRequest ? '' : queryOf(remaining).join('&')
   // An empty parent leaves a trailing slash. Only a call that needs no parent accepts the path without that slash.
-  const needsParent = method.input.fields.some((field) => isRequired(field) && isScope(field))
-  const isRoot = binding.verb === 'POST' && !needsParent
+  const isRoot = verb === 'POST' && !needsParent
   const target = (isRoot ? path.replace(/\/$/, '') : path) + (query === '' ? '' : `?${query}`)
-  return { verb: binding.verb, target, body }
+  return { verb, target, body }
 }
 
 /** Removes the field at a path and returns its value. */
