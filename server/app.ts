@@ -118,6 +118,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
     ...referencePaths(config.baseUrl, servicesOf(endpoints)),
   }
   const doorOptions = doorOptionsOf(config, log, refusals)
+  const setUpLink = await makeSetUpLink({ store, states, authUrl: config.authUrl, random })
   const metrics = await openMetrics(config, doorOptions, metricsPath(registry))
   const doors = await openDoors({
     ...doorOptions,
@@ -135,7 +136,7 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   return {
     port: doors.port,
     metricsPort: metrics?.port,
-    setUpLink: await makeSetUpLink({ store, states, authUrl: config.authUrl, random }),
+    setUpLink,
     endpoints,
     async stop(isUrgent = false) {
       draining = true
