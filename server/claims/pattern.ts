@@ -15,7 +15,7 @@ const maxCompiledPatterns = 1000
 /** Describes what is wrong with a pattern. */
 export function patternFault(pattern: string): string | undefined {
   if (expandedLength(pattern) > maxExpandedLength)
-    return `must have at most ${maxExpandedLength} characters with its repeats written out, and each class such as [a-z] or \\pL counted as ${classLength}`
+    return `must have at most ${maxExpandedLength} characters with its repeats written out, and each class such as [a-z] or \\pL counted as ${classLength} more`
   const compiled = tryCompile(pattern)
   if (typeof compiled === 'string') return `must be an RE2 regular expression: ${compiled}`
   if (compiled.matches('')) return 'must not match the empty string; use .+ to match any other'
