@@ -133,7 +133,8 @@ function bodySchema(schemas: Schemas, body: Body): Schema {
   const schema = isMessage
     ? refTo(schemas, message, purpose)
     : objectSchema(schemas, message, fields, purpose)
-  return isList ? { type: 'array', items: schema } : schema
+  // An empty batch is refused.
+  return isList ? { type: 'array', items: schema, minItems: 1 } : schema
 }
 
 /** The fields of a form follow the rules of query parameters. */

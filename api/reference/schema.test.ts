@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DescMessage } from '@bufbuild/protobuf'
 import { StructSchema } from '@bufbuild/protobuf/wkt'
+import { AccountAssociation_ChainguardSchema } from '../gen/platform/iam/v2beta1/account_association_pb.ts'
 import { GroupInviteSchema } from '../gen/platform/iam/v2beta1/group_invite_pb.ts'
 import {
   GroupSchema,
@@ -78,6 +79,9 @@ describe('the schema of a field', () => {
       minimum: 0,
     })
     assert.equal(of(IdentityProvider_OIDCSchema.field.additionalScopes).maxItems, 50)
+    const { serviceBindings } = AccountAssociation_ChainguardSchema.field
+    assert.equal(of(serviceBindings).minProperties, 1)
+    assert.equal(of(serviceBindings, 'update').minProperties, undefined)
     assert.deepEqual(of(GroupSchema.field.resourceLimits, 'response'), {
       ...{ type: 'object', additionalProperties: { type: 'integer', format: 'int32' } },
       readOnly: true,

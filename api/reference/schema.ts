@@ -138,15 +138,15 @@ export function fieldDescription(field: DescField): string {
 const withDescription = (description: string) => (description === '' ? {} : { description })
 
 function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
-  const { maxItems, requiredOnCreate } = rulesOf(field)
+  const { maxItems } = rulesOf(field)
   const limit = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
-  const minItems = requiredOnCreate && isCreating(purpose) ? { minItems: 1 } : {}
+  const isNeeded = isRequiredOnCreate(field) && isCreating(purpose)
   switch (field.fieldKind) {
     case 'list':
       return {
         type: 'array',
         items: valueSchema(schemas, field, purpose),
-        ...minItems,
+        ...(isNeeded ? { minItems: 1 } : {}),
         ...(limit ? { maxItems: limit } : {}),
       }
     case 'map':
@@ -154,6 +154,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
         type: 'object',
         ...(field.mapKey === ScalarType.STRING ? {} : { propertyNames: { pattern: '^-?[0-9]+$' } }),
         additionalProperties: valueSchema(schemas, field, purpose),
+        ...(isNeeded ? { minProperties: 1 } : {}),
         ...(limit ? { maxProperties: limit } : {}),
       }
     default:
@@ -241,7 +242,7 @@ export function scalarSchema(type: ScalarType | undefined): Schema {
 
 const wellKnown: Record<string, Schema> = {
   'google.protobuf.Timestamp': { type: 'string', format: 'date-time' },
-  'google.protobuf.Duration': { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]{1,9})?s$' },
+  'google.protobuf.Duration': { type: 'string', pattern: '^-?[0-9]{1,12}(\\.[0-9]{1,9})?s$' },
   'google.protobuf.FieldMask': { type: 'string' },
   'google.protobuf.Struct': { type: 'object', additionalProperties: true },
   'google.protobuf.Empty': { type: 'object' },

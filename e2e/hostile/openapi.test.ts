@@ -135,6 +135,22 @@ describe('the OpenAPI document', () => {
     assert.ok(!isValid('Status', { code: 3, message: 'a', details: [violations] }))
   })
 
+  test('requires the fields of an account also in version 1', () => {
+    assert.ok(isValid('iam.AccountAssociations.Amazon.Create', { account: '123456789012' }))
+    assert.ok(!isValid('iam.AccountAssociations.Amazon.Create', {}))
+    assert.ok(!isValid('iam.AccountAssociations.Azure.Create', { tenantId: 'a', clientIds: {} }))
+  })
+
+  test('limits page tokens so that one fits into a URL', () => {
+    const lengths = operationObjects.flatMap((operation) =>
+      (((operation as JsonObject).parameters ?? []) as unknown as Parameter[])
+        .filter(({ name, schema }) => name === 'pageToken' && schema?.maxLength)
+        .map(({ schema }) => schema?.maxLength),
+    )
+    assert.ok(lengths.length > 10)
+    for (const length of lengths) assert.equal(length, 4096)
+  })
+
   test('says which parameters of the token exchange may be empty, in the query and in a form', () => {
     const { parameters } = objectOf('oidc.SecurityTokenService.Exchange.get') as unknown as {
       parameters: Parameter[]
