@@ -18,9 +18,9 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
   mkdirSync(join(root, cache), { recursive: true })
   const folder = mkdtempSync(join(root, cache, 'tests-'))
   const byFolder = Map.groupBy(files.filter(isEndToEnd), (file) => dirname(file))
-  const groups = [...byFolder].flatMap(([testFolder, files]) => {
-    const groupCount = Math.ceil(files.length / maxGroupSize)
-    const groups = Object.values(Object.groupBy(files, (_, at) => at % groupCount))
+  const groupFiles = [...byFolder].flatMap(([testFolder, filesOfFolder]) => {
+    const groupCount = Math.ceil(filesOfFolder.length / maxGroupSize)
+    const groups = Object.values(Object.groupBy(filesOfFolder, (_, at) => at % groupCount))
     return groups.map((group = [], at) => {
       const path = join(folder, testFolder, `${at + 1}.test.mjs`)
       mkdirSync(dirname(path), { recursive: true })
@@ -29,13 +29,13 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
     })
   })
   return {
-    files: [...groups, ...files.filter((file) => !isEndToEnd(file))],
+    files: [...groupFiles, ...files.filter((file) => !isEndToEnd(file))],
     remove: () => rmSync(folder, { recursive: true }),
   }
 }
 
 const isEndToEnd = (file: string) => file.startsWith('e2e/')
 
-/** The folder of the tests in a file, which may be that of a group. The path is relative to the repository. */
+/** The folder of the tests in a file, or of those that the file of a group imports. `path` is relative to the root. */
 export const folderOfTests = (path: string) =>
   dirname(path.replace(/^node_modules\/\.cache\/tests-\w+\//, ''))

@@ -85,7 +85,7 @@ export async function* list<Request extends object, Page>(
 }
 
 /**
- * Removes `$typeName`. An object that has it counts as a complete message, in which protobuf would not replace
+ * Removes `$typeName`. Protobuf regards an object that has it as a complete message, and would not replace
  * `skip: undefined` by the default.
  */
 function fieldsOf(request: object): Record<string, unknown> {

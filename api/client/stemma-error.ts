@@ -108,7 +108,7 @@ export class StemmaError extends Error {
 
 const nameOf = (code: Code) => Object.entries(Code).find(([, value]) => value === code)?.[0] ?? 'UNKNOWN'
 
-/** A proxy may have sent something that is not an array; it is ignored. The contract defines the type of elements. */
+/** Ignores a value that is not an array, which a proxy may have sent. The contract defines the type of the elements. */
 const arrayOf = <T>(value: unknown) => (Array.isArray(value) ? (value as T[]) : [])
 
 /**

@@ -23,7 +23,7 @@ const listOf = (properties: Record<string, Schema>): Schema => ({
   items: { type: 'object', properties, required: Object.keys(properties) },
 })
 
-/** The details by the name of their type. */
+/** The name of each type of detail, with its schema. */
 const details: [string, Schema][] = [
   detail(
     'ErrorInfo',
@@ -73,8 +73,8 @@ const anyDetail: Schema = {
 }
 
 /**
- * The schema of `google.rpc.Status`, with the details that the server sends. Each detail is a schema with a name, and
- * `@type` tells which one it is, so that generated clients can tell them apart.
+ * The schema of `google.rpc.Status`, with the details that the server sends. Each type of detail
+ * has a named schema, and `@type` says which one a detail has, so that generated clients can distinguish them.
  */
 export const statusSchemas: Record<string, Schema> = {
   Status: {

@@ -1,5 +1,5 @@
 // Callers without an account who begin sign-ins and never finish them. The server stores nothing for a sign-in that is
-// under way, and refuses device codes beyond a limit, so neither can push out those of others.
+// under way, and refuses device codes beyond a limit, so nobody can push out the sign-ins and device codes of others.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
@@ -12,8 +12,8 @@ import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn 
 import type { Page } from '../sign-in/visitor.ts'
 import { Visitor } from '../sign-in/visitor.ts'
 
-/** Device codes that are kept for one address, and for 48 bits of an address (server/auth/login/device-code-limits.ts). */
-const limits = { address: 100, network: 300 }
+/** The limits of server/auth/login/device-code-limits.ts for an IPv4 address or an IPv6 /64, and for an IPv6 /48. */
+const maxDeviceCodes = { narrow: 100, middle: 300 }
 const ada = 'ada@example.com'
 
 onEachStore('a caller who begins sign-ins and does not finish them', (engine) => {
@@ -26,7 +26,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
   })
   after(() => platform.stop())
 
-  /** The number of rows that belong to nobody. */
+  /** The number of sign-in states that belong to no person. */
   const anonymousRows = async () => {
     const rows = await platform.store.query(
       sql`select count(*) from sign_in_states where ${raw('identity is null')}`,
@@ -55,7 +55,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
 
   type Unfinished = { visitor: Visitor; begun: Begun; page: Page; device: DeviceAuthorizationResponse }
 
-  /** A sign-in of which the form is open, and a device that shows its code. */
+  /** Opens the form of a sign-in and asks for a device code, without finishing either. */
   async function beginAt(address: string): Promise<Unfinished> {
     const visitor = visitorAt(address)
     const begun = await begin(party)
@@ -79,16 +79,16 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
   test('at one address does not hinder others behind that address, and leaves a bounded number of rows', async () => {
     const address = '198.51.100.1'
     const unfinished = await beginAt(address)
-    const before = await anonymousRows()
+    const rowsBefore = await anonymousRows()
     const statuses: number[] = []
-    for (let count = 0; count < limits.address + 20; count++) {
+    for (let count = 0; count < maxDeviceCodes.narrow + 20; count++) {
       await send((await begin(party)).url, address)
       await send('/device', address)
       await send('/oauth/logout', address)
       statuses.push((await askForDeviceCode(address)).status)
     }
-    assert.deepEqual(statuses, [...Array(limits.address - 1).fill(200), ...Array(21).fill(429)])
-    assert.equal(await anonymousRows(), before + limits.address - 1)
+    assert.deepEqual(statuses, [...Array(maxDeviceCodes.narrow - 1).fill(200), ...Array(21).fill(429)])
+    assert.equal(await anonymousRows(), rowsBefore + maxDeviceCodes.narrow - 1)
     const { text, retryAfter } = await askForDeviceCode(address)
     assert.deepEqual(JSON.parse(text), {
       error: 'temporarily_unavailable',
@@ -99,22 +99,22 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.ok((await signIn(platform, ada, {}, visitorAt(address))).tokens.access_token)
   })
 
-  test('with many networks of 64 bits does not hinder others', async () => {
+  test('with many IPv6 networks (/64) does not hinder others', async () => {
     const unfinished = await beginAt('2001:db8:7::1')
     const statuses = new Map<number, number>()
-    for (let count = 1; count < limits.network + 20; count++) {
+    for (let count = 1; count < maxDeviceCodes.middle + 20; count++) {
       const address = `2001:db8:7:${count.toString(16)}::1`
       if (count <= 20) await send((await begin(party)).url, address)
       const { status } = await askForDeviceCode(address)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
-    assert.deepEqual(Object.fromEntries(statuses), { 200: limits.network - 1, 429: 20 })
+    assert.deepEqual(Object.fromEntries(statuses), { 200: maxDeviceCodes.middle - 1, 429: 20 })
     await assertFinishes(unfinished)
     await assertFinishes(await beginAt('2001:db8:8::1'))
   })
 
   test('cannot send large parameters', async () => {
-    const before = await anonymousRows()
+    const rowsBefore = await anonymousRows()
     const address = '198.51.100.4'
     const { url } = await begin(party)
     // A control character takes three characters in a URL and six in JSON.
@@ -124,7 +124,7 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     const { status, text } = await send('/oauth/device', address, device)
     assert.equal(status, 400)
     assert.match(text, /"invalid_request".*too large/)
-    assert.equal(await anonymousRows(), before)
+    assert.equal(await anonymousRows(), rowsBefore)
   })
 
   test('signs in with parameters that need two cookies', async () => {
@@ -144,7 +144,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
   })
   after(() => platform.stop())
 
-  const sealed = 'stemma_unfinished0'
+  const cookieName = 'stemma_unfinished0'
 
   test('are useless for another sign-in, when they are changed, and after an hour', async () => {
     const visitor = new Visitor(platform.url)
@@ -152,7 +152,7 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     const second = await visitor.open((await begin(party)).url)
     const isOpen = async (page: Page) => (await visitor.open(page.url)).status === 200
     assert.ok(await isOpen(first))
-    const [ofFirst, ofSecond] = [first, second].map(({ url }) => visitor.cookieFor(sealed, url))
+    const [ofFirst, ofSecond] = [first, second].map(({ url }) => visitor.cookieFor(cookieName, url))
     assert.ok(ofFirst && ofSecond && ofFirst.value !== ofSecond.value)
     const { value } = ofFirst
     ofFirst.value = ofSecond.value
@@ -169,11 +169,11 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     const visitor = new Visitor(platform.url)
     const begun = await begin(party, { login_hint: 'somebody@example.com' })
     const page = await visitor.open(begun.url)
-    const kept = { ...visitor.cookieFor(sealed, page.url) }
-    assert.ok(!Buffer.from(kept.value ?? '', 'base64url').includes('somebody'))
+    const sealedCookie = { ...visitor.cookieFor(cookieName, page.url) }
+    assert.ok(!Buffer.from(sealedCookie.value ?? '', 'base64url').includes('somebody'))
     const unfinished = visitor.copyCookies()
     const resumed = await visitor.submitOnly(page, '', { email: ada, password })
-    assert.equal(visitor.cookieFor(sealed, page.url), undefined, 'the cookie is deleted')
+    assert.equal(visitor.cookieFor(cookieName, page.url), undefined, 'the cookie is deleted')
     const finished = visitor.copyCookies()
     assert.match(await visitor.redirectOf(resumed), /[?&]code=/)
     for (const copied of [finished, unfinished, [...unfinished, ...finished]]) {
@@ -182,25 +182,25 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     }
   })
 
-  test('report a refusal to the program, and leave no row', async () => {
+  test('suffice to report to the program that the person cancelled, and no row is stored', async () => {
     const rows = () => platform.store.query(sql`select id from sign_in_states`)
-    const before = await rows()
+    const rowsBefore = await rows()
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party)).url)
     const end = await visitor.submitTo(page, '/cancel')
     assert.match(end.url, /[?&]error=access_denied/)
-    assert.deepEqual(await rows(), before)
+    assert.deepEqual(await rows(), rowsBefore)
   })
 
-  test('of one person do not sign another in: a session that was replaced is kept by the browser alone', async () => {
+  test('do not restore the session of a person after another person has signed in with the same browser', async () => {
     await addAccount(platform, 'bob@example.com')
     const { visitor } = await signIn(platform, ada)
-    const before = visitor.copyCookies()
+    const cookiesOfAda = visitor.copyCookies()
     const begun = await begin(party)
     const page = await visitor.open(`${(await visitor.open(begun.url)).url}?other`)
     const end = await visitor.submit(page, { email: 'bob@example.com', password })
     assert.ok((await redeem(party, begun, end)).access_token)
-    visitor.useCookies(before)
+    visitor.useCookies(cookiesOfAda)
     const again = await visitor.open((await begin(party)).url)
     assert.equal(again.title, 'Sign in', 'the session of the first person has ended')
   })

@@ -1,4 +1,4 @@
-// Every text and every list of a request has a maximum size, so that no call costs more than its rules allow.
+// Every text and every list of a request has a maximum size, so that the cost of a call is bounded.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { DescField, DescMessage, JsonObject } from '@bufbuild/protobuf'
@@ -11,17 +11,20 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 
-/** Requests of version 1 become requests of version 2, whose rules apply; its advisories are checked when written. */
+/**
+ * Requests of version 1 are not checked here. They are converted to requests of version 2, whose rules apply, and the
+ * advisories that they contain are checked when they are written.
+ */
 const isVersion1 = ({ file }: DescMessage) =>
   /^platform\.(iam|registry|events|vulnerabilities\.v1)$/.test(file.proto.package)
 
-/** Repeats without a maximum, outside of classes and after escapes. */
+/** Whether a pattern has a repeat without a maximum. Escaped characters, and those of classes, are not repeats. */
 const isUnbounded = (pattern: string) =>
   /[*+]|\{\d+,\}/.test(pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x'))
 
 function faultsOf(field: DescField): string[] {
   const { maxLength, maxItems, uid, pattern } = rulesOf(field)
-  const isMany = field.fieldKind === 'list' || field.fieldKind === 'map'
+  const isCollection = field.fieldKind === 'list' || field.fieldKind === 'map'
   const isText =
     field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES || hasTextInMap(field)
   // admit.ts checks that a scope is a uid.
@@ -29,19 +32,19 @@ function faultsOf(field: DescField): string[] {
   const name = `${field.parent.typeName}.${field.name}`
   return [
     ...(isText && !isBounded ? [`${name} has no maximum length`] : []),
-    ...(isMany && maxItems === 0 ? [`${name} has no maximum number of entries`] : []),
+    ...(isCollection && maxItems === 0 ? [`${name} has no maximum number of entries`] : []),
   ]
 }
 
 const hasTextInMap = (field: DescField) =>
   field.fieldKind === 'map' && (field.mapKey === ScalarType.STRING || field.scalar === ScalarType.STRING)
 
-function walk(desc: DescMessage, seen: Set<DescMessage>): string[] {
+function faultsOfMessage(desc: DescMessage, seen: Set<DescMessage>): string[] {
   if (seen.has(desc) || desc.typeName.startsWith('google.protobuf.') || isVersion1(desc)) return []
   seen.add(desc)
   return desc.fields
     .filter((field) => !isOutputOnly(field))
-    .flatMap((field) => [...faultsOf(field), ...(field.message ? walk(field.message, seen) : [])])
+    .flatMap((field) => [...faultsOf(field), ...(field.message ? faultsOfMessage(field.message, seen) : [])])
 }
 
 onEachStore('requests', (engine) => {
@@ -56,10 +59,10 @@ onEachStore('requests', (engine) => {
     await platform.stop()
   })
 
-  test('have a maximum for every text and every list', () => {
+  test('have a maximum size for every text and every list', () => {
     const seen = new Set<DescMessage>()
     assert.deepEqual(
-      platform.app.endpoints.flatMap(({ method }) => walk(method.desc.input, seen)),
+      platform.app.endpoints.flatMap(({ method }) => faultsOfMessage(method.desc.input, seen)),
       [],
     )
     assert.ok(seen.size > 50)

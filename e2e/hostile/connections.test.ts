@@ -50,7 +50,7 @@ async function ask(socket: Socket): Promise<string> {
   return String(data)
 }
 
-test('a network has a limited number of connections, and others are served', async () => {
+test('a network has a limited number of connections, and other networks are served', async () => {
   const { port, rejected } = await openDoor({ maxConnections: { perNetwork: 3, total: 5 } })
   const mine = [await open(port, '127.0.3.1'), await open(port, '127.0.3.1'), await open(port, '127.0.3.1')]
   for (const socket of mine) assert.match(await ask(socket), /^HTTP\/1.1 200/)
@@ -74,7 +74,7 @@ test('connections are limited in total, and a closed one makes room', async () =
   while (!answer.startsWith('HTTP/1.1 200')) answer = await ask(await open(port, '127.0.3.3'))
 })
 
-test('thousands of connections at once get at most a hundred errors, and all others are reset', async () => {
+test('of hundreds of connections beyond the limit, a hundred are answered with an error and the others are reset', async () => {
   const { port, rejected } = await openDoor({
     maxConnections: { perNetwork: 1, total: 5 },
     timeoutsMs: { linger: hour },
@@ -143,7 +143,7 @@ function call(session: ClientHttp2Session): ClientHttp2Stream {
 }
 
 test('a call over HTTP/2 whose reply is read too slowly ends, even if its client is never idle', async () => {
-  // The idle timeout, which every byte restarts, is out of reach.
+  // The idle timeout, which every byte restarts, is too long to end the call.
   const { port } = await openDoor({ timeoutsMs: { idle: hour } })
   const stream = call(openSession(port, { initialWindowSize: 0 }))
   await once(stream, 'response')

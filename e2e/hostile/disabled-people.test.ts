@@ -34,7 +34,7 @@ import {
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
-const message = /his account is disabled; ask the operator of this server/
+const message = /[Tt]his account is disabled; ask the operator of this server/
 
 onEachStore('a disabled person', (engine) => {
   let platform: Platform
@@ -141,7 +141,7 @@ onEachStore('a disabled person', (engine) => {
     assert.deepEqual(await codesOf(again.tokens.access_token), [0], 'enabling twice changes nothing')
   })
 
-  test('cannot sign in with a password, also for a device, nor after a reset', async () => {
+  test('cannot sign in with a password: in a browser, for a device, or after a reset', async () => {
     const identity = await addPerson('dan@example.com')
     const visitor = new Visitor(platform.url)
     const page = await visitor.open((await begin(party)).url)

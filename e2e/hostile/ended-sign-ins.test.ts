@@ -254,20 +254,20 @@ onEachStore('after a sign-in was ended', (engine) => {
       )
     })
 
-    test('the same holds for published clients, and for a token of the registry', async () => {
+    test('the tokens of a published client stop working as well, and so do those for the registry', async () => {
       await addPerson('ida@example.com')
       const audience = new URL(platform.config.baseUrl).host
-      for (const more of [{}, { audience }]) {
+      for (const parameters of [{}, { audience }]) {
         const { token, refreshToken } = await signInPublished('ida@example.com', {
           create_refresh_token: 'true',
-          ...more,
+          ...parameters,
         })
         assert.equal((await revoke(token)).status, 200)
         assert.ok('code' in (await refreshed(refreshToken)))
       }
     })
 
-    test('a token that is limited, of an assumed identity, or without a sign-in ends nothing', async () => {
+    test('a limited token, a token of an assumed identity and a token without a sign-in are refused, and end nothing', async () => {
       const identity = await addPerson('jan@example.com')
       const { tokens } = await signIn(platform, 'jan@example.com')
       const scopes = [platform.owner.organization]
@@ -284,7 +284,7 @@ onEachStore('after a sign-in was ended', (engine) => {
       await assertWorking([tokens.access_token, ...others])
     })
 
-    test('a token that is not valid ends nothing, and is no error', async () => {
+    test('an invalid token ends nothing, and is accepted without an error', async () => {
       await addPerson('kim@example.com')
       const { tokens } = await signIn(platform, 'kim@example.com')
       const [head, body = ''] = tokens.access_token.split('.')

@@ -22,7 +22,7 @@ onEachStore('floods of requests', (engine) => {
   const sockets: Socket[] = []
   before(async () => {
     captured = captureLog('info')
-    // Tests count refusals by their lines.
+    // The tests count refusals by their log lines, so every refusal must have one.
     const refusalLog = { maxLines: Number.POSITIVE_INFINITY, maxTotalLines: Number.POSITIVE_INFINITY }
     platform = await startPlatform(engine, [], { refusalLog }, captured.log)
   })
@@ -120,7 +120,7 @@ onEachStore('floods of requests', (engine) => {
 })
 
 onEachStore('the log of a flood', (engine) => {
-  test('has a few lines of refusals of unknown callers, and then one line with all others', async () => {
+  test('has a limited number of lines for refused unknown callers, and one line that counts the others', async () => {
     const captured = captureLog('info')
     const platform = await startPlatform(
       engine,
@@ -143,8 +143,8 @@ onEachStore('the log of a flood', (engine) => {
     assert.equal(refusals.length, 10)
     const summaries = lines.filter(({ msg }) => msg === 'requests refused')
     const counts = { NOT_FOUND: 0, UNAUTHENTICATED: 0 }
-    for (const { counts: some } of summaries)
-      for (const code of ['NOT_FOUND', 'UNAUTHENTICATED'] as const) counts[code] += some[code] ?? 0
+    for (const { counts: summary } of summaries)
+      for (const code of ['NOT_FOUND', 'UNAUTHENTICATED'] as const) counts[code] += summary[code] ?? 0
     assert.equal(counts.NOT_FOUND + counts.UNAUTHENTICATED, 60 - 10)
     assert.equal(summaries.length, 1)
     assert.equal(summaries[0].network, '127.0.0.1')

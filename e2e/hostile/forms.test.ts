@@ -35,15 +35,15 @@ onEachStore('forms', (engine) => {
   })
   after(() => platform.stop())
 
-  test('and pages that begin a sign-in are refused to requests of other sites that do not open a window', async () => {
+  test('and pages that begin a sign-in cannot be requested by other sites in a frame or in the background', async () => {
     const paths = ['/oauth/authorize', '/oauth', '/oauth/logout', '/oauth/device']
     for (const path of paths) {
       for (const site of ['cross-site', 'same-site']) {
         const client = await rawClient(Number(new URL(platform.url).port))
         const isPost = path === '/oauth/device'
         const statusFor = async (mode: string, destination: string) => {
-          const fetched = `sec-fetch-site: ${site}\r\nsec-fetch-mode: ${mode}\r\nsec-fetch-dest: ${destination}\r\n`
-          const head = `host: localhost\r\n${fetched}content-length: 0\r\n`
+          const fetchHeaders = `sec-fetch-site: ${site}\r\nsec-fetch-mode: ${mode}\r\nsec-fetch-dest: ${destination}\r\n`
+          const head = `host: localhost\r\n${fetchHeaders}content-length: 0\r\n`
           client.send(`${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\n${head}\r\n`)
           return (await client.response()).status
         }

@@ -46,7 +46,7 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     }
   })
 
-  /** Runs Node in a folder that is deleted first. Node then never returns from creating a relative path there. */
+  /** Runs Node in a working folder that was deleted. There, creating a relative path with Node never returns. */
   async function runInDeletedFolder(...args: string[]): Promise<{ code: number; stderr: string }> {
     const deleted = join(folder, 'deleted')
     await mkdir(deleted)
@@ -65,7 +65,7 @@ describe('the files of the embedded store', { skip: process.platform === 'win32'
     assert.match(stderr, removedFolder)
   })
 
-  test('are not created in a working folder that was deleted: nor is the file of the secret', async () => {
+  test('are not created in a working folder that was deleted: reading the secret file fails with a message, too', async () => {
     const module = new URL('../../server/crypto/secret-file.ts', import.meta.url)
     const call = `readSecretFile('data', (size) => Buffer.alloc(size))`
     const script = `import { readSecretFile } from '${module.href}'; ${call}`

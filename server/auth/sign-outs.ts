@@ -52,14 +52,14 @@ export function* listDisabled(limit: number): Work<DisabledPerson[]> {
   }))
 }
 
-const disabled = () =>
+const accountDisabled = () =>
   new StatusError(Code.PERMISSION_DENIED, 'this account is disabled; ask the operator of this server')
 
 export function* requireEnabled(identity: string): Work<void> {
   const row = yield* first(
     sql`select 1 from sign_outs where identity = ${identity} and disabled_second is not null`,
   )
-  if (row) throw disabled()
+  if (row) throw accountDisabled()
 }
 
 /** Ends one sign-in with its codes, refresh tokens and access tokens. Its access tokens contain the id. */
@@ -70,17 +70,20 @@ export function* endOneSignIn(id: string, now: number): Work<void> {
 }
 
 /**
- * The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. Refuses
- * a disabled person.
+ * The second to record for a sign-in at this moment: later than the last sign-out, so that the sign-in is valid. Throws
+ * if the person is disabled.
  */
 export function* signInSecond(identity: string, now: number): Work<number> {
   const row = yield* first(sql`select second, disabled_second from sign_outs where identity = ${identity}`)
   const [second, disabledSecond] = (row ?? [-1, null]) as [number, number | null]
-  if (disabledSecond !== null) throw disabled()
+  if (disabledSecond !== null) throw accountDisabled()
   return Math.max(secondOf(now), second + 1)
 }
 
-/** A sign-in at this moment. Only signing out everywhere ends it. Refuses a disabled person. Undefined for a workload: only people sign in. */
+/**
+ * A sign-in at this moment. Only signing out everywhere ends it. Undefined for a workload: only people sign in. Throws if
+ * the person is disabled.
+ */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
   return { person: identity, second: await store.read(() => signInSecond(identity, now)), id: '' }

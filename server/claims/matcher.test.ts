@@ -48,7 +48,7 @@ describe('a token is matched', () => {
 describe('a caller that AWS has confirmed is matched', () => {
   const arn = 'arn:aws:sts::123456789012:assumed-role/deploy/session'
 
-  /** The result, and how many tasks a thread gets. */
+  /** Returns whether the caller matches, and how many tasks were given to threads. */
   async function matchOf(arnPattern: string, caller: { arn: string; account?: string }) {
     const tasks: MatchTask[] = []
     const run = async (task: MatchTask) => {
@@ -79,7 +79,7 @@ describe('a caller that AWS has confirmed is matched', () => {
     assert.deepEqual(await matchOf('.+', { arn, account: '210987654321' }), [false, 0])
   })
 
-  test('in a thread if a pattern is long, or a pattern times its text', async () => {
+  test('in a thread if a pattern is long, or if pattern length times text length is large', async () => {
     assert.deepEqual(await matchOf(`${arn}(x{0,400})`, { arn }), [true, 1])
     assert.deepEqual(await matchOf('.*[0-7].{200}z', { arn: 'a'.repeat(1000) }), [false, 1])
   })

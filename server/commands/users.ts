@@ -36,9 +36,9 @@ export const users: Command = {
   summary:
     'Adds a person who signs in with a password, resets the password, signs a person out or disables them.',
   details: `add and reset print a link where the person chooses a password. With --password-file, add and reset set
-the password in the file or on standard input (-) instead. reset, sign-out and
-disable end all sessions and tokens of the person at once. A disabled person cannot sign in again until enable, whether by
-password or by a provider. disabled lists such people.`,
+the password in the file or on standard input (-) instead. reset, sign-out and disable end all sessions and tokens of the
+person at once. A disabled person cannot sign in, neither with a password nor through a provider, until enable is run.
+disabled lists the people who are disabled.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, {
       'password-file': { type: 'string' },
@@ -124,10 +124,10 @@ function changeSignIns(
   })
 }
 
-const listedDisabled = 1000
+const maxListedPeople = 1000
 
 async function printDisabled(store: Store, { stdout }: CommandContext): Promise<number> {
-  for (const { identity, name, since } of await store.read(() => listDisabled(listedDisabled)))
+  for (const { identity, name, since } of await store.read(() => listDisabled(maxListedPeople)))
     stdout.write(`${identity}  ${new Date(since).toISOString()}  ${name}\n`)
   return 0
 }

@@ -41,7 +41,7 @@ export type Config = {
   trustedProxies: string[]
   /** Prefixes that clients may put before the names of our gRPC services. */
   vendorPrefixes: string[]
-  /** Open connections of clients. */
+  /** How many connections of clients may be open. */
   maxConnections: { perNetwork: number; total: number }
   tls: Tls | undefined
   logLevel: string

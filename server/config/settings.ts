@@ -83,7 +83,7 @@ export const settings = {
   maxConnectionsPerNetwork: setting(
     'STEMMA_MAX_CONNECTIONS_PER_NETWORK',
     '1000',
-    'how many of these may come from one IPv4 address or one IPv6 /64; trusted proxies are not limited',
+    'how many connections may be open from one IPv4 address or one IPv6 /64; does not apply to trusted proxies',
   ),
   tlsCert: setting('STEMMA_TLS_CERT', '', 'a PEM file with the certificate chain; turns TLS on'),
   tlsKey: setting('STEMMA_TLS_KEY', '', 'a PEM file with the private key of the certificate'),

@@ -22,7 +22,7 @@ describe('the log of refusals', () => {
   const admitted = (refusals: ReturnType<typeof open>, addresses: readonly string[], code = 'NOT_FOUND') =>
     addresses.filter((address) => refusals.admit(address, code)).length
 
-  test('gives each network some lines, and then one line with counts for each period', () => {
+  test('has some lines for each network, and then one line with counts for each period', () => {
     const refusals = open()
     assert.equal(admitted(refusals, Array(5).fill('192.0.2.1')), 2)
     assert.equal(admitted(refusals, Array(2).fill('192.0.2.1'), 'UNAUTHENTICATED'), 0)

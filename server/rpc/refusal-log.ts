@@ -1,5 +1,6 @@
-// Limits the log lines of refused requests whose caller is not known. A network that has many gets one line with their
-// counts for each period, so that a flood of requests is neither a flood of lines nor pays for writing them.
+// Limits the log lines of refused requests whose caller is not known. A network that causes many gets one line with their
+// counts for each period, so that a flood of requests causes neither a flood
+// of lines nor the work of writing them.
 import type { Log } from '../log.ts'
 import { networkOf } from '../wire/client-network.ts'
 
@@ -11,41 +12,41 @@ export type RefusalLog = {
 }
 
 export type RefusalLogOptions = {
-  /** Lines of one network in a period. */
+  /** Maximum lines of one network in a period. */
   maxLines: number
-  /** Lines of all networks in a period. */
+  /** Maximum lines of all networks in a period. */
   maxTotalLines: number
   periodMs: number
 }
 
 const defaults: RefusalLogOptions = { maxLines: 100, maxTotalLines: 10_000, periodMs: 10_000 }
-/** Networks that are counted separately in a period. */
+/** How many networks are counted separately in a period. */
 const maxNetworks = 1000
 const otherNetworks = 'others'
 
-/** `counts` has the refusals without a line, by their code. */
-type Tally = { lines: number; counts: Map<string, number> | undefined }
+/** The lines that a network has in this period. `counts` are its refusals without a line, by code. */
+type NetworkRefusals = { lines: number; counts: Map<string, number> | undefined }
 
 export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> = {}): RefusalLog {
   const { maxLines, maxTotalLines, periodMs } = { ...defaults, ...overrides }
-  const tallies = new Map<string, Tally>()
+  const byNetwork = new Map<string, NetworkRefusals>()
   let totalLines = 0
   let timer: NodeJS.Timeout | undefined
 
-  function tallyOf(network: string): Tally {
-    const isNew = !tallies.has(network)
-    const key = isNew && tallies.size >= maxNetworks ? otherNetworks : network
-    const tally = tallies.get(key) ?? { lines: 0, counts: undefined }
-    tallies.set(key, tally)
-    return tally
+  function refusalsOf(network: string): NetworkRefusals {
+    const isNew = !byNetwork.has(network)
+    const key = isNew && byNetwork.size >= maxNetworks ? otherNetworks : network
+    const refusals = byNetwork.get(key) ?? { lines: 0, counts: undefined }
+    byNetwork.set(key, refusals)
+    return refusals
   }
 
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    for (const [network, { counts }] of tallies)
+    for (const [network, { counts }] of byNetwork)
       if (counts) log.info({ network, counts: Object.fromEntries(counts) }, 'requests refused')
-    tallies.clear()
+    byNetwork.clear()
     totalLines = 0
   }
 
@@ -53,14 +54,14 @@ export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> =
     flush,
     admit(address, code) {
       timer ??= setTimeout(flush, periodMs).unref()
-      const tally = tallyOf(networkOf(address))
-      if (tally.lines < maxLines && totalLines < maxTotalLines) {
-        tally.lines++
+      const refusals = refusalsOf(networkOf(address))
+      if (refusals.lines < maxLines && totalLines < maxTotalLines) {
+        refusals.lines++
         totalLines++
         return true
       }
-      tally.counts ??= new Map()
-      tally.counts.set(code, (tally.counts.get(code) ?? 0) + 1)
+      refusals.counts ??= new Map()
+      refusals.counts.set(code, (refusals.counts.get(code) ?? 0) + 1)
       return false
     },
   }

@@ -44,7 +44,7 @@ export type TestDoorOptions = {
   /** The clock of the gRPC door, and of slow readers. */
   now?(): number
   maxConnections?: ConnectionLimits
-  /** Bytes of unread small replies over gRPC. */
+  /** Maximum bytes of unsent small replies over gRPC. */
   maxUnsentReplies?: number
   /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown

@@ -27,7 +27,11 @@ onEachStore('an account that claims its address', (engine) => {
       const after = { passwords: openPasswords(randomBytes, newCost, [earlierCost]), secret }
       const find = async (typed: string) => {
         const hashes = await possibleClaimHashes(after, email, typed)
-        assert.equal(hashes[0], await hashClaim(after, email, typed), 'the first is that of a new account')
+        assert.equal(
+          hashes[0],
+          await hashClaim(after, email, typed),
+          'the first hash is the one that a new account gets',
+        )
         return store.read(() => findClaim(email, hashes))
       }
       assert.equal(await find(password), identity)

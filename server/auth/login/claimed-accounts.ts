@@ -18,7 +18,7 @@ type HashDependencies = { passwords: Passwords; secret: Secret }
 export const hashClaim = (deps: HashDependencies, email: string, password: string): Promise<string> =>
   deps.passwords.hash(password, saltOf(deps, email))
 
-/** The hashes that an account may have, since the cost of a hash depends on the version that made it. The first is new. */
+/** The hashes that an account may have: the first has the current cost, the others the costs of earlier versions. */
 export const possibleClaimHashes = (deps: HashDependencies, email: string, password: string) =>
   deps.passwords.possibleHashes(password, saltOf(deps, email))
 

@@ -9,7 +9,7 @@ const minWordLength = 4
 
 /**
  * Reads the file for each new password, which is rare. Reading it when the module is loaded would delay every command.
- * The words are searched in the text: parsing its 50,000 words takes longer than all searches.
+ * Words are searched in the JSON text, because parsing its 50,000 words takes longer than all searches.
  */
 function openList(): (word: string) => boolean {
   const text = readFileSync(new URL(import.meta.resolve(listFile)), 'utf8')

@@ -6,7 +6,7 @@ export type CookieNames = {
   interaction: string
   resume: string
   published: string
-  /** Followed by a number (sealed-states.ts). */
+  /** For sessions without a person, and for unfinished sign-ins. A number follows each name (sealed-states.ts). */
   visit: string
   unfinished: string
 }

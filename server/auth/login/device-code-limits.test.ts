@@ -12,7 +12,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
   let platform: Platform
   let states: ExpiringStates
   let time = 1_000_000
-  let made = 0
+  let codeCount = 0
   before(async () => {
     platform = await startPlatform(engine)
     const deviceCodeLimits = { narrow: 3, middle: 5, wide: 8, total: 12 }
@@ -43,7 +43,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
   /** Puts a new code for each address, and returns the addresses that were refused. */
   async function put(...addresses: string[]): Promise<string[]> {
     const refused: string[] = []
-    for (const address of addresses) if (!(await putAs(`code ${made++}`, address))) refused.push(address)
+    for (const address of addresses) if (!(await putAs(`code ${codeCount++}`, address))) refused.push(address)
     return refused
   }
 
@@ -63,29 +63,32 @@ onEachStore('device codes that nobody has entered', (engine) => {
     assert.deepEqual(await put('192.0.2.2', '198.51.100.1', '2001:db8::1'), [])
   })
 
-  test('are limited for a client with many networks of 64 bits', async () => {
+  test('are limited for a client that has many IPv6 networks (/64)', async () => {
     const addresses = Array.from({ length: 9 }, (_, at) => `2001:db8:1:${at + 1}::1`)
     await putAs('earlier', '2001:db8:1::1')
-    assert.deepEqual(await put(...addresses), addresses.slice(4), 'within 48 bits')
+    assert.deepEqual(await put(...addresses), addresses.slice(4), 'within a /48')
     const wider = Array.from({ length: 9 }, (_, at) => `2001:db8:${at + 2}::1`)
-    assert.deepEqual(await put(...wider), wider.slice(3), 'within 32 bits')
+    assert.deepEqual(await put(...wider), wider.slice(3), 'within a /32')
     assert.ok(await isKept('earlier'))
     assert.deepEqual(await put('2001:db9::1'), [])
   })
 
-  test('of networks with few are kept if there are too many in total', async () => {
+  test('of networks with few codes are kept if there are too many codes in total', async () => {
     await putAs('earlier', '203.0.113.1')
     const flood = Array.from({ length: 30 }, (_, at) => `2001:db${at % 3}:${at}::1`)
     await put(...flood)
     assert.equal(await count(), 12)
-    assert.ok(await putAs('later', '198.51.100.1'), 'a network without a code replaces one of the heaviest')
+    assert.ok(
+      await putAs('later', '198.51.100.1'),
+      'a network without a code replaces one of the network with the most',
+    )
     assert.equal(await count(), 12)
     assert.ok(await isKept('earlier'))
-    assert.deepEqual(await put('198.51.100.1'), ['198.51.100.1'], 'a network with a code does not')
+    assert.deepEqual(await put('198.51.100.1'), ['198.51.100.1'], 'a network with a code is refused')
     assert.ok(await isKept('later'))
   })
 
-  test('are not replaced if no network has two', async () => {
+  test('are not replaced if no network has more than one', async () => {
     const spread = Array.from({ length: 12 }, (_, at) => `10.${at}.0.1`)
     for (const address of spread) assert.ok(await putAs(address, address))
     assert.deepEqual(await put('192.0.2.1'), ['192.0.2.1'])
@@ -102,7 +105,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
     assert.deepEqual(await put('192.0.2.1'), [])
   })
 
-  test('can be changed from another network, however many that has', async () => {
+  test('can be changed from another network, even if that network has reached its limit', async () => {
     await putAs('changed', '198.51.100.1')
     await put(...Array<string>(3).fill('192.0.2.1'))
     const keys = { networks: networksOf('192.0.2.1'), userCode: 'changed' }

@@ -11,17 +11,21 @@ import type { Networks } from '../../wire/client-network.ts'
 /** For networks of the three widths (client-network.ts), and in total. */
 export type DeviceCodeLimits = { wide: number; middle: number; narrow: number; total: number }
 
-/** With the limit of their size (provider/adapter.ts), at most 80 MB. */
+/** A code has at most 4 KB (provider/adapter.ts), so all of them together take at most 80 MB. */
 export const defaultDeviceCodeLimits: DeviceCodeLimits = {
   ...{ wide: 1500, middle: 300, narrow: 100 },
   total: 20_000,
 }
 
-const partLength = 16
+/** Characters of the digest of one network. */
+const digestLength = 16
 
-/** The networks of a client as they are stored: their digests, widest first. A wide network is a prefix of its parts. */
+/**
+ * The networks of a client as they are stored: a digest of each, the widest first, separated by slashes. So all codes of
+ * a wide network begin with the same digest.
+ */
 export const storedNetworksOf = (networks: Networks): string =>
-  networks.map((network) => digestOf(`network\0${network}`).slice(0, partLength)).join('/')
+  networks.map((network) => digestOf(`network\0${network}`).slice(0, digestLength)).join('/')
 
 const retrySeconds = 60
 
@@ -40,34 +44,40 @@ export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, no
     throw refused('devices of your network')
   const total = yield* first(sql`select count(*) from sign_in_states where ${isLive}`)
   if (Number(total?.[0]) < limits.total) return
-  // Searching takes some milliseconds, so only a network that has no code can cause it.
-  if (inMiddle > 0 || !(yield* deleteOfHeaviest(isLive))) throw refused('devices')
+  // Finding a code to delete takes some milliseconds, so only a network that has no code can cause it.
+  if (inMiddle > 0 || !(yield* deleteCodeOfLargest(isLive))) throw refused('devices')
 }
 
 /**
- * Deletes the newest code of the network that has most of them, which is the most likely one to belong to a flood.
- * Returns false if every network has only one.
+ * Deletes the newest code of the network that has the most codes, because that code most likely belongs to a flood.
+ * Returns false if every network has only one code.
  */
-function* deleteOfHeaviest(isLive: Sql): Work<boolean> {
-  const wide = yield* heaviestPart(isLive, 1)
+function* deleteCodeOfLargest(isLive: Sql): Work<boolean> {
+  const wide = yield* largestNetwork(isLive, 1)
   if (wide === undefined) return false
-  const middle = yield* heaviestPart(sql`${within(`${wide}/`)} and ${isLive}`, 2)
+  const middle = yield* largestNetwork(sql`${within(`${wide}/`)} and ${isLive}`, 2)
   const rows = yield sql`delete from sign_in_states where id in (select id from sign_in_states
     where ${within(`${middle ?? wide}/`)} and ${isLive} order by expire_time desc limit 1) returning id`
   return rows.length > 0
 }
 
-/** The first parts that most of the networks have; undefined if no two have the same. Of several, the newest. */
-function* heaviestPart(condition: Sql, parts: number): Work<string | undefined> {
-  const length = parts * (partLength + 1) - 1
+/**
+ * The network with the most codes, as the first `digests` of stored networks. Undefined if every network has only one
+ * code. If several have the most, the one with the newest code.
+ */
+function* largestNetwork(condition: Sql, digests: number): Work<string | undefined> {
+  const length = digests * (digestLength + 1) - 1
   const row =
     yield* first(sql`select ${raw(`substr(network, 1, ${length})`)} from sign_in_states where ${condition}
     group by 1 having count(*) > 1 order by count(*) desc, max(expire_time) desc limit 1`)
   return row?.[0] as string | undefined
 }
 
-/** The first parts of stored networks with the slash that follows them. */
-const startOf = (stored: string, parts: number) => stored.slice(0, parts * (partLength + 1))
+/** The first digests of stored networks, each with the slash that follows it. */
+const startOf = (stored: string, digests: number) => stored.slice(0, digests * (digestLength + 1))
 
-/** Networks that begin with a prefix, as a range of an index: `0` is the character after the slash that ends it. */
+/**
+ * Matches the networks that begin with a prefix, which ends with a slash. A range can use the index: `0` is the
+ * character that follows `/`.
+ */
 const within = (prefix: string): Sql => sql`network >= ${prefix} and network < ${`${prefix.slice(0, -1)}0`}`

@@ -57,7 +57,7 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
   return {
     *put(kind, id, payload, seconds, keys = {}) {
       if (keys.networks) {
-        // A change, such as that of the person who enters the code, is never refused and leaves the network as it is.
+        // A change of an existing code, as when a person enters it, is never refused, and does not change its network.
         if (yield* replacePayload(deps, kind, id, payload)) return
         yield* requireRoomForCode(limits, storedNetworksOf(keys.networks), now())
       }

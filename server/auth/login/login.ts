@@ -40,7 +40,7 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
 export type Login = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>
 
 export function openLogin(deps: LoginDependencies): Login {
-  // For the adapter of oidc-provider, which does not receive the request that is being answered.
+  // Passes the current request to the adapter of oidc-provider, which does not receive it as an argument.
   const pages = new AsyncLocalStorage<PageRequest>()
   const pageDeps = openPageDependencies(deps, () => currentOf(pages))
   return async (request, response, target) => {

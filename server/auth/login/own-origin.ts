@@ -23,14 +23,14 @@ const anonymousStatePaths: readonly string[] = [
 ]
 
 /**
- * Another site must not begin sign-ins in the background. The number of device codes of a network is limited, so the site
- * could use up those of everybody in the network of its visitor, and it could fill the browser with cookies. Programs do
- * not send `Sec-Fetch-*`, so requests without these headers are accepted.
+ * Another site must not begin sign-ins in the background. Device codes are limited for each network, so the site could
+ * use up the limit of its visitor's network, and it could fill the browser with cookies. Programs do not send
+ * `Sec-Fetch-*`, so requests without these headers are accepted.
  */
 export function requireNavigation({ headers }: Pick<IncomingMessage, 'headers'>, path: string): void {
   const site = headers['sec-fetch-site']
   const { 'sec-fetch-mode': mode = 'navigate', 'sec-fetch-dest': destination = 'document' } = headers
-  // A frame is navigated as well, but its destination is not a document.
+  // A request for a frame also has the mode `navigate`, but its destination is not `document`.
   const isInBackground =
     (site === 'cross-site' || site === 'same-site') && (mode !== 'navigate' || destination !== 'document')
   if (isInBackground && anonymousStatePaths.includes(path))

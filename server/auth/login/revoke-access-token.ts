@@ -14,7 +14,7 @@ import type { PageResponse } from './page-request.ts'
 
 export type RevocationDependencies = {
   store: Store
-  /** Verifies an access token for any audience. */
+  /** Verifies an access token that this server issued, for whichever audience. */
   verifyIssued: VerifyOwn
   now(): number
 }
@@ -51,8 +51,9 @@ function undefinedIfInvalid(error: unknown): undefined {
  */
 function revocableSignIn(claims: Claims): SignIn | undefined {
   const signIn = signInOf(claims)
-  const isWhole = claims.sub === signIn?.person && claims.scopes === undefined && claims.cap === undefined
-  return isWhole && signIn.id !== '' ? signIn : undefined
+  const mayEndSignIn =
+    claims.sub === signIn?.person && claims.scopes === undefined && claims.cap === undefined
+  return mayEndSignIn && signIn.id !== '' ? signIn : undefined
 }
 
 /** RFC 7009, section 2.2.1. */
@@ -61,6 +62,6 @@ const unsupported: PageResponse = {
   json: {
     error: 'unsupported_token_type',
     error_description:
-      'only refresh tokens, and access tokens of a sign-in without limits, can be revoked; this token is valid until it expires',
+      'only refresh tokens, and access tokens without limits of a person who signed in, can be revoked; this token is valid until it expires',
   },
 }

@@ -42,8 +42,9 @@ const handlers: Record<string, Handler> = {
 }
 
 /**
- * Who answers a request; the only function that decides it. Paths are exact: the router of oidc-provider ignores a slash
- * at the end, so that `/device/` would be the page of device codes without our limits of wrong codes.
+ * Returns the handler of a request. Nothing else decides which one it is. Paths must match exactly: the router of
+ * oidc-provider ignores a slash at the end, so `/device/` would show the page of device codes, but without our limits on
+ * wrong codes.
  */
 export function routeOf({ method, path }: Pick<PageRequest, 'method' | 'path'>): Handler | 'oidc-provider' {
   const pattern = patternOf(path)

@@ -2,7 +2,7 @@
 // the state in encrypted cookies, which every copy of the server can read, and which no flood can push out.
 //
 // A state is bound to its id, which oidc-provider keeps in a signed cookie. A browser can present an old state of its own
-// again. That is harmless: until somebody has signed in, a state permits only to sign in. The result of a sign-in is
+// again. That is harmless: until somebody has signed in, a state only lets its holder sign in. The result of a sign-in is
 // stored, and can be used once.
 import { errors } from 'oidc-provider'
 import type { Secret } from '../../crypto/secret.ts'
@@ -30,7 +30,7 @@ export type SealedStateDependencies = {
 /** Sessions and interactions of oidc-provider. States of other kinds are not needed before somebody has signed in. */
 export const isSealedKind = (kind: string) => kind === 'Session' || kind === 'Interaction'
 
-/** In characters. Browsers accept 4096 for name and value. */
+/** Characters of the value of a cookie. Browsers accept 4096 for name and value together. */
 const maxCookieLength = 3500
 /** Some proxies accept only 8 KB for all cookies together. */
 const maxCookies = 2
@@ -81,13 +81,16 @@ function cookieNameOf(authUrl: string, kind: string): string {
 
 type CookiePaths = { pages: string; result: string }
 
-/** An interaction is needed at the pages of the sign-in, and once it has a result, where oidc-provider continues. */
+/**
+ * The paths that the cookies of a state are limited to. An interaction is needed at the `pages` of the sign-in. Once it
+ * has a `result`, it is needed at the path where oidc-provider continues.
+ */
 const pathsOf = (authUrl: string, kind: string, id: string, { returnTo }: Payload): CookiePaths =>
   kind === 'Session'
     ? { pages: '/', result: '/' }
     : { pages: `${prefixOf(authUrl)}${paths.signIn}/${id}`, result: new URL(String(returnTo)).pathname }
 
-/** The first part begins with the number of parts, since a longer state may have left cookies. */
+/** The first part begins with the number of parts, since the browser may still have parts of a longer state. */
 function partsOf(sealed: string): string[] {
   const count = Math.ceil(sealed.length / maxCookieLength)
   if (count > maxCookies)

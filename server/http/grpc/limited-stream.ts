@@ -37,7 +37,7 @@ export type RequestHeaders = {
   'grpc-encoding'?: string | string[] | undefined
 }
 
-/** The first bytes of each request are not checked: too few for HTTP/2 to extend the window of the stream. */
+/** The first bytes of each request, which are not checked. HTTP/2 does not extend the window of the stream for so few. */
 const freeBytes = 16 * 1024
 
 /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
@@ -68,7 +68,7 @@ export function limitStream(
   stream.on = onEvent as typeof stream.on // `on` has an overload for each event
 }
 
-/** Replaces `on` of a stream until grpc-js listens to its chunks. All streams share it, and `onData`. */
+/** Replaces `on` of a stream until grpc-js listens to its chunks. All streams share this function and `onData`. */
 function onEvent(this: LimitedStream, event: string, listener: Listener): LimitedStream {
   const { request } = this
   if (event !== 'data') return request.originalOn.call(this, event, listener)

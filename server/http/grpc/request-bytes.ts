@@ -8,7 +8,7 @@ const maxTotalBytes = { anonymous: 32 * 1024 * 1024, trusted: 64 * 1024 * 1024 }
 const maxInflation = 1032
 
 export type RequestBytes = {
-  /** Counts what has arrived of a request. Returns which limit is exceeded, if any. */
+  /** Counts the bytes and messages of a request that have arrived. Returns which limit is exceeded, if any. */
   reserve(stream: LimitedStream, messages: number): 'connection' | 'total' | undefined
   release(stream: LimitedStream): void
 }
@@ -33,7 +33,7 @@ export function openRequestBytes(): RequestBytes {
     },
     release(stream) {
       const { request } = stream as Partial<LimitedStream>
-      // Without a request, the stream was refused before it was watched.
+      // A stream that was refused before `limitStream` was called has no request.
       if (!request || request.reserved === 0) return
       add(stream, -request.reserved)
       request.reserved = 0

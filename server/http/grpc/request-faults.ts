@@ -1,10 +1,11 @@
-// Requests that are refused whoever sends them: too many messages, or too much for a standard service of gRPC.
+// Requests that are refused for every caller: those with too many messages, and too large ones to a standard service of
+// gRPC.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 import { isReflection } from './standard-services.ts'
 
-/** The largest request to a standard service, over all its messages, which contain only names. */
+/** The maximum size of all messages of a request to a standard service. They contain only names. */
 const maxStandardBytes = 64 * 1024
 const maxReflectionMessages = 1000
 

@@ -39,7 +39,7 @@ export function openRequestLimits(
   { authenticate }: RequestLimitOptions,
   guard: Pick<SessionGuard, 'penalize'>,
 ): RequestLimits {
-  const counted = openRequestBytes()
+  const requestBytes = openRequestBytes()
 
   /** Adds `points` to the penalty points of the connection. */
   function refuse(stream: LimitedStream, fault: StatusError, points: number): void {
@@ -49,19 +49,19 @@ export function openRequestLimits(
     const isAnswered = stream.headersSent
     rejectStream(stream, fault, true)
     if (isAnswered) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    counted.release(stream)
+    requestBytes.release(stream)
     guard.penalize(stream, points)
   }
 
   function reserve(stream: LimitedStream, messages: number): void {
-    const exceeded = counted.reserve(stream, messages)
+    const exceeded = requestBytes.reserve(stream, messages)
     const isAnonymous = stream.request.kind === 'anonymous'
     if (exceeded === 'connection') refuse(stream, tooLargeTogether(), isAnonymous ? pointsOfExcess : 0)
     else if (exceeded === 'total') refuse(stream, tooManyLarge(), 0)
   }
 
   function trust(stream: LimitedStream, messages: number): void {
-    counted.release(stream)
+    requestBytes.release(stream)
     stream.request.kind = 'trusted'
     reserve(stream, messages)
   }
@@ -104,6 +104,6 @@ export function openRequestLimits(
 
   return {
     watch: (stream, method, path, headers) => limitStream(stream, method, path, headers, check),
-    release: (stream) => counted.release(stream as LimitedStream),
+    release: (stream) => requestBytes.release(stream as LimitedStream),
   }
 }

@@ -16,7 +16,7 @@ export type SessionGuardOptions = {
   isProxy(address: string): boolean
   /** How long a connection may be without a call, in milliseconds. */
   connectionIdleMs?: number
-  /** Bytes of unsent small replies of all connections. Beyond that, connections with the most are closed. */
+  /** Maximum bytes of unsent small replies of all connections. Beyond it, the connections with the most are closed. */
   maxUnsentReplies?: number
   now(): number
 }

@@ -1,4 +1,4 @@
-// What the calls of one HTTP/2 connection use. session-guard.ts limits it.
+// Counts the resources that the calls of one HTTP/2 connection use. session-guard.ts limits them.
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 
 /** A stream with the sizes of its headers and its reply, and the usage of its session. */
@@ -49,7 +49,10 @@ export function headerSize(rawHeaders: readonly string[]): number {
   return bytes
 }
 
-/** Must be called with every reply. `isBudgeted`: large replies count against the budget of their caller. */
+/**
+ * Must be called with every reply. `isBudgeted`: whether the reply is large, so that it already counts against the budget
+ * of its caller (server/rpc/unsent-budget.ts).
+ */
 export function countReply(stream: ServerHttp2Stream, bytes: number, isBudgeted: boolean): void {
   if (stream.destroyed) return
   const guarded = stream as GuardedStream // every stream is opened by the guard

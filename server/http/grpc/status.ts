@@ -27,7 +27,7 @@ const detailSchemas: Record<string, DescMessage> = Object.fromEntries(
   ].map((schema) => [schema.name, schema]),
 )
 
-/** Writes the errors of a door, and renders those that are constant only once. */
+/** Renders the errors of the gRPC door. Constant errors (server/aip/errors.ts) are rendered only once. */
 export type StatusWriter = {
   /** As the trailers of an HTTP/2 stream. */
   trailers(error: StatusError): OutgoingHttpHeaders

@@ -1,8 +1,11 @@
-// Closes the connections that have the most unread replies.
+// Closes the HTTP/2 connections whose clients leave the most reply bytes unread.
 import { constants } from 'node:http2'
 import type { SessionUsage } from './session-usage.ts'
 
-/** Until the unsent bytes are at most `maxBytes`. A client that is slow through no fault of its own has few. */
+/**
+ * Closes connections until at most `maxBytes` are unsent, those with the most unsent bytes first. A client that is slow
+ * through no fault of its own has few unsent bytes.
+ */
 export function closeLargest(usages: Iterable<SessionUsage>, maxBytes: number): void {
   const bySize = [...usages].sort((a, b) => b.unsentBytes - a.unsentBytes)
   let unsent = bySize.reduce((sum, { unsentBytes }) => sum + unsentBytes, 0)

@@ -11,7 +11,7 @@ export type ConnectionLimits = {
 export type CounterOptions = ConnectionLimits & { isProxy(address: string): boolean }
 
 export type ConnectionCounter = {
-  /** Counts a connection until it is closed. False if there are too many; it is not counted then. */
+  /** Counts a connection until it is closed. Returns false, and does not count the connection, if there are too many. */
   admit(socket: Socket): boolean
 }
 
@@ -36,7 +36,8 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
 
   /**
    * Closes the oldest connection of the network that has the most, so that a few networks with many connections each
-   * cannot lock out all others. False if no network has more than the new connection's own would have.
+   * cannot lock out all others. Returns false if no network has more connections than
+   * the network of the new connection would have.
    */
   function makeRoom(ownConnections: number): boolean {
     let [name, largest] = ['', undefined as Network | undefined]

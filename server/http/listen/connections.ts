@@ -19,7 +19,7 @@ export type Connections = {
   firstBytesMs: number
   penalties: Penalties
   counter: ConnectionCounter
-  /** Answers a connection that is one too many. */
+  /** Answers a connection beyond the limits of `counter` with an error, or resets it. */
   refuse(socket: Socket): void
   slowReaders: SlowReaders
   stateOf(socket: Socket): ConnectionState
@@ -60,7 +60,7 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
   })
 }
 
-/** Calls `start` when the connection may be served, unless there are too many. */
+/** Calls `start` when the connection may be served. Refuses the connection if too many are open. */
 function accept(connections: Connections, socket: Socket, start: () => void): void {
   const { open, undetected, penalties, counter, refuse } = connections
   open.add(socket)

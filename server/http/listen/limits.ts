@@ -8,9 +8,9 @@ export const maxUnsentResponses = 100
 /** Requests in a row that are answered with a status 4xx. The connection is then closed. */
 export const maxRefusals = 1000
 
-/** A response must be read at this rate, after some grace. A call of 64 KiB then takes 7 seconds. */
+/** The minimum rate at which a client must read a response, after some grace. 64 KiB then take at most 7 seconds. */
 export const minBytesPerSecond = 10_000
-/** Of responses up to 64 KiB over gRPC. Larger ones have a budget of their own (server/rpc/unsent-budget.ts). */
+/** Unsent bytes of gRPC responses up to 64 KiB. Larger ones have a budget of their own (server/rpc/unsent-budget.ts). */
 export const maxUnsentReplyBytes = 256 * 1024 * 1024
-/** Of all HTTP/1.1 connections: the budget of large responses, and as many small ones. */
+/** Unsent bytes of all HTTP/1.1 connections: the budget of large responses, plus the maximum of small ones over gRPC. */
 export const maxUnsentBytes = 512 * 1024 * 1024 + maxUnsentReplyBytes

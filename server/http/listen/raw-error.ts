@@ -1,4 +1,4 @@
-// Answers a connection that has no HTTP exchange, with an error in the same form as every other, and closes it.
+// Answers a connection on which no request was parsed, with an error in the same form as every other, and closes it.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'

@@ -4,7 +4,7 @@ import { constant, unavailable } from '../../aip/errors.ts'
 import type { RawErrorOptions } from './raw-error.ts'
 import { sendRawError } from './raw-error.ts'
 
-/** Refused connections that are open until their clients have read the error. Further ones are reset. */
+/** How many refused connections may stay open until their clients have read the error. Further ones are reset. */
 const maxLingering = 100
 
 const tooManyConnections = constant(

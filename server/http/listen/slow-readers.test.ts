@@ -7,7 +7,7 @@ import { openSlowReaders } from './slow-readers.ts'
 const graceMs = 1000
 const minBytesPerSecond = 100
 
-/** A connection whose client reads what it is told to. */
+/** A connection whose client reads as many bytes as the test says. */
 class Connection extends EventEmitter implements ReadingSocket {
   writableLength = 0
   bytesWritten = 0

@@ -1,13 +1,13 @@
 // Closes HTTP/1.1 connections whose clients read so slowly that their responses stay in memory. The idle timeout of
-// node:http does not: it starts again with each byte that is read. Connections are looked at from time to time, so that a
-// response costs nothing.
+// node:http does not close them, because it restarts with each byte that is read. Connections are checked at intervals, so
+// that sending a response takes no extra work.
 import type { Socket } from 'node:net'
 
 export type SlowReaderOptions = {
-  /** Responses must be read at this rate, in bytes per second, and `graceMs` longer. */
+  /** A client has the time that its unsent bytes take at this rate, and `graceMs` more, to read them. */
   minBytesPerSecond: number
   graceMs: number
-  /** Unsent bytes of all connections. Beyond that, those with the most unsent bytes are closed. */
+  /** Maximum unsent bytes of all connections together. Beyond it, the connections with the most are closed. */
   maxUnsentBytes: number
   now(): number
 }
@@ -24,7 +24,7 @@ export type ReadingSocket = Pick<Socket, 'writableLength' | 'bytesWritten'> & {
   destroy(): unknown
 }
 
-/** The bytes that were written by a time must be sent by the deadline. `target` is their number. */
+/** The first `target` bytes that were written to the connection must be sent by `deadline`. */
 type Progress = { target: number; deadline: number }
 
 export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
@@ -46,7 +46,7 @@ export function openSlowReaders(options: SlowReaderOptions): SlowReaders {
     return false
   }
 
-  /** A client that is slow through no fault of its own has few unsent bytes. */
+  /** Enforces `maxUnsentBytes`. A client that is slow through no fault of its own has few unsent bytes. */
   function closeLargest(): void {
     let unsent = 0
     for (const socket of connections.keys()) unsent += socket.writableLength

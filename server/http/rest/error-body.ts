@@ -18,7 +18,7 @@ export function errorBody(error: StatusError, domain: string, spell?: (path: str
 
 export type RenderedError = { body: Json; headers: readonly string[] }
 
-/** Renders the errors of a door, and those that are constant only once. */
+/** Renders the errors of the REST door. Constant errors (server/aip/errors.ts) are rendered only once. */
 export function openErrorRenderer(domain: string, baseUrl: string) {
   const constants = new WeakMap<StatusError, RenderedError>()
   const render = (error: StatusError, spell?: (path: string) => string): RenderedError => ({

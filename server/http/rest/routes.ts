@@ -33,13 +33,13 @@ export type Routes = {
   find(segments: readonly string[]): Map<string, Match>
   /** `verb` is the HTTP method. */
   match(verb: string, segments: readonly string[]): Match | undefined
-  /** The error for another HTTP method than these. */
+  /** The error for an HTTP method that is not among `verbs`. */
   notAllowed(verbs: Iterable<string>): StatusError
 }
 
 export function makeRoutes(endpoints: readonly Endpoint[]): Routes {
   const root = makeTrie(endpoints)
-  /** By their Allow header, of which the contract has few. */
+  /** The errors by Allow header. The contract has only a few different ones. */
   const notAllowed = new Map<string, StatusError>()
   return {
     match(verb, segments) {

@@ -165,7 +165,7 @@ describe('a store on PostgreSQL', { skip }, () => {
 
   test('a call fails if it gets no connection in time', async () => {
     const narrow = open({ connections: 1, connectionTimeoutMs: 500 })
-    // On a busy machine, to open a connection can take longer than the timeout. The pool keeps the first that is open.
+    // On a busy machine, opening a connection can take longer than the timeout. Once one is open, the pool keeps it.
     const isConnected = () =>
       Promise.resolve(narrow.query(sql`select 1`)).then(
         () => true,

@@ -53,7 +53,7 @@ async function endSessionOfOther(
   if (!session?.accountId || session.accountId === identity) return
   const previous = await provider().Session.findByUid(session.uid)
   if (!previous) return
-  // Without an account it is no longer stored: the browser keeps it (sealed-states.ts).
+  // Deletes the stored session. A session without an account is kept by the browser (sealed-states.ts).
   await previous.destroy()
   // The types do not allow undefined, but oidc-provider uses it for a session without account.
   previous.accountId = undefined as never

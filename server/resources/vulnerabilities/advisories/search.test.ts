@@ -229,7 +229,7 @@ onEachStore('a search of advisories', (engine) => {
     )
   })
 
-  test('are refused if many values match too many advisories, and the error names the longest filter', async () => {
+  test('is refused if many values match too many advisories, and the error names the filter with the most values', async () => {
     const { organization } = await platform.addOrganization('broad')
     const drafts = Array.from({ length: 5 }, (_, at) => ({
       author: 'ada',

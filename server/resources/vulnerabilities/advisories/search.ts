@@ -24,12 +24,12 @@ import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 const maxCandidates = 2000
 /** With no more candidates than this, testing each is cheaper than another look-up. Set by bench/cases/advisories.ts. */
 const fewCandidates = 100
-/** If so many values are tested with each row, more candidates are cheaper than a scan. */
+/** Each row is tested with each value. With more values than this, reading more candidates is cheaper than a scan. */
 const manyValues = 30
 const maxCandidatesOfManyValues = 10_000
-/** Rows times values that one list tests: about a second on the embedded store. */
+/** The maximum of rows times values that one list tests, which takes about a second on the embedded store. */
 const maxTests = 2_000_000
-/** Organizations in which a query is looked up. Each takes several statements. */
+/** How many organizations a query is looked up in at most. Each takes several statements. */
 const maxQueriedRoots = 100
 /** SQLite limits the depth of an expression to 1000, and each `or` adds one. */
 const valuesPerGroup = 100
@@ -43,7 +43,7 @@ type Candidates = ReadonlySet<number> | undefined
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
-  limit = candidateLimit(valueCount(request)),
+  limit = candidateLimit(totalValues(request)),
   testLimit = maxTests,
 ): Work<SearchResult> {
   const filters: Sql[] = request.excludeEventAuthors.map(
@@ -68,8 +68,8 @@ const candidateLimit = (values: number) =>
     ? maxCandidates
     : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxTests / values))
 
-/** The filters that have values, with how many. */
-function valuesOf(request: ListAdvisoriesRequest): [field: string, count: number][] {
+/** The list filters, each with its number of values. */
+function valueCountsOf(request: ListAdvisoriesRequest): [field: string, count: number][] {
   const { fields } = ListAdvisoriesRequestSchema
   const message = request as unknown as Record<string, unknown>
   return fields.flatMap(({ fieldKind, name, localName }): [string, number][] =>
@@ -77,8 +77,8 @@ function valuesOf(request: ListAdvisoriesRequest): [field: string, count: number
   )
 }
 
-const valueCount = (request: ListAdvisoriesRequest) =>
-  valuesOf(request).reduce((sum, [, count]) => sum + count, 0)
+const totalValues = (request: ListAdvisoriesRequest) =>
+  valueCountsOf(request).reduce((sum, [, count]) => sum + count, 0)
 
 /** Each row is tested with each value, so many values and many rows would block the store. */
 function* requireFewTests(
@@ -87,12 +87,12 @@ function* requireFewTests(
   candidates: Candidates,
   testLimit: number,
 ): Work<void> {
-  const values = valueCount(request)
+  const values = totalValues(request)
   if (values <= manyValues || roots.length === 0) return
   const maxRows = Math.floor(testLimit / values)
   const rows = candidates?.size ?? (yield* countRows(roots, maxRows + 1))
   if (rows <= maxRows) return
-  const [[field] = ['']] = valuesOf(request).sort(([, a], [, b]) => b - a)
+  const [[field] = ['']] = valueCountsOf(request).sort(([, a], [, b]) => b - a)
   throw invalidField(
     field,
     `the filters have ${values} values together and match too many advisories; use at most ${manyValues} values, or add a filter that matches fewer advisories`,
