@@ -57,7 +57,7 @@ describe('a method', () => {
 })
 
 describe('the scope of a request', () => {
-  test('is the uid at which access is checked, also inside the resource', () => {
+  test('is the uid at which access is checked, even if it is a field of the resource in the request', () => {
     const uid = 'a/b'
     assert.equal(scopeOf(describeMethod(getGroup), create(GetGroupRequestSchema, { uid })), uid)
     assert.equal(scopeOf(describeMethod(createGroup), create(CreateGroupRequestSchema, { parent: uid })), uid)

@@ -26,7 +26,10 @@ import { cachedTokenSource } from './token-source.ts'
 export type RefreshOptions = {
   issuer: Issuer
   refreshToken: string
-  /** The OpenID Connect client that signed in. Omit it for refresh tokens that `/sts/exchange_refresh_token` renews. */
+  /**
+   * The OpenID Connect client that signed in. Omit it for refresh tokens in the JSON format of published clients, which
+   * are renewed at `/sts/exchange_refresh_token`.
+   */
   clientId?: string | undefined
   /** Receives each new refresh token. Store it: the previous one is used up. */
   onRefreshToken?: ((refreshToken: string) => unknown) | undefined

@@ -15,7 +15,7 @@ import type { TestIdentity } from '../../server/testing/identities.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import { remove, runAndKill, runStemmad, temporaryFolder } from '../server/stemmad.ts'
+import { remove, runAndKill, runStemmad, runStemmadInline, temporaryFolder } from '../server/stemmad.ts'
 import { zipOf } from './zip.ts'
 
 const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = AdvisoriesService.method
@@ -306,7 +306,7 @@ onEachStore('an import of advisories', (engine) => {
       [['import', 'repos', '--group', organization, folder], /Usage/],
       [['import', 'advisories', '--group', 'acme', folder], /must be the uid of a group/],
     ] as const) {
-      const { code, stderr } = await runStemmad(folder, [...args])
+      const { code, stderr } = await runStemmadInline([...args, ...storeSettings()])
       assert.equal(code, 2)
       assert.match(stderr, words)
     }

@@ -47,11 +47,11 @@ onEachStore('hostile credentials are refused', (engine) => {
     // An invalid body is not reported to an unauthenticated caller.
     const answer = await attacked.rest({ verb: 'POST', target: groups, headers, body: 'no JSON' })
     assert.equal(answer.status, 401, `${what}: ${answer.body}`)
-    await assertUnknownEverywhere(authorization, what)
+    await assertValidRequestsRefused(authorization, what)
   }
 
-  /** The identity is looked up together with the data, and therefore after the request is parsed. */
-  async function assertUnknownEverywhere(authorization: string, what: string): Promise<void> {
+  /** Sends only well-formed requests: the identity is looked up after a request is parsed, so a malformed one gets 400. */
+  async function assertValidRequestsRefused(authorization: string, what: string): Promise<void> {
     const headers = { authorization }
     const answers = [
       await attacked.rest({ target: groups, headers }),
@@ -70,7 +70,7 @@ onEachStore('hostile credentials are refused', (engine) => {
         throw new Error(`${what}: ${answer.status} ${answer.body}`, { cause: error })
       }
     }
-    // HTTP/2 itself refuses other characters.
+    // A header of HTTP/2 contains only printable ASCII, so other values cannot be sent over gRPC.
     if (!/[^\x20-\x7e]/.test(authorization)) {
       assertRefused(await attacked.grpc('ListGroups', Buffer.of(), headers), Code.UNAUTHENTICATED)
     }
@@ -196,7 +196,7 @@ onEachStore('hostile credentials are refused', (engine) => {
     const early = await attacked.platform.tokenOf(identity, Date.now() + 2 * hour)
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
     for (const sub of ['a'.repeat(40), attacked.platform.owner.organization, attacked.group])
-      await assertUnknownEverywhere(`Bearer ${await signed({ sub })}`, `identity ${sub}`)
+      await assertValidRequestsRefused(`Bearer ${await signed({ sub })}`, `identity ${sub}`)
     await assertRefusedEverywhere(`Bearer ${expired}`, 'expired')
     await assertRefusedEverywhere(`Bearer ${early}`, 'from the future')
     const headers = { authorization: `Bearer ${expired}` }
@@ -217,7 +217,7 @@ onEachStore('hostile credentials are refused', (engine) => {
     await platform.store.write(function* () {
       yield sql`delete from identities where uid = ${gone.identity}`
     })
-    await assertUnknownEverywhere(`Bearer ${gone.token}`, 'deleted identity')
+    await assertValidRequestsRefused(`Bearer ${gone.token}`, 'deleted identity')
   })
 
   test('a valid token still works', async () => {

@@ -1,4 +1,4 @@
-// The access matrix through both doors on both stores, and rules that no role changes.
+// The access matrix through both doors on both stores, and rules that apply whatever role the caller has.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'

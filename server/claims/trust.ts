@@ -46,7 +46,8 @@ export function trustCost({ relationship }: Identity, issuer: string): (subject:
 function matchCost({ case: field, value = '' }: ValueOrPattern): (text: string) => number {
   if (!field?.endsWith('Pattern')) return () => 0
   const size = expandedLength(value)
-  // A URL pattern is split into its parts first, which reads the text of a group again for each group around it.
+  // A URL pattern is first split into scheme, host, port and path. This parses the text in parentheses again at each
+  // level of nesting, so it can take the square of the length.
   const splitCost = value.includes(':') ? value.length ** 2 : 0
   return (text) => size * (compileLength + text.length) + splitCost
 }

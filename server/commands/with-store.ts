@@ -15,7 +15,7 @@ export async function withStore<T>(config: Config, action: (store: Store) => Pro
 
 export type PreparedStore = Awaited<ReturnType<typeof prepareStore>> & { store: Store }
 
-/** Like `withStore`, but applies the migrations and opens the keys before the action. */
+/** Like `withStore`, but applies the migrations and loads the signing keys before the action. */
 export const withPreparedStore = <T>(
   config: Config,
   context: CommandContext,

@@ -9,7 +9,7 @@ import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
 
-/** The writer of each message type. Bounded by the contract. */
+/** The writer of each message type. Its size is limited, because the contract has a fixed number of message types. */
 const writers = new Map<DescMessage, (message: Message) => string>()
 
 export function writeJson(desc: DescMessage, message: Message): string {

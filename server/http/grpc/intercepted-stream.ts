@@ -21,7 +21,7 @@ export type InterceptedStream = GuardedStream & {
   requestId: string
   forwardedFor: string | undefined
   /** The deadline of the call has passed while its reply was being read. */
-  isReplyLate: boolean
+  hasExtraTime: boolean
   options: StreamOptions
   /** The methods of the stream before `interceptStream` replaced them. */
   originalRespond: Respond
@@ -40,7 +40,7 @@ export function interceptStream(
     originalSendTrailers: original.sendTrailers,
     requestId,
     forwardedFor,
-    isReplyLate: false,
+    hasExtraTime: false,
     options,
   }) as InterceptedStream // the session guard adds its fields before they are used
   stream.respond = respond

@@ -66,14 +66,15 @@ export function openInterceptor(server: Server, options: InterceptorOptions): In
   const state: State = {
     deadlines: openRequestDeadlines({
       onExceeded: (stream) => rejectStream(stream, deadlineExceeded(), true),
-      onUnfinished(stream) {
-        // A reply of our own methods may be large, so a client that reads fast enough may need longer than the deadline.
+      onGraceEnded(stream) {
+        // A large reply of our own methods may still be in transfer after the deadline. Its client gets extra time once,
+        // enough to read it at the minimum rate.
         const isSendingReply = !state.standardStreams.has(stream) && stream.readableEnded
-        if (!isSendingReply || stream.isReplyLate) {
+        if (!isSendingReply || stream.hasExtraTime) {
           stream.close(constants.NGHTTP2_CANCEL)
           return
         }
-        stream.isReplyLate = true
+        stream.hasExtraTime = true
         closeIfIdle(stream, options.streamIdleMs)
         state.deadlines.add(stream, options.streamIdleMs + (stream.replyBytes / minBytesPerSecond) * 1000)
       },

@@ -15,7 +15,7 @@ type DeadlineOptions<S> = {
   /** Called at the deadline of a call whose request is not complete. */
   onExceeded(stream: S): void
   /** Called `graceMs` after the deadline of a call that has not ended. */
-  onUnfinished(stream: S): void
+  onGraceEnded(stream: S): void
   now(): number
 }
 
@@ -25,7 +25,7 @@ const graceMs = 5000
 
 export function openRequestDeadlines<S extends Incoming>({
   onExceeded,
-  onUnfinished,
+  onGraceEnded,
   now,
 }: DeadlineOptions<S>): RequestDeadlines<S> {
   const deadlines = new Map<S, number>()
@@ -37,7 +37,7 @@ export function openRequestDeadlines<S extends Incoming>({
       else if (deadline > time) continue
       else if (deadline + graceMs <= time) {
         deadlines.delete(stream)
-        onUnfinished(stream)
+        onGraceEnded(stream)
       } else if (!stream.readableEnded && !stream.headersSent) onExceeded(stream)
     }
   }

@@ -21,7 +21,10 @@ export function findRoute(routes: Routes, request: IncomingMessage, segments: st
   throw routes.notAllowed(matches.keys())
 }
 
-/** A filter that is too long for a URL may be sent as a form: POST with X-HTTP-Method-Override: GET. */
+/**
+ * A filter that is too long for a URL may be sent as a form with POST. The header X-HTTP-Method-Override: GET is needed
+ * only if the path has a POST method as well.
+ */
 function verbOf(request: IncomingMessage): string {
   if (request.method === 'HEAD') return 'GET'
   const override = request.headers['x-http-method-override']

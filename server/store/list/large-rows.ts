@@ -24,8 +24,8 @@ export const renderedIfSmall = (table: Table, { form, size }: Pick<Listing, 'for
   sql`case when ${storedBytes(table, form)} <= ${raw(String(maxSmallBytes(size)))} then ${table.rendered(form)} end`
 
 /**
- * Returns the first of these rows: as many as fit into a page, and at least one. Each row starts with `renderedIfSmall`
- * and ends with the uid.
+ * Returns as many of these rows, from the start, as fit into a page, but at least one. Each row starts with
+ * `renderedIfSmall` and ends with the uid.
  */
 export function* renderPage(table: Table, listing: Listing, rows: readonly Row[]): Work<Rendered[]> {
   const missing = uidsOfMissing(rows)

@@ -30,8 +30,8 @@ export function* createGroup(deps: Dependencies, call: Call<CreateGroupRequest>)
 
 /** The caller becomes the owner. */
 function* createRoot(deps: Dependencies, access: WriteAccess, call: Call<CreateGroupRequest>): Work<string> {
-  const { identity, limits } = call.demand.caller
-  if (deps.settings.organizationCreation === 'nobody' || limits)
+  const { identity, limits: tokenLimits } = call.demand.caller
+  if (deps.settings.organizationCreation === 'nobody' || tokenLimits)
     throw permissionDenied(nameOf(Capability.CAP_IAM_GROUPS_CREATE), '')
   yield* requireFounder(identity)
   const uid = newRootUid(deps.random)

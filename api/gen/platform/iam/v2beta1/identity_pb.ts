@@ -1261,8 +1261,9 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes fields of an identity and returns the whole identity. Changing how it is recognised requires all
-   * capabilities that the identity, and the identities that trust it, have in its own organization.
+   * Changes fields of an identity and returns the whole identity. To change how it is recognised, the caller must have
+   * all capabilities that the identity, and every identity that accepts its tokens, has in the organization of the
+   * identity.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */

@@ -867,8 +867,9 @@ export const RoleBindingsService: GenService<{
   },
   /**
    * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group. A person
-   * can be bound if they have a role in the organization already, or in a group of another organization where the caller
-   * may list identities; other people join by an invite, an access request or an identity provider.
+   * can get a role in this way only if they already have a role in the same organization, or in a group of another
+   * organization and the caller may list identities in that group. Other people join by an invite, an access request or
+   * an identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
    */
