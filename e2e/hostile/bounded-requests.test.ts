@@ -86,7 +86,7 @@ onEachStore('requests', (engine) => {
       [{ aliases: many(1001) }, /aliases: must have at most 1000 entries/],
       [{ artifactNames: many(1, 513) }, /artifact_names\[0\]: must be at most 512 characters/],
       [{ componentLocations: many(1, 100_000) }, /component_locations\[0\]: must be at most 1024 characters/],
-      [{ pageToken: 'x'.repeat(100_000) }, /page_token: must be at most 8192 characters/],
+      [{ pageToken: 'x'.repeat(100_000) }, /page_token: must be at most 4096 characters/],
       [{ orderBy: 'uid,'.repeat(10_000) }, /order_by: must be at most 1024 characters/],
       [{ origin: 'x'.repeat(513) }, /origin: must be at most 512 characters/],
     ] as const) {
