@@ -66,7 +66,7 @@ export type App = {
   endpoints: readonly Endpoint[]
   /**
    * Waits for running calls, then stops. Unless `isUrgent`, it first goes on serving for `drainDelayMs`, so that load
-   * balancers notice and send no more calls.
+   * balancers notice that it is stopping, and send no more calls.
    */
   stop(isUrgent?: boolean): Promise<void>
 }

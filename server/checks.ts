@@ -69,7 +69,7 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
     },
     async trust(task, caller) {
       const answer = await run(checkPool, { kind: 'trust', ...task }, caller)
-      return answer?.result as boolean[] | undefined // the result of performTrust
+      return answer?.result as boolean[] | undefined // the result of performTrustCheck
     },
     async match(task, owner) {
       const answer = await run(matchPool, task, rootOf(owner))
@@ -83,7 +83,7 @@ export function openChecks(overrides: Partial<PoolOptions> = {}): OpenChecks {
   }
 }
 
-/** Returns if the task was started and exceeded its limit of time or memory. */
+/** Throws unless the task was started and exceeded its limit of time or memory. */
 function throwIfRefused({ reason }: LimitError): undefined {
   if (reason === 'queue') throw tooManyRequests('too many texts are being checked; try again in a second', 1)
   if (reason === 'closed') throw unavailable('the server is stopping')

@@ -74,8 +74,8 @@ export function attemptAll(attempts: readonly Attempt[]): () => void {
 const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
 
 /**
- * Runs an action, and counts its refusal. After too many refusals of a key, the next is answered as such; an action that
- * succeeds never is. `keyOf` is called only after a refusal.
+ * Runs an action, and counts it if it is refused. After too many refusals of a key, further ones get the error that too
+ * many attempts have failed. An action that succeeds is never counted. `keyOf` is called only after a refusal.
  */
 export async function throttled<T>(
   throttle: Throttle,

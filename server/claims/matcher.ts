@@ -1,4 +1,5 @@
-// Matches the claims of a token with an identity: on the event loop if its patterns are cheap, otherwise in a thread.
+// Matches the claims of a token, or a caller that AWS has confirmed, with an identity: on the event loop if the patterns
+// of the identity are cheap, otherwise in a thread.
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'

@@ -1,4 +1,4 @@
-// Whether an identity accepts tokens that this server issues to a workload, and how much it costs to find out.
+// Decides whether an identity accepts tokens that this server issues to a workload, and estimates the cost of deciding.
 import { fromBinary } from '@bufbuild/protobuf'
 import type { Identity } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'

@@ -1,4 +1,4 @@
-// Adds people who sign in with a password, resets passwords, and signs people out.
+// Adds people who sign in with a password, resets passwords, signs people out, and disables people.
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { isUid, parentOf } from '../aip/uid.ts'
@@ -49,7 +49,9 @@ disabled lists the people who are disabled.`,
     const act = actions[action]
     if (!act || extra.length > 0) throw usageOf(users)
     if (!isEmail(person) && !(isUid(person) && action !== 'add'))
-      throw new UsageError(`${JSON.stringify(person)} is not an e-mail address`)
+      throw new UsageError(
+        `${JSON.stringify(person)} is not an e-mail address${action === 'add' ? '' : ' or the uid of an identity'}`,
+      )
     const password = await readPassword(flags['password-file'], context)
     const { identity, link } = await withPreparedStore(config, context, ({ store, secret }) => {
       const { now, random } = context

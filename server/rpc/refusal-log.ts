@@ -1,6 +1,5 @@
 // Limits the log lines of refused requests whose caller is not known. A network that causes many gets one line with their
-// counts for each period, so that a flood of requests causes neither a flood
-// of lines nor the work of writing them.
+// counts for each period, so that a flood of requests causes neither a flood of lines nor the work of writing them.
 import type { Log } from '../log.ts'
 import { networkOf } from '../wire/client-network.ts'
 

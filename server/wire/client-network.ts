@@ -17,8 +17,8 @@ export function networkOf(address: string): string {
 }
 
 /**
- * The networks of a client, widest first: the first 16 and 24 bits of an IPv4 address, the first 32 and 48 bits of an IPv6
- * address, which are about those of a provider and of its customer, and the network above.
+ * Three networks that a client is in, widest first. IPv4: the first 16 bits, the first 24 bits and the whole address.
+ * IPv6: the first 32 bits (about one provider), the first 48 bits (about one customer of it) and the first 64 bits.
  */
 export function networksOf(address: string): Networks {
   const network = networkOf(address)

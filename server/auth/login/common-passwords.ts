@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** The list of zxcvbn-ts: the most frequent passwords of published leaks, in lower case, as a JSON array. */
 const listFile = '@zxcvbn-ts/language-common/src/passwords.json'
 
-/** Shorter words of the list, such as `aa`, would refuse many passwords that are hard to guess. */
+/** Shorter words of the list, such as `aa`, are ignored. They would match parts of passwords that are hard to guess. */
 const minWordLength = 4
 
 /**

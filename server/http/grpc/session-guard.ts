@@ -1,5 +1,6 @@
-// Limits what one HTTP/2 connection may cost: the headers of its open calls, and calls that the client resets before
-// they are answered (CVE-2023-44487) or whose headers are too large (HPACK bombs). An abusive connection is closed.
+// Limits the memory and work that one HTTP/2 connection may cause: the headers of its open calls, its unread replies,
+// and calls that the client resets before they are answered (CVE-2023-44487) or whose headers are too large (HPACK
+// bombs). An abusive connection is closed.
 import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { StatusError } from '../../aip/errors.ts'

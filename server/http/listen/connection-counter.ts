@@ -36,8 +36,8 @@ export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOpt
 
   /**
    * Closes the oldest connection of the network that has the most, so that a few networks with many connections each
-   * cannot lock out all others. Returns false if no network has more connections than
-   * the network of the new connection would have.
+   * cannot lock out all others. Returns false if no network has more connections than the network of the new connection
+   * would have.
    */
   function makeRoom(ownConnections: number): boolean {
     let [name, largest] = ['', undefined as Network | undefined]

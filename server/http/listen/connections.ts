@@ -51,7 +51,7 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
   })
-  // Another server accepts the connections, so that those of a penalized address wait before the costly TLS handshake.
+  // Another server accepts the connections, so that those of a penalized network wait before the costly TLS handshake.
   return createServer((socket) => {
     accept(connections, socket, () => {
       connections.undetected.delete(socket)

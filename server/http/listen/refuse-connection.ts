@@ -11,7 +11,7 @@ const tooManyConnections = constant(
   unavailable('too many connections are open; close some, or try again later'),
 )
 
-/** A client that waits for a TLS handshake could not read the error, so `isTls` connections are reset. */
+/** If `isTls`, connections are reset: a client that waits for a TLS handshake could not read the error. */
 export function openRefusals(options: RawErrorOptions, isTls: boolean): (socket: Socket) => void {
   let lingering = 0
   return (socket) => {

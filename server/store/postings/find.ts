@@ -1,5 +1,5 @@
-// Finds documents by their terms, unless there are too many to be worth it. The limits are set by
-// bench/cases/advisories.ts: a search among 200,000 advisories may cost at most twice that among 2,000.
+// Finds documents by their terms, unless so many match that a scan is cheaper. The limits are set by
+// bench/cases/advisories.ts: a search among 200,000 advisories may take at most twice as long as among 2,000.
 import { among, join, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
