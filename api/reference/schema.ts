@@ -181,7 +181,11 @@ function ruleSchema(field: DescField): Schema {
     ...(pattern === '' ? {} : { pattern: `^(?:${pattern.replace(/^\^(.*)\$$/s, '$1')})$` }),
     ...(pattern === '' && (uid || isScope(field)) ? { pattern: uidPattern } : {}),
     ...(maxLength > 0 ? { maxLength } : {}),
-    ...(isRequiredOnCreate(field) && field.scalar === ScalarType.STRING && pattern === ''
+    // A required map must have an entry, but its values may be empty.
+    ...(isRequiredOnCreate(field) &&
+    field.fieldKind !== 'map' &&
+    field.scalar === ScalarType.STRING &&
+    pattern === ''
       ? { minLength: 1 }
       : {}),
     ...(nonNegative ? { minimum: 0 } : {}),

@@ -139,6 +139,7 @@ describe('the OpenAPI document', () => {
     assert.ok(isValid('iam.AccountAssociations.Amazon.Create', { account: '123456789012' }))
     assert.ok(!isValid('iam.AccountAssociations.Amazon.Create', {}))
     assert.ok(!isValid('iam.AccountAssociations.Azure.Create', { tenantId: 'a', clientIds: {} }))
+    assert.ok(isValid('iam.AccountAssociations.Azure.Create', { tenantId: 'a', clientIds: { a: '' } }))
   })
 
   test('limits page tokens so that one fits into a URL', () => {
