@@ -19,7 +19,8 @@ export function scopeKindOf(method: DescMethod, scope: readonly DescField[]): st
   if (!isOfParent) return kind.typeName
   // ListTagHistory lists a part of a Tag, so its parent is the Tag and not the Repo that contains it.
   if (named.length > 0 && !/^s?$/.test(object.slice(kind.name.length))) return kind.typeName
-  // Version 1 does not declare parents. There, the other kinds of a service are in resources of its main kind.
+  // Version 1 does not declare parents. There, resources of the other kinds of a service are children of a
+  // resource of its main kind.
   return kind === main || hasOption(kind, resource) ? resourceOptions(kind).parent : main.typeName
 }
 

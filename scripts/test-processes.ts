@@ -1,7 +1,7 @@
 // Groups end-to-end tests so that several files run in one process. Loading the server takes 0.75 seconds of CPU time in
 // each process, and its code is slow until V8 has compiled it: the eleven files of e2e/v1 take 41 seconds of CPU time in
 // one process and 56 in eleven.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -17,7 +17,8 @@ const cache = 'node_modules/.cache'
 export function groupTestFiles(root: string, files: string[]): TestGroups {
   mkdirSync(join(root, cache), { recursive: true })
   const folder = mkdtempSync(join(root, cache, 'tests-'))
-  const byFolder = Map.groupBy(files.filter(isEndToEnd), (file) => dirname(file))
+  const grouped = files.filter((file) => file.startsWith('e2e/') && !hasHookAtRoot(join(root, file)))
+  const byFolder = Map.groupBy(grouped, (file) => dirname(file))
   const groupFiles = [...byFolder].flatMap(([testFolder, filesOfFolder]) => {
     const groupCount = Math.ceil(filesOfFolder.length / maxGroupSize)
     const groups = Object.values(Object.groupBy(filesOfFolder, (_, at) => at % groupCount))
@@ -29,12 +30,13 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
     })
   })
   return {
-    files: [...groupFiles, ...files.filter((file) => !isEndToEnd(file))],
+    files: [...groupFiles, ...files.filter((file) => !grouped.includes(file))],
     remove: () => rmSync(folder, { recursive: true }),
   }
 }
 
-const isEndToEnd = (file: string) => file.startsWith('e2e/')
+/** A hook outside `describe` would also run for the other files of a group, so its file has a process of its own. */
+const hasHookAtRoot = (path: string) => /^(before|after)(Each)?\(/m.test(readFileSync(path, 'utf8'))
 
 /** The folder of the tests in a file, or of those that the file of a group imports. `path` is relative to the root. */
 export const folderOfTests = (path: string) =>

@@ -45,7 +45,7 @@ function securityOf({ method }: Operation): { security?: JsonObject[] } {
   return { security: method.access.credential === '' ? [] : [{ otherToken: [] }] }
 }
 
-/** Names of path variables are those of `path`, which other operations share. */
+/** Path variables have the names in `path`, because operations with the same path but another verb must share them. */
 function parametersOf(schemas: Schemas, operation: Operation, path: string): Schema[] {
   const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name)
   return [
@@ -68,7 +68,10 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
 const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
-/** Examples that can be sent together. That of an update mask is made from the example of the body. */
+/**
+ * Examples of query parameters. They are consistent, so a client may send all of them in one call. The example of
+ * `update_mask` is derived from that of the body.
+ */
 const queryExamples: Record<string, string> = {
   order_by: 'create_time desc',
   descendants_of: groupUid,
@@ -84,7 +87,7 @@ function queryExample(field: DescField, { body }: Operation): string | undefined
   return Object.keys(bodyExample(body) as JsonObject).join(',')
 }
 
-/** Parameters that may be sent without a value. All others restrict the call, and must not be empty. */
+/** The server refuses an empty value of any other parameter, because an empty filter would not restrict the call. */
 const mayBeEmpty = new Set(['page_token', 'order_by'])
 /** Published clients send these parameters of the token exchange without a value. */
 const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])

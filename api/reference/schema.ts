@@ -8,7 +8,7 @@ import { commentOf } from './comments.ts'
 import { shortName } from './service-names.ts'
 
 export type Schema = { [key: string]: unknown }
-/** `batch` is an element of a batch that creates. */
+/** `batch` is for the elements of the list in a call that creates a batch. */
 export type Purpose = 'response' | 'create' | 'update' | 'batch'
 
 /** Schemas by name. A schema is added when it is first referenced. */
@@ -66,8 +66,8 @@ export function objectSchema(
 }
 
 /**
- * Forbids two fields of a oneof and, where one is required, none. It is written with `not`, because generators of code
- * make a type of its own for each case of `oneOf` and `anyOf`.
+ * Rejects a body that sets two fields of a oneof, or no field of a oneof that requires one. Uses `not`, because code
+ * generators create a separate type for each case of `oneOf` and `anyOf`.
  */
 function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
   const inOneofs = desc.oneofs.flatMap((oneof) => {
@@ -82,7 +82,7 @@ function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): S
   return forbidden.length === 0 ? {} : { not: { anyOf: forbidden } }
 }
 
-/** Forbids that a field is absent, unless the field that its rule names is true. */
+/** Requires a field, unless the field that is named in its rule `required_unless` is true. */
 function unlessRule(field: DescField): Schema[] {
   const other = field.parent.fields.find(({ name }) => name === rulesOf(field).requiredUnless)?.jsonName
   if (other === undefined) return []
@@ -170,7 +170,7 @@ function valueSchema(schemas: Schemas, field: DescField, purpose: Purpose): Sche
   return { ...scalarSchema(field.scalar), ...(purpose === 'response' ? {} : ruleSchema(field)) }
 }
 
-/** The requests of a batch are those of single calls. */
+/** A list of requests in a body that creates is a batch. */
 const innerPurpose = ({ fieldKind, message }: DescField, purpose: Purpose): Purpose =>
   purpose === 'create' && fieldKind === 'list' && message?.name.endsWith('Request') ? 'batch' : purpose
 

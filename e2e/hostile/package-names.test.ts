@@ -1,5 +1,6 @@
 // Commands that pages, docs and messages recommend. `npx NAME` installs a package of that name if the folder has none,
-// so every name must be one that a stranger cannot register: one of our packages or a dependency that we pin.
+// so every name must be one that a stranger cannot register: one of our packages, a dependency that we pin,
+// or a package that we checked.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -22,8 +23,12 @@ const manifestOf = (folder: string) => JSON.parse(readFileSync(join(root, folder
 
 const { workspaces, devDependencies } = manifestOf('.')
 
-/** The names of our packages, and those of the packages that the lock file pins for the repository itself. */
+/** Published packages of others that the docs recommend for generated clients. */
+const recommendedNames = ['openapi-fetch', 'openapi-typescript']
+
+/** Also the names of our packages, and those of the packages that the lock file pins for the repository itself. */
 const allowedNames = new Set<string>([
+  ...recommendedNames,
   ...workspaces.map((folder: string) => manifestOf(folder).name),
   ...Object.keys(devDependencies),
 ])
@@ -35,7 +40,7 @@ const installers =
 const namesIn = (text: string) =>
   [...text.matchAll(installers)].map(([, , name = '']) => name.trim()).filter((name) => name !== '')
 
-test('every package that a page, a message or the docs name is ours or a pinned dependency', () => {
+test('every package that a page, a message or the docs name is ours, a pinned dependency or one that we checked', () => {
   const found = [...textFiles(root)].flatMap((file) =>
     namesIn(readFileSync(file, 'utf8')).map((name) => ({ file: relative(root, file), name })),
   )

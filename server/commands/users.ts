@@ -128,9 +128,11 @@ function changeSignIns(
 
 const maxListedPeople = 1000
 
-async function printDisabled(store: Store, { stdout }: CommandContext): Promise<number> {
-  for (const { identity, name, since } of await store.read(() => listDisabled(maxListedPeople)))
+async function printDisabled(store: Store, { stdout, stderr }: CommandContext): Promise<number> {
+  const people = await store.read(() => listDisabled(maxListedPeople + 1))
+  for (const { identity, name, since } of people.slice(0, maxListedPeople))
     stdout.write(`${identity}  ${new Date(since).toISOString()}  ${name}\n`)
+  if (people.length > maxListedPeople) stderr.write(`there are more than these ${maxListedPeople} people\n`)
   return 0
 }
 

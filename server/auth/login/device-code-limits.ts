@@ -62,8 +62,9 @@ function* deleteCodeOfLargest(isLive: Sql): Work<boolean> {
 }
 
 /**
- * The network with the most codes, as the first `digests` of stored networks. Undefined if every network has only one
- * code. If several have the most, the one with the newest code.
+ * The network with the most codes, identified by the first digests of its stored form: one digest for a wide network,
+ * two for a middle one. Undefined if every network has only one code. If several have the most, the one with the newest
+ * code.
  */
 function* largestNetwork(condition: Sql, digests: number): Work<string | undefined> {
   const length = digests * (digestLength + 1) - 1

@@ -10,7 +10,10 @@ import type { ConnectionState } from './connection-state.ts'
 /** Ends the head of every request. A chunked body ends with it, too. */
 const blankLine = '\r\n\r\n'
 
-/** A slice of a chunked body ends after this many blank lines. It may contain requests that follow the body. */
+/**
+ * The end of a chunked body is not known in advance, so a slice of it ends after this many blank lines. If the body ends
+ * earlier, the slice also contains the requests that follow it.
+ */
 const blankLinesPerSlice = 8
 
 /** Whether these first bytes of a connection may contain more than one request. */
@@ -75,7 +78,8 @@ const isAwaitingResponse = (latest: ServerResponse | undefined) => isUnsent(late
 function openCutter(state: ConnectionState) {
   /** Bytes of the current body that are not parsed yet; 0 if their number is not known. */
   let bodyBytes = 0
-  let endsWithHead = false
+  /** If the slice ends exactly after a head, the whole body is still unparsed. */
+  let sliceEndsAfterHead = false
   let latestBefore: ServerResponse | undefined
 
   return {
@@ -83,14 +87,14 @@ function openCutter(state: ConnectionState) {
       latestBefore = state.latest
       const isInBody = latestBefore !== undefined && !latestBefore.req.complete
       const end = endOfBlankLine(bytes, isInBody ? blankLinesPerSlice : 1)
-      endsWithHead = !isInBody && end !== undefined
+      sliceEndsAfterHead = !isInBody && end !== undefined
       const size = isInBody && bodyBytes > 0 ? Math.min(bodyBytes, bytes.length) : (end ?? bytes.length)
       bodyBytes = Math.max(0, bodyBytes - size)
       return size
     },
     onParsed(): void {
       if (state.latest === latestBefore) return
-      bodyBytes = endsWithHead ? Number(state.latest?.req.headers['content-length'] ?? 0) : 0
+      bodyBytes = sliceEndsAfterHead ? Number(state.latest?.req.headers['content-length'] ?? 0) : 0
     },
   }
 }

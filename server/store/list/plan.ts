@@ -42,7 +42,10 @@ export type RowsPlan = { total: Total } & (
   | { kind: 'batched'; batches: readonly (readonly Scan[])[]; isSequence: boolean }
 )
 
-/** The tally has the total of groups; filtered rows and points are counted. */
+/**
+ * Without filters, the totals of group regions are read from the tally, and only points are counted. With filters, all
+ * rows are counted.
+ */
 export type Total =
   | { kind: 'tallied'; sum: number; points: readonly string[] }
   | { kind: 'counted'; regions: readonly ScanRegion[] }
@@ -113,7 +116,8 @@ export function chooseRowsPlan(
   if (!scan) return { kind: 'empty', total }
   const isInOrder = others.length === 0 && skip === 0 && order.length <= 2 && scan.access !== 'sort'
   if (isInOrder && isGroupRegion(scan.region)) return { kind: 'indexed', scan, total }
-  // In any other order, all rows would have to be read and sorted, also those outside the page.
+  // In an order other than by uid, this plan would read and sort the complete rows of all points; a merged plan sorts
+  // only their keys.
   if (isInOrder && scan.region.kind === 'points' && isByUid(order)) return { kind: 'points', scan, total }
   if (scans.length <= scansPerStatement) return { kind: 'merged', scans, total }
   const isSequence = isByUid(order) && scans.every(({ region }) => isSubtree(region))

@@ -2,7 +2,7 @@
 import type { Table } from '../table.ts'
 import type { Region } from './listing.ts'
 
-/** One scan reads a region around a group, or many points or small subtrees at once. */
+/** One scan reads one region of one group, or many points, or many small subtrees. */
 export type ScanRegion =
   | GroupRegion
   | { kind: 'points'; uids: readonly string[] }

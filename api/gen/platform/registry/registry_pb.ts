@@ -527,7 +527,7 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   uidp?: UIDPFilter | undefined;
 
   /**
-   * Only tags with exactly this name, even of a kind that is excluded.
+   * Only tags with exactly this name. The `exclude_…` fields are then ignored.
    *
    * @generated from field: string name = 2;
    */
@@ -590,7 +590,7 @@ export type TagFilterJson = {
   uidp?: UIDPFilterJson;
 
   /**
-   * Only tags with exactly this name, even of a kind that is excluded.
+   * Only tags with exactly this name. The `exclude_…` fields are then ignored.
    *
    * @generated from field: string name = 2;
    */
@@ -1032,8 +1032,8 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists all tags that the caller may see and that match, of every kind that is not excluded. No match is an empty
-   * list.
+   * Lists all tags that the caller may see and that match. Tags of referrers, dates and epochs are included unless the
+   * filter excludes them. If no tag matches, the list is empty.
    *
    * @generated from rpc platform.registry.Registry.ListTags
    */
