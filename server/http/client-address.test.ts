@@ -39,3 +39,26 @@ test('the address a trusted proxy reports is used, and forged entries before it 
   ] as const)
     assert.equal(addressOf(peer, header), expected, `${peer} ${header}`)
 })
+
+test('entries before one that is not an address are ignored, because they may be forged', () => {
+  const addressOf = clientAddress(['10.0.0.0/8'])
+  for (const [header, expected] of [
+    ['203.0.113.7, unknown', '10.1.2.3'],
+    ['203.0.113.7,', '10.1.2.3'],
+    ['203.0.113.7, _hidden, 10.9.9.9', '10.9.9.9'],
+    ['203.0.113.7, 198.51.100.1.example, 10.9.9.9, 10.8.8.8', '10.9.9.9'],
+  ] as const)
+    assert.equal(addressOf('10.1.2.3', header), expected, header)
+})
+
+test('a peer whose address is unknown is not believed, because it cannot be a trusted proxy', () => {
+  const reported: string[] = []
+  for (const trusted of [['10.0.0.0/8'], ['0.0.0.0/0', '::/0']]) {
+    const addressOf = clientAddress(trusted, (peer) => reported.push(peer))
+    assert.equal(addressOf(undefined, '203.0.113.7'), '')
+    assert.equal(addressOf('', '203.0.113.7, 10.9.9.9'), '')
+    // The gRPC library calls such a peer so.
+    assert.equal(addressOf('unknown', '203.0.113.7'), 'unknown')
+  }
+  assert.deepEqual(reported, [])
+})

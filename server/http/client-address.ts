@@ -34,12 +34,32 @@ export function clientAddress(
   const isProxy = proxyTest(trustedProxies)
   return (peer = '', forwardedFor = '') => {
     const sender = bareAddress(peer)
-    if (forwardedFor !== '' && !isReported && isIP(sender) && !isProxy(sender)) report(peer)
-    // Each proxy appends the address that called it. Entries before the last untrusted address may be forged.
-    const hops = [...forwardedFor.split(',').map((hop) => bareAddress(hop.trim())), sender]
-    const addresses = hops.filter(isIP)
-    return addresses.findLast((address) => !isProxy(address)) ?? addresses[0] ?? peer
+    if (forwardedFor === '') return sender
+    // The address is unknown if the client has reset the connection. Then it cannot be a trusted proxy.
+    if (!isIP(sender)) return sender
+    if (isProxy(sender)) return forwardedClient(forwardedFor, sender, isProxy)
+    if (!isReported) report(peer)
+    return sender
   }
+}
+
+/**
+ * Each proxy appends the address that called it. Entries before the last untrusted address may be forged, and so may
+ * those before an entry that is not an address, because nobody knows who called with it.
+ */
+function forwardedClient(
+  forwardedFor: string,
+  sender: string,
+  isProxy: (address: string) => boolean,
+): string {
+  const hops = forwardedFor.split(',').map((hop) => bareAddress(hop.trim()))
+  let client = sender
+  for (const hop of hops.reverse()) {
+    if (!isIP(hop)) return client
+    client = hop
+    if (!isProxy(hop)) return client
+  }
+  return client
 }
 
 function blockListOf(networks: readonly string[]): BlockList {

@@ -44,6 +44,7 @@ export type TestDoorOptions = {
   /** The clock of the gRPC door, and of slow readers. */
   now?(): number
   maxConnections?: ConnectionLimits
+  trustedProxies?: string[]
   /** Maximum bytes of unsent small replies over gRPC. */
   maxUnsentReplies?: number
   /** Runs after the request is read and before the reply is sent. */
@@ -77,6 +78,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     maxCallMs,
     now = Date.now,
     maxConnections = { perNetwork: 1000, total: 1000 },
+    trustedProxies = [],
     maxUnsentReplies,
     act,
     documents = noDocuments,
@@ -86,7 +88,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
   let isDraining = false
   const corridor = stubCorridor(act)
   const streams = openStreams(stubStreamCorridor(documents), Date.now)
-  const addressOf = clientAddress([])
+  const addressOf = clientAddress(trustedProxies)
   const requestIds = openRequestIds(randomUUID)
   const isHttps = isTls
   const shared = { endpoints, corridor, streams, errorDomain, addressOf, requestIds, onRejected, isHttps }

@@ -47,6 +47,10 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
   tlsServer.on('tlsClientError', (_, socket) => socket.destroy())
   tlsServer.on('secureConnection', (socket) => {
     socket.on('error', () => socket.destroy())
+    if (isReset(socket)) {
+      socket.destroy()
+      return
+    }
     if (socket.alpnProtocol === 'h2') passToHttp2(connections, socket)
     // HTTP/2 without ALPN is not allowed under TLS (RFC 9113 section 3.2), so it is rejected as malformed HTTP/1.1.
     else detectProtocol(connections, socket, passToHttp1)
@@ -63,6 +67,10 @@ export function createSecureServer(connections: Connections, tls: Tls): Server {
 /** Calls `start` when the connection may be served. Refuses the connection if too many are open. */
 function accept(connections: Connections, socket: Socket, start: () => void): void {
   const { open, undetected, penalties, counter, refuse } = connections
+  if (isReset(socket)) {
+    socket.destroy()
+    return
+  }
   open.add(socket)
   socket.on('close', () => open.delete(socket))
   if (!counter.admit(socket)) {
@@ -75,6 +83,12 @@ function accept(connections: Connections, socket: Socket, start: () => void): vo
   socket.setNoDelay(true)
   penalties.admit(socket, start)
 }
+
+/**
+ * Whether the client has reset the connection already. Linux still delivers what it sent before, but the address of the
+ * client is lost, so its requests would count for nobody. Node.js remembers the address once it was read.
+ */
+const isReset = ({ remoteAddress }: Socket) => remoteAddress === undefined
 
 type Pass = (connections: Connections, socket: Socket, firstBytes: Buffer) => void
 
