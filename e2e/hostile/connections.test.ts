@@ -74,6 +74,18 @@ test('connections are limited in total, and a closed one makes room', async () =
   while (!answer.startsWith('HTTP/1.1 200')) answer = await ask(await open(port, '127.0.3.3'))
 })
 
+test('a client with many addresses of one network locks out nobody, and closes no connections of others', async () => {
+  const { port } = await openDoor({ maxConnections: { perNetwork: 3, total: 6 } })
+  const established = [await open(port, '127.6.0.1'), await open(port, '127.6.0.1')]
+  for (const socket of established) assert.match(await ask(socket), /^HTTP\/1.1 200/)
+  const statuses: string[] = []
+  for (let count = 1; count <= 10; count++)
+    statuses.push((await ask(await open(port, `127.5.${count}.1`))).slice(9, 12))
+  assert.deepEqual(statuses, [...Array(4).fill('200'), ...Array(6).fill('503')])
+  const newcomer = await open(port, '127.7.0.1')
+  for (const socket of [newcomer, ...established]) assert.match(await ask(socket), /^HTTP\/1.1 200/)
+})
+
 test('of hundreds of connections beyond the limit, a hundred are answered with an error and the others are reset', async () => {
   const { port, rejected } = await openDoor({
     maxConnections: { perNetwork: 1, total: 5 },

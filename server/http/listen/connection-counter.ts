@@ -1,9 +1,11 @@
 // Limits the open connections of one network and in total. Each takes memory, whatever its client does with it.
 import type { Socket } from 'node:net'
-import { networkOf } from '../../wire/client-network.ts'
+import { networksOf } from '../../wire/client-network.ts'
+import type { Connection } from './connections-by-network.ts'
+import { openConnectionsByNetwork } from './connections-by-network.ts'
 
 export type ConnectionLimits = {
-  /** From one network. Does not apply to trusted proxies, which carry the calls of many clients. */
+  /** From one IPv4 address or IPv6 /64. Does not apply to trusted proxies, which carry the calls of many clients. */
   perNetwork: number
   total: number
 }
@@ -15,51 +17,56 @@ export type ConnectionCounter = {
   admit(socket: Socket): boolean
 }
 
-type Network = { sockets: Set<Socket>; isProxy: boolean }
-
 export function openConnectionCounter({ perNetwork, total, isProxy }: CounterOptions): ConnectionCounter {
-  const networks = new Map<string, Network>()
+  const clients = openConnectionsByNetwork()
+  const proxyCounts = new Map<string, number>()
   let open = 0
 
-  function add(name: string, network: Network, socket: Socket): void {
-    networks.set(name, network)
-    network.sockets.add(socket)
+  /** If the total is reached, closes the connection that may be replaced. Returns false if there is none. */
+  function makeRoom(find: () => Connection | undefined): boolean {
+    if (open < total) return true
+    const replaced = find()
+    if (!replaced) return false
+    forget(replaced)
+    replaced.socket.destroy()
+    return true
+  }
+
+  /** Called when a client's connection is replaced, and again when it is closed. */
+  function forget(connection: Connection): void {
+    if (clients.remove(connection)) open--
+  }
+
+  function admitClient(socket: Socket, address: string): boolean {
+    const networks = networksOf(address)
+    if (clients.count(networks) >= perNetwork) return false
+    if (!makeRoom(() => clients.findReplaceable(networks))) return false
+    const connection = { socket, networks }
+    clients.add(connection)
     open++
-    socket.once('close', () => remove(name, network, socket))
+    socket.once('close', () => forget(connection))
+    return true
   }
 
-  function remove(name: string, { sockets }: Network, socket: Socket): void {
-    if (!sockets.delete(socket)) return
-    open--
-    if (sockets.size === 0) networks.delete(name)
-  }
-
-  /**
-   * Closes the oldest connection of the network that has the most, so that a few networks with many connections each
-   * cannot lock out all others. Returns false if no network has more connections than the network of the new connection
-   * would have.
-   */
-  function makeRoom(ownConnections: number): boolean {
-    let [name, largest] = ['', undefined as Network | undefined]
-    for (const entry of networks)
-      if (!entry[1].isProxy && entry[1].sockets.size > (largest?.sockets.size ?? ownConnections + 1))
-        [name, largest] = entry
-    const [oldest] = largest?.sockets ?? []
-    if (!largest || !oldest) return false
-    remove(name, largest, oldest)
-    oldest.destroy()
+  /** Connections of proxies are never replaced. */
+  function admitProxy(socket: Socket, address: string): boolean {
+    const count = proxyCounts.get(address) ?? 0
+    if (!makeRoom(() => clients.findReplaceableFor(count))) return false
+    proxyCounts.set(address, count + 1)
+    open++
+    socket.once('close', () => {
+      open--
+      const left = (proxyCounts.get(address) ?? 0) - 1
+      if (left > 0) proxyCounts.set(address, left)
+      else proxyCounts.delete(address)
+    })
     return true
   }
 
   return {
     admit(socket) {
       const { remoteAddress: address = '' } = socket
-      const name = networkOf(address)
-      const network = networks.get(name) ?? { sockets: new Set(), isProxy: isProxy(address) }
-      if (network.sockets.size >= perNetwork && !network.isProxy) return false
-      if (open >= total && !makeRoom(network.sockets.size)) return false
-      add(name, network, socket)
-      return true
+      return isProxy(address) ? admitProxy(socket, address) : admitClient(socket, address)
     },
   }
 }

@@ -1,0 +1,37 @@
+/** Items with a size. Every operation takes the same time, however many items there are. */
+export type Ranking<Item> = {
+  /** Changes the size of an item by one. An item whose size is 0 is not in the ranking. */
+  move(item: Item, from: number, to: number): void
+  /** The item with the largest size: of several, the one that has had this size for the longest time. */
+  largest(): Item | undefined
+}
+
+export function openRanking<Item>(): Ranking<Item> {
+  const itemsBySize = new Map<number, Set<Item>>()
+  let maxSize = 0
+
+  function remove(item: Item, size: number): void {
+    const items = itemsBySize.get(size)
+    items?.delete(item)
+    if (items?.size === 0) itemsBySize.delete(size)
+  }
+
+  function add(item: Item, size: number): void {
+    const items = itemsBySize.get(size)
+    if (items) items.add(item)
+    else itemsBySize.set(size, new Set([item]))
+  }
+
+  return {
+    move(item, from, to) {
+      remove(item, from)
+      if (to > 0) add(item, to)
+      // If no item has the old maximum any more, this item had it, and its new size is the maximum.
+      if (to > maxSize || !itemsBySize.has(maxSize)) maxSize = to
+    },
+    largest() {
+      const [item] = itemsBySize.get(maxSize) ?? []
+      return item
+    },
+  }
+}
