@@ -24,6 +24,7 @@ import type { Streams } from '../http/streams.ts'
 import { openStreams } from '../http/streams.ts'
 import type { Corridor, Envelope, StreamCorridor } from '../wire/envelope.ts'
 import { writeJson } from '../wire/json-writer.ts'
+import type { MaybePromise } from '../wire/maybe-promise.ts'
 import { andThen } from '../wire/maybe-promise.ts'
 import type { Reply } from '../wire/reply.ts'
 import { asJson } from '../wire/reply.ts'
@@ -47,6 +48,8 @@ export type TestDoorOptions = {
   trustedProxies?: string[]
   /** Maximum bytes of unsent small replies over gRPC. */
   maxUnsentReplies?: number
+  /** Checks the token of a large or compressed request over gRPC. */
+  authenticate?(): MaybePromise<{ identity: string }>
   /** Runs after the request is read and before the reply is sent. */
   act?(call: TestCall): unknown
   /** The documents of the stream; none by default. */
@@ -80,6 +83,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     maxConnections = { perNetwork: 1000, total: 1000 },
     trustedProxies = [],
     maxUnsentReplies,
+    authenticate = () => ({ identity: 'tester' }),
     act,
     documents = noDocuments,
   } = options
@@ -97,7 +101,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...{ mayPenalize: () => true, durationMs: penalty, pauseMs: penaltyPause, now: Date.now },
   })
   const grpc = openGrpc({
-    ...{ onAbuse: penalties.add, isProxy: () => false, authenticate: () => undefined },
+    ...{ onAbuse: penalties.add, isProxy: () => false, authenticate },
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,

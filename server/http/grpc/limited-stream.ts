@@ -16,18 +16,26 @@ export type RequestState = {
   authorization: string | undefined
   isCompressed: boolean
   /** Undefined if not every chunk is checked: for an uncompressed request to one of our own methods. */
-  countMessages: MessageCounter | undefined
+  messages: MessageCounter | undefined
   maxMessages: number
   /** A request is `trusted` once its access token is verified. */
   kind: 'anonymous' | 'trusted'
+  /** While this is true, grpc-js gets nothing, so that it decompresses nothing for an unknown caller. */
   isCheckingToken: boolean
+  /** The chunks that arrived while the token was checked. */
+  waiting: Buffer[] | undefined
+  /** Whether the request ended while the token was checked. node:http2 can end a stream that is paused. */
+  isEndWaiting: boolean
   isRefused: boolean
   bytes: number
-  /** The bytes of this request that are counted against the limits; more than `bytes` if it is compressed. */
+  /** The bytes of this request that are counted against the limits; can be more than `bytes` if it is compressed. */
   reserved: number
+  /** The networks and the identity whose bytes include this request (request-bytes.ts); empty until it is counted. */
+  owners: readonly string[]
   originalOn: LimitedStream['on']
-  /** The listener of grpc-js for chunks. */
+  /** The listeners of grpc-js for chunks and for the end. */
   receive: Listener | undefined
+  end: (() => void) | undefined
 }
 
 type Listener = (chunk: Buffer) => void
@@ -38,7 +46,8 @@ export type RequestHeaders = {
 }
 
 /** The first bytes of each request, which are not checked. HTTP/2 does not extend the window of the stream for so few. */
-const freeBytes = 16 * 1024
+export const freeBytes = 16 * 1024
+const noOwners: readonly string[] = []
 
 /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
 export function limitStream(
@@ -54,32 +63,56 @@ export function limitStream(
     method,
     authorization,
     isCompressed,
-    countMessages: isCompressed || !method ? openMessageCounter() : undefined,
+    messages: isCompressed || !method ? openMessageCounter() : undefined,
     maxMessages: maxMessagesOf(method, path),
     kind: 'anonymous',
     isCheckingToken: false,
+    waiting: undefined,
+    isEndWaiting: false,
     isRefused: false,
     bytes: 0,
     reserved: 0,
+    owners: noOwners,
     originalOn: watched.on as LimitedStream['on'], // `on` returns the stream
     receive: undefined,
+    end: undefined,
   }
   const stream: LimitedStream = Object.assign(watched, { request })
   stream.on = onEvent as typeof stream.on // `on` has an overload for each event
 }
 
-/** Replaces `on` of a stream until grpc-js listens to its chunks. All streams share this function and `onData`. */
-function onEvent(this: LimitedStream, event: string, listener: Listener): LimitedStream {
+/** Replaces `on` of a stream until grpc-js listens to its chunks and then to its end. All streams share these functions. */
+function onEvent(this: LimitedStream, event: string, listener: Listener & (() => void)): LimitedStream {
   const { request } = this
-  if (event !== 'data') return request.originalOn.call(this, event, listener)
-  request.receive = listener
+  if (event === 'data') {
+    request.receive = listener
+    return request.originalOn.call(this, 'data', onData)
+  }
+  if (event !== 'end') return request.originalOn.call(this, event, listener)
+  request.end = listener
   this.on = request.originalOn
-  return this.on('data', onData)
+  return this.on('end', onEnd)
 }
 
 function onData(this: LimitedStream, chunk: Buffer): void {
   const { request } = this
   request.bytes += chunk.length
-  if (request.bytes > freeBytes || request.countMessages) request.check(this, chunk)
-  if (!request.isRefused) request.receive?.(chunk)
+  if (request.bytes > freeBytes || request.messages) request.check(this, chunk)
+  if (request.isRefused) return
+  if (request.isCheckingToken) request.waiting = [...(request.waiting ?? []), chunk]
+  else request.receive?.(chunk)
+}
+
+function onEnd(this: LimitedStream): void {
+  const { request } = this
+  if (request.isCheckingToken) request.isEndWaiting = true
+  else request.end?.()
+}
+
+/** Passes to grpc-js what arrived while the token was checked. */
+export function receiveWaiting({ request }: LimitedStream): void {
+  const { waiting = [], receive, isEndWaiting, end } = request
+  request.waiting = undefined
+  for (const chunk of waiting) receive?.(chunk)
+  if (isEndWaiting) end?.()
 }

@@ -11,19 +11,35 @@ const message = (size: number) => {
 const body = Buffer.concat([message(0), message(3), message(300), message(0), message(70_000)])
 
 test('counts messages that arrive in one chunk', () => {
-  assert.equal(openMessageCounter()(body), 5)
+  const counter = openMessageCounter()
+  counter.add(body)
+  assert.equal(counter.begun, 5)
+  assert.equal(counter.complete, 5)
 })
 
 test('counts messages that arrive byte by byte', () => {
-  const count = openMessageCounter()
-  let messages = 0
-  for (const byte of body) messages = count(Buffer.of(byte))
-  assert.equal(messages, 5)
+  const counter = openMessageCounter()
+  for (const byte of body) counter.add(Buffer.of(byte))
+  assert.equal(counter.begun, 5)
+  assert.equal(counter.complete, 5)
 })
 
-test('counts a message when it begins', () => {
-  const count = openMessageCounter()
-  assert.equal(count(message(3).subarray(0, 4)), 1)
-  assert.equal(count(message(3).subarray(4)), 1)
-  assert.equal(count(Buffer.of(0)), 2)
+test('counts a message when it begins, and when it is complete', () => {
+  const counter = openMessageCounter()
+  const counts: [begun: number, complete: number][] = []
+  for (const part of [
+    message(3).subarray(0, 4),
+    message(3).subarray(4, 7),
+    message(3).subarray(7),
+    Buffer.of(0),
+  ]) {
+    counter.add(part)
+    counts.push([counter.begun, counter.complete])
+  }
+  assert.deepEqual(counts, [
+    [1, 0],
+    [1, 0],
+    [1, 1],
+    [2, 1],
+  ])
 })

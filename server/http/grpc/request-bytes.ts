@@ -1,42 +1,87 @@
-// Counts the bytes of the requests that grpc-js keeps in memory, for each connection and in total.
-import type { LimitedStream } from './limited-stream.ts'
+// Counts the bytes of the requests that grpc-js keeps in memory: for each connection, for each owner and in total. The
+// owners of a request are the networks of its client and, once its token is verified, its identity. Each owner may use
+// only a part of the total, so no client can use up all of it.
+import { networksOf } from '../../wire/client-network.ts'
+import type { LimitedStream, RequestState } from './limited-stream.ts'
 
-export const maxMessageBytes = 4 * 1024 * 1024
-const maxConnectionBytes = { anonymous: 4 * 1024 * 1024, trusted: 16 * 1024 * 1024 }
-const maxTotalBytes = { anonymous: 32 * 1024 * 1024, trusted: 64 * 1024 * 1024 }
+const mib = 1024 * 1024
+export const maxMessageBytes = 4 * mib
+const maxConnectionBytes = { anonymous: 4 * mib, trusted: 16 * mib }
+/** In the order of `owners` of a request: the networks, widest first, then the identity. */
+const maxOwnerBytes = {
+  anonymous: [16 * mib, 12 * mib, 8 * mib],
+  trusted: [48 * mib, 40 * mib, 32 * mib, 24 * mib],
+}
+const maxTotalBytes = { anonymous: 32 * mib, trusted: 64 * mib }
 /** A message compressed with deflate can be this many times as large when it is decompressed. */
 const maxInflation = 1032
 
 export type RequestBytes = {
-  /** Counts the bytes and messages of a request that have arrived. Returns which limit is exceeded, if any. */
-  reserve(stream: LimitedStream, messages: number): 'connection' | 'total' | undefined
+  /** Counts the bytes of a request that have arrived. Returns which limit is exceeded, if any. */
+  reserve(stream: LimitedStream): 'connection' | 'owner' | 'total' | undefined
+  /** Counts the request as one of this identity from now on. */
+  trust(stream: LimitedStream, identity: string): void
   release(stream: LimitedStream): void
 }
 
-export function openRequestBytes(): RequestBytes {
+/** Connections of proxies carry the calls of many clients, so they have no limit of their own. */
+export function openRequestBytes(isProxy: (address: string) => boolean): RequestBytes {
   const totals = { anonymous: 0, trusted: 0 }
+  /** Owners without bytes have no entry. */
+  const bytesOf = new Map<string, number>()
 
-  function add({ request: { kind }, usage }: LimitedStream, bytes: number): void {
+  function add({ request: { kind, owners }, usage }: LimitedStream, bytes: number): void {
     usage.requestBytes[kind] += bytes
     totals[kind] += bytes
+    for (const owner of owners) {
+      const sum = (bytesOf.get(owner) ?? 0) + bytes
+      if (sum === 0) bytesOf.delete(owner)
+      else bytesOf.set(owner, sum)
+    }
+  }
+
+  function release(stream: LimitedStream): void {
+    const { request } = stream as Partial<LimitedStream>
+    // A stream that was refused before `limitStream` was called has no request.
+    if (!request || request.reserved === 0) return
+    add(stream, -request.reserved)
+    request.reserved = 0
   }
 
   return {
-    reserve(stream, messages) {
+    reserve(stream) {
       const { request, usage } = stream
-      const { kind, bytes, isCompressed } = request
-      const size = isCompressed ? Math.min(bytes * maxInflation, messages * maxMessageBytes) : bytes
+      const { kind } = request
+      if (request.owners.length === 0) request.owners = ownersOf(kind, addressOf(stream))
+      const size = sizeOf(request)
       add(stream, size - request.reserved)
       request.reserved = size
-      if (usage.requestBytes[kind] > maxConnectionBytes[kind]) return 'connection'
+      if (usage.requestBytes[kind] > maxConnectionBytes[kind] && !isProxy(peerOf(stream))) return 'connection'
+      const isOver = (owner: string, index: number) =>
+        (bytesOf.get(owner) ?? 0) > (maxOwnerBytes[kind][index] ?? 0)
+      if (request.owners.some(isOver)) return 'owner'
       return totals[kind] > maxTotalBytes[kind] ? 'total' : undefined
     },
-    release(stream) {
-      const { request } = stream as Partial<LimitedStream>
-      // A stream that was refused before `limitStream` was called has no request.
-      if (!request || request.reserved === 0) return
-      add(stream, -request.reserved)
-      request.reserved = 0
+    trust(stream, identity) {
+      release(stream)
+      stream.request.kind = 'trusted'
+      stream.request.owners = ownersOf('trusted', addressOf(stream), identity)
     },
+    release,
   }
 }
+
+/** grpc-js decompresses a message when it is complete. Until then, only the bytes that were sent are in memory. */
+function sizeOf({ bytes, isCompressed, messages }: RequestState): number {
+  if (!isCompressed || !messages) return bytes
+  return Math.max(bytes, Math.min(bytes * maxInflation, messages.complete * maxMessageBytes))
+}
+
+/** With the kind and the position, because an owner can have the same text as another one. */
+const ownersOf = (kind: RequestState['kind'], address: string, ...identity: string[]) =>
+  [...networksOf(address), ...identity].map((owner, index) => `${kind} ${index} ${owner}`)
+
+const peerOf = ({ session }: LimitedStream) => session?.socket.remoteAddress ?? ''
+
+const addressOf = ({ session, forwardedFor, options }: LimitedStream) =>
+  options.addressOf(session?.socket.remoteAddress, forwardedFor)

@@ -1,23 +1,27 @@
 // Limits the requests that grpc-js keeps in memory: it collects a whole message before the corridor authenticates the
 // caller. The token of a large request is checked while the request arrives, and the bytes of all requests are limited
-// per connection and in total. Small requests, which are nearly all, cost one addition and two comparisons.
+// per connection, network and identity, and in total. Small requests, which are nearly all, cost one addition and a few
+// comparisons.
 import { constants } from 'node:http2'
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { asStatusError, tooManyRequests } from '../../aip/errors.ts'
+import type { Caller } from '../../wire/caller.ts'
 import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { rejectStream } from './intercepted-stream.ts'
 import type { LimitedStream, RequestHeaders } from './limited-stream.ts'
-import { limitStream } from './limited-stream.ts'
+import { freeBytes, limitStream, receiveWaiting } from './limited-stream.ts'
 import { openRequestBytes } from './request-bytes.ts'
 import { requestFault } from './request-faults.ts'
-import type { SessionGuard } from './session-guard.ts'
+import type { SessionGuard, SessionGuardOptions } from './session-guard.ts'
 
 export type RequestLimitOptions = {
   /** Throws unless the Authorization header has a valid access token. */
-  authenticate(authorization: string | undefined): MaybePromise<unknown>
+  authenticate(authorization: string | undefined): MaybePromise<Identified>
 }
+
+type Identified = Pick<Caller, 'identity'>
 
 export type RequestLimits = {
   /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
@@ -33,13 +37,15 @@ const pointsOfInvalidToken = 2
 
 const tooLargeTogether = () =>
   tooManyRequests('the requests of this connection are too large; send them one by one')
+const tooLargeForOwner = () =>
+  tooManyRequests('the requests of this identity or network are too large; send them one by one')
 const tooManyLarge = () => tooManyRequests('the server receives too many large requests; try again later')
 
 export function openRequestLimits(
-  { authenticate }: RequestLimitOptions,
+  { authenticate, isProxy }: RequestLimitOptions & Pick<SessionGuardOptions, 'isProxy'>,
   guard: Pick<SessionGuard, 'penalize'>,
 ): RequestLimits {
-  const requestBytes = openRequestBytes()
+  const requestBytes = openRequestBytes(isProxy)
 
   /** Adds `points` to the penalty points of the connection. */
   function refuse(stream: LimitedStream, fault: StatusError, points: number): void {
@@ -53,35 +59,38 @@ export function openRequestLimits(
     guard.penalize(stream, points)
   }
 
-  function reserve(stream: LimitedStream, messages: number): void {
-    const exceeded = requestBytes.reserve(stream, messages)
+  function reserve(stream: LimitedStream): void {
+    const exceeded = requestBytes.reserve(stream)
     const isAnonymous = stream.request.kind === 'anonymous'
     if (exceeded === 'connection') refuse(stream, tooLargeTogether(), isAnonymous ? pointsOfExcess : 0)
+    // No points: other clients of the network may have caused it.
+    else if (exceeded === 'owner') refuse(stream, tooLargeForOwner(), 0)
     else if (exceeded === 'total') refuse(stream, tooManyLarge(), 0)
   }
 
-  function trust(stream: LimitedStream, messages: number): void {
-    requestBytes.release(stream)
-    stream.request.kind = 'trusted'
-    reserve(stream, messages)
+  function trust(stream: LimitedStream, { identity }: Identified): void {
+    requestBytes.trust(stream, identity)
+    reserve(stream)
   }
 
-  function checkToken(stream: LimitedStream, messages: number): void {
+  function checkToken(stream: LimitedStream): void {
     const { request } = stream
     try {
       const checked = authenticate(request.authorization)
       if (!(checked instanceof Promise)) {
-        trust(stream, messages)
+        trust(stream, checked)
         return
       }
       request.isCheckingToken = true
       stream.pause()
       checked.then(
-        () => {
+        (caller) => {
           request.isCheckingToken = false
-          if (stream.destroyed) return
-          trust(stream, messages)
+          if (stream.destroyed || request.isRefused) return
+          trust(stream, caller)
+          if (request.isRefused) return
           stream.resume()
+          receiveWaiting(stream)
         },
         (error) => refuse(stream, asStatusError(error), pointsOfInvalidToken),
       )
@@ -93,13 +102,15 @@ export function openRequestLimits(
   function check(stream: LimitedStream, chunk: Buffer): void {
     const { request } = stream
     if (request.isRefused) return
-    const { method, countMessages, bytes } = request
-    const messages = countMessages?.(chunk) ?? 1
-    const fault = requestFault(method, bytes, messages, request.maxMessages)
+    const { method, messages, bytes, isCompressed } = request
+    messages?.add(chunk)
+    const fault = requestFault(method, bytes, messages?.begun ?? 1, request.maxMessages)
     if (fault) refuse(stream, fault, pointsOfExcess)
     else if (method && !method.access?.open && request.kind === 'anonymous') {
-      if (!request.isCheckingToken) checkToken(stream, messages)
-    } else reserve(stream, messages)
+      if (!request.isCheckingToken) checkToken(stream)
+    }
+    // Health checks are smaller, so they are answered whatever other requests use.
+    else if (bytes > freeBytes || isCompressed) reserve(stream)
   }
 
   return {

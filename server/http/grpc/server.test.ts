@@ -16,7 +16,7 @@ import {
   GroupSchema,
 } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
 import { Code } from '../../aip/code.ts'
-import { malformed } from '../../aip/errors.ts'
+import { malformed, unauthenticated } from '../../aip/errors.ts'
 import {
   flags,
   frameTypes,
@@ -128,6 +128,21 @@ describe('a call', () => {
     const { headers } = await call(session, getGroup, bytes, { 'grpc-encoding': 'gzip' })
     assert.equal(headers['grpc-status'], '0')
     assert.equal((requests[0] as { uid: string }).uid, 'abc')
+  })
+
+  test('is not decompressed while its token is checked', async () => {
+    let reject = (_error: Error) => {}
+    const authenticate = () =>
+      new Promise<never>((_, fail) => {
+        reject = fail
+      })
+    const session = connectTo(await openDoor({ authenticate }))
+    const stream = start(session, getGroup, { 'grpc-encoding': 'gzip' })
+    const outcome = outcomeOf(stream)
+    stream.end(frame(Buffer.from('this is not gzip'), true))
+    for (let times = 0; times < 20; times++) await call(session, healthCheck)
+    reject(unauthenticated('the token is not valid'))
+    assert.equal((await outcome).headers['grpc-status'], String(Code.UNAUTHENTICATED))
   })
 
   test('that fails with a StatusError has the same details as over REST', async () => {
