@@ -9,6 +9,8 @@ export type ConnectionState = {
   unsent: number
   /** Requests in a row that were answered with a status 4xx. */
   refusals: number
+  /** Whether a web page of another site sent one of these requests. */
+  isUsedByOtherSite: boolean
   /** Requests are parsed one at a time (pacing.ts). */
   isPaced: boolean
   /** Nothing more is parsed, because of malformed input or abuse. */
@@ -21,7 +23,14 @@ export function openConnectionStates(): (socket: Duplex) => ConnectionState {
   return (socket) => {
     let state = states.get(socket)
     if (!state) {
-      state = { latest: undefined, unsent: 0, refusals: 0, isPaced: false, isStopped: false }
+      state = {
+        latest: undefined,
+        unsent: 0,
+        refusals: 0,
+        isUsedByOtherSite: false,
+        isPaced: false,
+        isStopped: false,
+      }
       states.set(socket, state)
     }
     return state

@@ -52,7 +52,8 @@ export function openHttp1(options: Http1Options): Server {
 
 /**
  * False if the client has sent too many requests without reading the responses; its connection is then closed. After
- * too many refusals in a row, the connection is closed after this response.
+ * too many refusals in a row, the connection is closed after this response. Its network is slowed down as well, unless a
+ * web page of another site has caused a refusal: otherwise the page could slow down the network of its visitor.
  */
 function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response: ServerResponse): boolean {
   const state = options.stateOf(socket)
@@ -60,15 +61,34 @@ function isAdmitted(options: Http1Options, { socket }: IncomingMessage, response
   if (state.isStopped) return false
   state.latest = response
   if (!latest) return true
-  state.refusals = isRefusal(latest) ? state.refusals + 1 : 0
+  countRefusal(state, latest)
   if (state.refusals === maxRefusals) {
     response.shouldKeepAlive = false
-    options.onAbuse(socket)
+    if (!state.isUsedByOtherSite) options.onAbuse(socket)
   }
   return latest.closed || isPipeliningAdmitted(options, socket, state, response)
 }
 
+function countRefusal(state: ConnectionState, response: ServerResponse): void {
+  if (isRefusal(response)) {
+    state.refusals++
+    state.isUsedByOtherSite ||= isFromOtherSite(response.req)
+  } else if (state.refusals > 0) {
+    state.refusals = 0
+    state.isUsedByOtherSite = false
+  }
+}
+
 const isRefusal = ({ statusCode }: ServerResponse) => statusCode >= 400 && statusCode < 500
+
+/**
+ * Browsers state which site sends a request, and a page cannot change this header. A program can avoid the penalty with
+ * it, as it can by sending a request that is not refused now and then.
+ */
+function isFromOtherSite({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site']
+  return site === 'cross-site' || site === 'same-site'
+}
 
 function isPipeliningAdmitted(
   { onAbuse, onRejected, requestIds }: Http1Options,

@@ -162,6 +162,30 @@ test('a connection with a thousand refusals in a row is closed after the next re
   assert.equal((await client.rest()).length, 0)
 })
 
+for (const [what, headers, isSlowedDown] of [
+  ['a program', '', true],
+  ['our own pages', 'Sec-Fetch-Site: same-origin\r\n', true],
+  ['a page of another site', 'Sec-Fetch-Site: cross-site\r\n', false],
+  ['a page of a sibling host', 'Sec-Fetch-Site: same-site\r\n', false],
+] as const) {
+  test(`after a thousand refusals of ${what}, its network is${isSlowedDown ? '' : ' not'} slowed down`, async () => {
+    const door = await openDoor({ timeoutsMs: { penaltyPause: 3_600_000 } })
+    const client = await connect(door)
+    client.send(`GET /nowhere HTTP/1.1\r\nHost: a\r\n${headers}\r\n${get('/nowhere').repeat(1000)}`)
+    for (let times = 0; times < 1001; times++) await client.response()
+    assert.equal((await client.rest()).length, 0)
+    const next = await connect(door)
+    next.send(get('/healthz'))
+    const other = connectSocket({ port: door.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    closers.push(() => other.destroy())
+    for (let times = 0; times < 5; times++) {
+      other.write(get('/healthz'))
+      await once(other, 'data')
+    }
+    assert.equal(next.socket.bytesRead === 0, isSlowedDown)
+  })
+}
+
 test('a connection stays open if there are successes between its refusals', async () => {
   const client = await connect(await openDoor())
   client.send((get('/nowhere').repeat(600) + get('/healthz')).repeat(3))
