@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { Auth } from '@stemma/api/gen/platform/auth/auth_pb.ts'
 import { SecurityTokenService } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
 import { Code } from '../../server/aip/code.ts'
+import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import { captureLog } from '../server/captured-log.ts'
@@ -12,7 +13,8 @@ import type { ExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startExchangePlatform } from '../sign-in/exchange-platform.ts'
 import { startIssuer } from '../sign-in/foreign-issuer.ts'
 import { issueRefreshToken } from '../sign-in/refresh-token.ts'
-import { addAccount, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { addAccount, begin, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
+import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
 const { register, getHeadlessSession } = Auth.method
@@ -94,6 +96,49 @@ onEachStore('an attacker who enters device codes', (engine) => {
     } finally {
       await platform.stop()
     }
+  })
+})
+
+onEachStore('an attacker who guesses a password from many networks', (engine) => {
+  let platform: Platform
+  before(async () => {
+    platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
+  })
+  after(() => platform.stop())
+
+  /** Returns the status of one attempt from each address. */
+  async function guess(email: string, addresses: string[]): Promise<number[]> {
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(await relyingParty(platform.url))).url)
+    const statuses: number[] = []
+    for (const address of addresses) {
+      visitor.address = address
+      statuses.push((await visitor.submit(page, { email, password: 'a wrong password' })).status)
+    }
+    return statuses
+  }
+
+  test('of one IPv6 /48 is refused, and does not lock out the owner of the account', async () => {
+    await addAccount(platform, 'ada@example.com')
+    const addresses = Array.from({ length: 110 }, (_, at) => `2001:db8:1:${at + 1}::1`)
+    assert.deepEqual(await guess('ada@example.com', addresses), [
+      ...Array(30).fill(401),
+      ...Array(80).fill(429),
+    ])
+    const owner = new Visitor(platform.url)
+    owner.address = '198.51.100.2'
+    await signIn(platform, 'ada@example.com', {}, owner)
+  })
+
+  test('all over the world blocks the account, but not the address of its owner', async () => {
+    for (const email of ['bob@example.com', 'eve@example.com']) await addAccount(platform, email)
+    const addresses = Array.from({ length: 101 }, (_, at) => `10.${at}.0.1`)
+    assert.deepEqual(await guess('bob@example.com', addresses), [...Array(100).fill(401), 429])
+    const own = Array<string>(60).fill('203.0.113.9')
+    assert.deepEqual(await guess('bob@example.com', own), Array(60).fill(429))
+    const owner = new Visitor(platform.url)
+    owner.address = '203.0.113.9'
+    await signIn(platform, 'eve@example.com', {}, owner)
   })
 })
 

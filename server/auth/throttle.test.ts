@@ -50,6 +50,13 @@ describe('throttle', () => {
     for (const throttle of throttles) throttle.require('a')
   })
 
+  test('counts an attempt in none of several throttles if the last one refuses it', () => {
+    const throttles = [openThrottle(1, 1000, () => 0), openThrottle(1, 1000, () => 0)]
+    throttles[1]?.fail('a')
+    assert.throws(() => attemptAll(throttles.map((throttle) => [throttle, 'a'])), tooMany)
+    throttles[0]?.require('a')
+  })
+
   test('counts refusals of an action, and no other errors', async () => {
     const throttle = openThrottle(1, 1000, () => 0)
     const failWith = (error: Error) =>

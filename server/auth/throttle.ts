@@ -18,7 +18,8 @@ type Failures = { count: number; since: number }
 
 /**
  * At this many keys the oldest is forgotten. To have the failures of an account forgotten, a guesser must fail with
- * 10,000 other keys within the period, which the limit of 50 failures for each address allows only from 200 networks.
+ * 10,000 other keys within the period, which the limit of 50 failures for each address allows only from 200 IPv4
+ * addresses or IPv6 /64s.
  */
 const keyLimit = 10_000
 
@@ -63,9 +64,13 @@ export function openThrottle(maxFailures: number, period: number, now: () => num
 
 export type Attempt = [Throttle, string]
 
-/** Counts an attempt in several throttles. Returns a function to call once the attempt has succeeded. */
+/**
+ * Counts an attempt in several throttles, or in none if one of them refuses it. Returns a function to call once the
+ * attempt has succeeded.
+ */
 export function attemptAll(attempts: readonly Attempt[]): () => void {
-  for (const [throttle, key] of attempts) throttle.attempt(key)
+  for (const [throttle, key] of attempts) throttle.require(key)
+  for (const [throttle, key] of attempts) throttle.fail(key)
   return () => {
     for (const [throttle, key] of attempts) throttle.succeed(key)
   }

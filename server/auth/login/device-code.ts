@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Provider } from 'oidc-provider'
-import { networkOf } from '../../wire/client-network.ts'
-import type { Attempt } from '../throttle.ts'
 import { attemptAll } from '../throttle.ts'
-import type { SignInThrottles } from './sign-in/dependencies.ts'
+import type { SignInThrottles } from './sign-in-throttles.ts'
+import { attemptsOf } from './sign-in-throttles.ts'
 
 export type DeviceCodeDependencies = {
   provider(): Provider
@@ -13,8 +12,8 @@ export type DeviceCodeDependencies = {
 }
 
 /**
- * Limits wrong codes: a code is short enough to type, and so to guess. As with passwords, the limit of an account from
- * one address is the lowest, so a guesser elsewhere does not lock out the person.
+ * Limits wrong codes: a code is short enough to type, and so to guess. As with passwords, the limits of an account
+ * from one network are the lowest, so a guesser elsewhere does not lock out the person.
  */
 export async function enterDeviceCode(
   { provider, throttles, wrongCodes }: DeviceCodeDependencies,
@@ -25,13 +24,7 @@ export async function enterDeviceCode(
   // The types require a Koa context; a session needs only what createContext returns.
   const context = provider().createContext(request, response) as never
   const { accountId } = await provider().Session.get(context)
-  const attempts: Attempt[] = [[throttles.perAddress, address]]
-  if (accountId !== undefined)
-    attempts.push(
-      [throttles.perAccountAndAddress, `${accountId} ${networkOf(address)}`],
-      [throttles.perAccount, accountId],
-    )
-  const succeed = attemptAll(attempts)
+  const succeed = attemptAll(attemptsOf(throttles, accountId, address))
   await provider().callback()(request, response)
   if (!wrongCodes.has(request)) succeed()
 }

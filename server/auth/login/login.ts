@@ -2,7 +2,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { internal, StatusError } from '../../aip/errors.ts'
-import { openThrottle } from '../throttle.ts'
 import { errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath } from './forward-to-oidc-provider.ts'
@@ -16,7 +15,7 @@ import { openProvider } from './provider/provider.ts'
 import type { RouteDependencies } from './routes.ts'
 import { routeOf } from './routes.ts'
 import { openSealedStates } from './sealed-states.ts'
-import type { SignInThrottles } from './sign-in/dependencies.ts'
+import { openSignInThrottles } from './sign-in-throttles.ts'
 import { oauthError } from './token-exchange.ts'
 import type { UpstreamDependencies } from './upstream/upstream.ts'
 import { openUpstream } from './upstream/upstream.ts'
@@ -73,23 +72,13 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     provider: openProvider({ ...deps, cookieKeys, devicePages, sealedStates, currentPage }),
     upstream: openUpstream(deps),
     passwords: openPasswords(deps.random, deps.passwordCost),
-    throttles: openThrottles(deps.now),
+    throttles: openSignInThrottles(deps.now),
     wrongCodes,
     onSignIn: (event) => log(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),
     onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),
     onRefusal: (address, reason) => log({ address, reason }, 'exchange refused'),
   }
 }
-
-/** How many passwords and device codes may be wrong within the period. Then further attempts are refused. */
-const maxFailures = { perAccountAndAddress: 10, perAddress: 50, perAccount: 100 }
-const failurePeriodMs = 5 * 60_000
-
-const openThrottles = (now: () => number): SignInThrottles => ({
-  perAddress: openThrottle(maxFailures.perAddress, failurePeriodMs, now),
-  perAccount: openThrottle(maxFailures.perAccount, failurePeriodMs, now),
-  perAccountAndAddress: openThrottle(maxFailures.perAccountAndAddress, failurePeriodMs, now),
-})
 
 async function answer(deps: PageDependencies, page: PageRequest): Promise<void> {
   const { request, response, path } = page

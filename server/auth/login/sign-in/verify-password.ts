@@ -1,10 +1,9 @@
 import { digestOf } from '../../../crypto/digest.ts'
-import { networkOf } from '../../../wire/client-network.ts'
-import type { Attempt } from '../../throttle.ts'
 import { attemptAll } from '../../throttle.ts'
 import { findAccount, isEmail } from '../accounts.ts'
 import { findClaim, possibleClaimHashes } from '../claimed-accounts.ts'
 import type { Guest } from '../people.ts'
+import { attemptsOf } from '../sign-in-throttles.ts'
 import type { SignInDependencies } from './dependencies.ts'
 
 /**
@@ -21,13 +20,7 @@ export async function verifyPassword(
   address: string,
 ): Promise<Verification> {
   const { store, passwords, throttles } = deps
-  const key = digestOf(email)
-  const attempts: Attempt[] = [
-    [throttles.perAddress, address],
-    [throttles.perAccountAndAddress, `${key} ${networkOf(address)}`],
-    [throttles.perAccount, key],
-  ]
-  const succeed = attemptAll(attempts)
+  const succeed = attemptAll(attemptsOf(throttles, digestOf(email), address))
   const account = await store.read(() => findAccount(email))
   if ((await passwords.verify(password, account?.password)) && account) {
     succeed()
