@@ -28,8 +28,8 @@ const { grpcPath, name: methodName } = describeMethod(exportAdvisoriesOsv)
 const path = '/vulnerabilities/v2beta1/advisories:osv'
 
 /** Number of advisories: more than fit into the buffers between the server and a client that does not read. */
-const count = 3000
-const details = 'It can be made to say too much. '.repeat(250)
+const count = 1000
+const details = 'It can be made to say too much. '.repeat(750)
 
 const lines = Array.from({ length: count }, (_, number) =>
   JSON.stringify({
