@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { memoryFolderOr } from './memory-folder.ts'
 import { installBinaries, publicFolder } from './postgres-binaries.ts'
 import { findOwner } from './postgres-user.ts'
 
@@ -38,7 +39,7 @@ async function start(): Promise<string> {
   const owner = findOwner()
   const bin = join(installBinaries(), 'bin')
   const password = randomBytes(16).toString('hex')
-  home = fs.mkdtempSync(join(publicFolder(), 'stemma-cluster-'))
+  home = fs.mkdtempSync(join(memoryFolderOr(publicFolder()), 'stemma-cluster-'))
   const data = join(home, 'data')
   const passwordFile = join(home, 'password')
   fs.writeFileSync(passwordFile, password)

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe } from 'node:test'
+import { memoryFolderOr } from './memory-folder.ts'
 import { createDatabase } from './postgres.ts'
 
 export type Engine = 'sqlite' | 'postgres'
@@ -20,7 +21,7 @@ export function onEachStore(name: string, tests: (engine: Engine) => void): void
 export type TemporaryStore = { settings: string[]; remove(): Promise<void> }
 
 export async function temporaryStore(engine: Engine): Promise<TemporaryStore> {
-  const folder = await mkdtemp(join(tmpdir(), 'stemma-test-'))
+  const folder = await mkdtemp(join(memoryFolderOr(tmpdir()), 'stemma-test-'))
   const removeFolder = () => rm(folder, { recursive: true, force: true })
   if (engine === 'sqlite') return { settings: ['--data-dir', folder], remove: removeFolder }
   const database = await createDatabase(clusterUrl ?? '')
