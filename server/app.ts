@@ -92,14 +92,14 @@ async function openApp(config: Config, log: Log, store: Store, overrides: Overri
   const checks = openChecks(overrides.checkLimits)
   const settings = settingsOf(config, secret)
   const deps = { store: withStatusErrors(store), pages, now, random, settings, checks }
+  const refusals = openRefusalLog(log, overrides.refusalLog)
   const { sts, registration, login, states } = openAuthentication(
-    { config, store: deps.store, keys, secret, log, now, random, runMatch: checks.match },
+    { config, store: deps.store, keys, secret, log, refusals, now, random, runMatch: checks.match },
     overrides,
   )
   const deadlines = openDeadlines(systemNow)
   const unsent = openUnsentBudget(overrides.unsentLimits)
   const endpoints = endpointsOf({ ...deps, sts, registration, deadlines, unsent })
-  const refusals = openRefusalLog(log, overrides.refusalLog)
   const { report, registry } = openReport(log, refusals)
   const parties = { issuer: config.authUrl, audience: config.baseUrl }
   const authenticate = openAuthenticator(keys, parties, now)

@@ -33,6 +33,7 @@ import { openLastSeen } from './resources/iam/identities/last-seen.ts'
 import { identities } from './resources/iam/identities/table.ts'
 import { ensurePerson, grantDefaultRole } from './resources/iam/people.ts'
 import { messageOf } from './resources/kind.ts'
+import type { RefusalLog } from './rpc/refusal-log.ts'
 import type { Store } from './store/db.ts'
 import { sql } from './store/sql.ts'
 
@@ -46,6 +47,7 @@ export type AuthenticationDependencies = {
   keys: KeyRing
   secret: Secret
   log: Log
+  refusals: RefusalLog
   now(): number
   random: RandomBytes
   runMatch: RunMatch
@@ -61,7 +63,7 @@ export type AuthenticationOverrides = {
 export type Authentication = ReturnType<typeof openAuthentication>
 
 export function openAuthentication(
-  { config, store, keys, secret, log, now, random, runMatch }: AuthenticationDependencies,
+  { config, store, keys, secret, log, refusals, now, random, runMatch }: AuthenticationDependencies,
   { outbound = openOutbound(), callAws = callAwsOverNetwork, passwordCost }: AuthenticationOverrides = {},
 ) {
   const { authUrl, baseUrl } = config
@@ -90,6 +92,10 @@ export function openAuthentication(
       ...{ ...shared, ...tokens, states, people, outbound, onSeen, passwordCost, verifyIssued },
       findPerson: (identity) => findPerson(store, identity),
       log: (event, message) => log.info(event, message),
+      logRefusal: (event, message) => {
+        if (refusals.admit(event.address, message)) log.info(event, message)
+      },
+      onDisconnect: (err) => log.debug({ err }, 'client disconnected'),
       onError: (err) => log.error({ err }, 'sign-in failed'),
     })
   }

@@ -4,8 +4,8 @@ import type { Log } from '../log.ts'
 import { networkOf } from '../wire/client-network.ts'
 
 export type RefusalLog = {
-  /** Whether a refusal may have a line of its own; otherwise it is counted. `code` is the name of its code. */
-  admit(address: string, code: string): boolean
+  /** Whether a refusal may have a line of its own; otherwise it is counted by `kind`: its code, or the text of its line. */
+  admit(address: string, kind: string): boolean
   /** Writes the counts that no line contains yet. */
   flush(): void
 }
@@ -23,7 +23,7 @@ const defaults: RefusalLogOptions = { maxLines: 100, maxTotalLines: 10_000, peri
 const maxNetworks = 1000
 const otherNetworks = 'others'
 
-/** The lines that a network has in this period. `counts` are its refusals without a line, by code. */
+/** The lines that a network has in this period. `counts` are its refusals without a line, by kind. */
 type NetworkRefusals = { lines: number; counts: Map<string, number> | undefined }
 
 export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> = {}): RefusalLog {
@@ -51,7 +51,7 @@ export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> =
 
   return {
     flush,
-    admit(address, code) {
+    admit(address, kind) {
       timer ??= setTimeout(flush, periodMs).unref()
       const refusals = refusalsOf(networkOf(address))
       if (refusals.lines < maxLines && totalLines < maxTotalLines) {
@@ -60,7 +60,7 @@ export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> =
         return true
       }
       refusals.counts ??= new Map()
-      refusals.counts.set(code, (refusals.counts.get(code) ?? 0) + 1)
+      refusals.counts.set(kind, (refusals.counts.get(kind) ?? 0) + 1)
       return false
     },
   }

@@ -1,10 +1,18 @@
 // Errors as pages show them.
-import { malformed, type StatusError } from '../../aip/errors.ts'
+import { errors } from 'oidc-provider'
+import { malformed, StatusError } from '../../aip/errors.ts'
 import { errorPage } from '../../pages/error.ts'
 import type { PageResponse } from './page-request.ts'
 
 export const expiredSignIn = () =>
   malformed('this sign-in has expired, or was begun in another browser; start again')
+
+/** The error that the client receives; undefined if something went wrong that the client must not see. */
+export function clientErrorOf(error: unknown): StatusError | undefined {
+  if (error instanceof StatusError) return error
+  const isExposed = error instanceof errors.OIDCProviderError && error.expose
+  return isExposed ? malformed(error.error_description ?? error.message) : undefined
+}
 
 /** The message of an error without the prefix for its code; a field error names its field in words. */
 export function plainMessage({ message, violations: [violation] }: StatusError): string {

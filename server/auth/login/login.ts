@@ -1,8 +1,9 @@
 // Sign-in for people: all of its pages and endpoints, behind one handler. Loaded at the first request for one of them.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { internal, StatusError } from '../../aip/errors.ts'
-import { errorResponse } from './error-response.ts'
+import type { StatusError } from '../../aip/errors.ts'
+import { internal } from '../../aip/errors.ts'
+import { clientErrorOf, errorResponse } from './error-response.ts'
 import type { ForwardDependencies } from './forward-to-oidc-provider.ts'
 import { forwardToOidcProvider, isFormPath } from './forward-to-oidc-provider.ts'
 import { pageReferrerPolicy, requireNavigation, requireOwnOrigin } from './own-origin.ts'
@@ -10,6 +11,7 @@ import type { PageRequest, Target } from './page-request.ts'
 import { pageRequestOf, sendResponse } from './page-request.ts'
 import type { PasswordCost } from './passwords.ts'
 import { openPasswords } from './passwords.ts'
+import type { LogRefusal } from './provider/dependencies.ts'
 import { devicePagesOf } from './provider/device-pages.ts'
 import { openProvider } from './provider/provider.ts'
 import type { RouteDependencies } from './routes.ts'
@@ -33,6 +35,10 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
     passwordCost?: PasswordCost | undefined
     /** Writes an event to the log. */
     log(event: Record<string, unknown>, message: string): void
+    /** The same for an event that anyone can cause. If a network causes many, the log only counts the rest. */
+    logRefusal: LogRefusal
+    /** Called if the client closes or breaks its connection during a request. */
+    onDisconnect(error: Error): void
     onError(error: unknown): void
   }
 
@@ -49,8 +55,9 @@ export function openLogin(deps: LoginDependencies): Login {
     } catch (error) {
       // A client that closed the connection while sending receives nothing.
       if (request.destroyed && !request.complete) return
-      if (!(error instanceof StatusError)) deps.onError(error)
-      answerError(page, error instanceof StatusError ? error : internal(error))
+      const clientError = clientErrorOf(error)
+      if (!clientError) deps.onError(error)
+      answerError(page, clientError ?? internal(error))
     }
   }
 }
@@ -62,7 +69,7 @@ function currentOf(pages: AsyncLocalStorage<PageRequest>): PageRequest {
 }
 
 function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRequest): PageDependencies {
-  const { secret, log } = deps
+  const { secret, log, logRefusal } = deps
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
   const sealedStates = openSealedStates({ ...deps, currentPage })
@@ -74,9 +81,10 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openSignInThrottles(deps.now),
     wrongCodes,
-    onSignIn: (event) => log(event, event.reason === undefined ? 'signed in' : 'sign-in failed'),
+    onSignIn: (event) =>
+      event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),
     onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),
-    onRefusal: (address, reason) => log({ address, reason }, 'exchange refused'),
+    onRefusal: (address, reason) => logRefusal({ address, reason }, 'exchange refused'),
   }
 }
 

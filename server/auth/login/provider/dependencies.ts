@@ -11,5 +11,9 @@ export type ProviderDependencies = AdapterDependencies & {
   cookieKeys: string[]
   devicePages: DevicePages
   findPerson(identity: string): Promise<Profile | undefined>
+  logRefusal: LogRefusal
+  onDisconnect(error: Error): void
   onError(error: Error): void
 }
+
+export type LogRefusal = (event: { address: string; reason?: string }, message: string) => void

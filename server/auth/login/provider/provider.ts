@@ -1,6 +1,7 @@
 // The OpenID Provider, by oidc-provider: authorization code with PKCE, device flow, refresh, revocation and logout.
 // Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
 import type { EventEmitter } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { Provider } from 'oidc-provider'
 import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
@@ -29,6 +30,23 @@ function makeProvider(deps: ProviderDependencies): Provider {
   })
   provider.on('server_error', (_, error) => deps.onError(error))
   // Koa, on which it is built, writes to standard error unless there is a listener.
-  ;(provider as EventEmitter).on('error', deps.onError)
+  ;(provider as EventEmitter).on('error', (error: KoaError, { req }: KoaContext) =>
+    reportError(deps, error, req),
+  )
   return provider
+}
+
+type KoaContext = { req: IncomingMessage }
+
+/** `expose`: the client caused the error, and receives its message. */
+type KoaError = Error & { expose?: boolean; error_description?: string }
+
+/** Anyone can disconnect and send wrong requests, in any number, so these are not logged as errors of the server. */
+function reportError(deps: ProviderDependencies, error: KoaError, { socket }: IncomingMessage): void {
+  if (socket.errored === error) deps.onDisconnect(error)
+  else if (!error.expose) deps.onError(error)
+  else {
+    const { address } = deps.currentPage()
+    deps.logRefusal({ address, reason: error.error_description ?? error.message }, 'sign-in refused')
+  }
 }
