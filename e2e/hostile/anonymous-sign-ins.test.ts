@@ -127,6 +127,27 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
     assert.equal(await anonymousRows(), rowsBefore)
   })
 
+  test('cannot fill the cookies of a person who opens a link to the sign-out', async () => {
+    const link = `/oauth/logout?state=${'x'.repeat(4800)}`
+    const visitor = new Visitor(platform.url)
+    assert.equal((await visitor.open(link)).status, 200)
+    assert.ok(visitor.cookie('stemma_visit0'), 'the browser has a session without a person')
+    const everywhere = visitor.copyCookies().filter(({ path }) => path === '/')
+    const length = everywhere.reduce((sum, { name, value }) => sum + name.length + value.length, 0)
+    assert.ok(length < 1500, `${length} characters`)
+    assert.ok((await signIn(platform, ada, {}, visitor)).tokens.access_token)
+  })
+
+  test('cannot prevent a person who opens such a link from changing the account', async () => {
+    await addAccount(platform, 'eve@example.com')
+    const { visitor } = await signIn(platform, ada)
+    await visitor.open(`/oauth/logout?state=${'x'.repeat(4800)}`)
+    const begun = await begin(party)
+    const page = await visitor.open(`${(await visitor.open(begun.url)).url}?other`)
+    const end = await visitor.submit(page, { email: 'eve@example.com', password })
+    assert.ok((await redeem(party, begun, end)).access_token)
+  })
+
   test('signs in with parameters that need two cookies', async () => {
     const { tokens } = await signIn(platform, ada, { skip_registration: 'x'.repeat(3500) })
     assert.ok(tokens.access_token)

@@ -31,6 +31,8 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
   // A code in a link is renamed to a parameter that oidc-provider ignores. So it only prefills the form, and the person
   // must submit it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
+  // The state would be kept in cookies. It is returned only by a redirect after the sign-out, which no client has.
+  if (path === paths.logout) query.delete('state')
   if (request.method === 'POST' && isFormPath(path)) {
     const form = await readForm(request)
     const answer = await answerForm(deps, form, page)

@@ -34,12 +34,16 @@ export const isSealedKind = (kind: string) => kind === 'Session' || kind === 'In
 const maxCookieLength = 3500
 /** Some proxies accept only 8 KB for all cookies together. */
 const maxCookies = 2
+/** Lower than for sign-ins: browsers send the cookie of a session to every path, for a day. */
+const maxSessionLength = 1000
+
+const maxLengthOf = (kind: string) => (kind === 'Session' ? maxSessionLength : maxCookies * maxCookieLength)
 
 export function openSealedStates(deps: SealedStateDependencies): SealedStates {
   const { secret, authUrl, now, currentPage } = deps
   const find = (kind: string, id: string): Payload | undefined => {
     const sealed = readParts(currentPage(), cookieNameOf(authUrl, kind))
-    if (sealed === undefined) return undefined
+    if (sealed === undefined || sealed.length > maxLengthOf(kind)) return undefined
     try {
       const state = JSON.parse(openText(secret, purposeOf(kind, id), sealed)) as SealedState
       return state.expires > now() ? state.payload : undefined
@@ -51,7 +55,9 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
     find,
     put(kind, id, payload, seconds) {
       const state: SealedState = { payload, expires: now() + seconds * 1000 }
-      const parts = partsOf(sealText(secret, purposeOf(kind, id), JSON.stringify(state)))
+      const sealed = sealText(secret, purposeOf(kind, id), JSON.stringify(state))
+      requireFit(kind, sealed)
+      const parts = partsOf(sealed)
       const { pages, result } = pathsOf(authUrl, kind, id, payload)
       const path = payload.result === undefined ? pages : result
       for (const [at, part] of parts.entries())
@@ -90,13 +96,17 @@ const pathsOf = (authUrl: string, kind: string, id: string, { returnTo }: Payloa
     ? { pages: '/', result: '/' }
     : { pages: `${prefixOf(authUrl)}${paths.signIn}/${id}`, result: new URL(String(returnTo)).pathname }
 
+function requireFit(kind: string, sealed: string): void {
+  const what = kind === 'Session' ? 'session' : 'sign-in'
+  if (sealed.length > maxLengthOf(kind))
+    throw new errors.InvalidRequest(
+      `the parameters are too large: encrypted, a ${what} has at most ${maxLengthOf(kind)} characters`,
+    )
+}
+
 /** The first part begins with the number of parts, since the browser may still have parts of a longer state. */
 function partsOf(sealed: string): string[] {
   const count = Math.ceil(sealed.length / maxCookieLength)
-  if (count > maxCookies)
-    throw new errors.InvalidRequest(
-      `the parameters are too large: encrypted, a sign-in has at most ${maxCookies * maxCookieLength} characters`,
-    )
   const parts = Array.from({ length: count }, (_, at) =>
     sealed.slice(at * maxCookieLength, (at + 1) * maxCookieLength),
   )
