@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Configuration, DeviceAuthorizationResponse } from 'openid-client'
 import * as oidc from 'openid-client'
+import { openText } from '../../server/crypto/secret.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
@@ -200,6 +201,25 @@ onEachStore('the cookies of a sign-in that is under way', (engine) => {
     for (const copied of [finished, unfinished, [...unfinished, ...finished]]) {
       visitor.useCookies(copied)
       assert.doesNotMatch(await visitor.redirectOf(resumed), /[?&]code=/)
+    }
+  })
+
+  test('are not encrypted with the key of stored secrets, and neither is the request of a published client', async () => {
+    const sealer = platform.secret.sealerFor('sign-ins under way')
+    const visitor = new Visitor(platform.url)
+    const page = await visitor.open((await begin(party)).url)
+    const cookie = visitor.cookieFor(cookieName, page.url)?.value.replace(/^1\./, '') ?? ''
+    const uid = new URL(page.url).pathname.split('/').at(-1)
+    const redirect = await visitor.redirectOf(
+      `${platform.url}/oauth?exit=redirect&redirect=http://localhost:8085/callback`,
+    )
+    const state = new URL(redirect).searchParams.get('state') ?? ''
+    for (const [purpose, sealed] of [
+      [`unfinished sign-in Interaction ${uid}`, cookie],
+      ['sign-in of a published client', state],
+    ] as const) {
+      assert.ok(openText(sealer, purpose, sealed))
+      assert.throws(() => openText(platform.secret, purpose, sealed))
     }
   })
 

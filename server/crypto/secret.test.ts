@@ -29,6 +29,14 @@ describe('the secret of the server', () => {
     assert.notDeepEqual(secret.derive('a'), secret.derive('b'))
   })
 
+  test('encrypts with a different key for each purpose of a sealer', () => {
+    const [first, second] = [secret.sealerFor('a'), secret.sealerFor('b')]
+    const sealed = sealText(first, 'test', 'hello')
+    assert.equal(openText(makeSecret('a secret', randomBytes).sealerFor('a'), 'test', sealed), 'hello')
+    for (const other of [second, secret]) assert.throws(() => openText(other, 'test', sealed))
+    assert.throws(() => openText(first, 'test', sealText(secret, 'test', 'hello')))
+  })
+
   test('is created once in its file, which only the owner can read', () => {
     const folder = mkdtempSync(join(tmpdir(), 'stemma-secret-'))
     try {

@@ -27,10 +27,10 @@ type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
   | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'wrongCodes')
-  | ('onSignIn' | 'onSetUp' | 'onRefusal')
+  | ('sealer' | 'onSignIn' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
-  UpstreamDependencies & {
+  Omit<UpstreamDependencies, CreatedHere> & {
     /** The cost of new password hashes, if it is not the default. */
     passwordCost?: PasswordCost | undefined
     /** Writes an event to the log. */
@@ -72,12 +72,15 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
   const { secret, log, logRefusal } = deps
   const wrongCodes = new WeakSet<IncomingMessage>()
   const devicePages = devicePagesOf((request) => wrongCodes.add(request))
-  const sealedStates = openSealedStates({ ...deps, currentPage })
+  // Anyone can begin a sign-in, so what browsers carry is encrypted with a key of its own.
+  const sealer = secret.sealerFor('sign-ins under way')
+  const sealedStates = openSealedStates({ ...deps, sealer, currentPage })
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
   return {
     ...deps,
     provider: openProvider({ ...deps, cookieKeys, devicePages, sealedStates, currentPage }),
-    upstream: openUpstream(deps),
+    sealer,
+    upstream: openUpstream({ ...deps, sealer }),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openSignInThrottles(deps.now),
     wrongCodes,

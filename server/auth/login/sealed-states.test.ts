@@ -8,7 +8,7 @@ import type { PageRequest } from './page-request.ts'
 import { pageRequestOf } from './page-request.ts'
 import { openSealedStates } from './sealed-states.ts'
 
-const secret = makeSecret('a secret', randomBytes)
+const sealer = makeSecret('a secret', randomBytes).sealerFor('test')
 const [kind, id] = ['Session', 'an-id']
 
 /** The states of a browser that sends these cookies. */
@@ -16,14 +16,14 @@ function statesOf(cookie: string) {
   const request = Object.assign(new IncomingMessage(new Socket()), { headers: { cookie } })
   const response = new ServerResponse(request)
   const page: PageRequest = pageRequestOf(request, response, { path: '/', query: '', address: '192.0.2.1' })
-  const deps = { secret, authUrl: 'http://stemma.test', now: Date.now, currentPage: () => page }
+  const deps = { sealer, authUrl: 'http://stemma.test', now: Date.now, currentPage: () => page }
   const setCookies = () => [response.getHeader('set-cookie') ?? []].flat().map(String)
   return { states: openSealedStates(deps), setCookies }
 }
 
 const seal = (payload: Record<string, unknown>) =>
   sealText(
-    secret,
+    sealer,
     `unfinished sign-in ${kind} ${id}`,
     JSON.stringify({ payload, expires: Date.now() + 1000 }),
   )
@@ -45,5 +45,14 @@ describe('the state of a visitor', () => {
     assert.throws(() => states.put(kind, id, large, 60), { error_description: /at most 1000 characters/ })
     assert.deepEqual(setCookies(), [])
     assert.equal(statesOf(`stemma_visit0=1.${seal(large)}`).states.find(kind, id), undefined)
+  })
+
+  test('is not accepted if it names a person, although it decrypts', () => {
+    const find = (payload: Record<string, unknown>) =>
+      statesOf(`stemma_visit0=1.${seal(payload)}`).states.find(kind, id)
+    assert.deepEqual(find({ uid: 'x' }), { uid: 'x' })
+    const accountId = 'a'.repeat(40)
+    for (const payload of [{ accountId }, { result: { login: { accountId } } }, { session: { accountId } }])
+      assert.equal(find(payload), undefined, JSON.stringify(payload))
   })
 })

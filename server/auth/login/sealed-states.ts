@@ -5,12 +5,13 @@
 // again. That is harmless: until somebody has signed in, a state only lets its holder sign in. The result of a sign-in is
 // stored, and can be used once.
 import { errors } from 'oidc-provider'
-import type { Secret } from '../../crypto/secret.ts'
+import type { Sealer } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
 import { cookieNamesOf } from './cookies.ts'
 import type { Payload } from './expiring-states.ts'
 import type { PageRequest } from './page-request.ts'
 import { paths, prefixOf } from './paths.ts'
+import { identityOf } from './state-identity.ts'
 
 export type SealedStates = {
   put(kind: string, id: string, payload: Payload, seconds: number): void
@@ -20,7 +21,7 @@ export type SealedStates = {
 }
 
 export type SealedStateDependencies = {
-  secret: Secret
+  sealer: Sealer
   authUrl: string
   now(): number
   /** The request that is being answered. */
@@ -40,13 +41,15 @@ const maxSessionLength = 1000
 const maxLengthOf = (kind: string) => (kind === 'Session' ? maxSessionLength : maxCookies * maxCookieLength)
 
 export function openSealedStates(deps: SealedStateDependencies): SealedStates {
-  const { secret, authUrl, now, currentPage } = deps
+  const { sealer, authUrl, now, currentPage } = deps
   const find = (kind: string, id: string): Payload | undefined => {
     const sealed = readParts(currentPage(), cookieNameOf(authUrl, kind))
     if (sealed === undefined || sealed.length > maxLengthOf(kind)) return undefined
     try {
-      const state = JSON.parse(openText(secret, purposeOf(kind, id), sealed)) as SealedState
-      return state.expires > now() ? state.payload : undefined
+      const state = JSON.parse(openText(sealer, purposeOf(kind, id), sealed)) as SealedState
+      // The state of a person is stored, so that it can be used once and ended. It is never accepted from a cookie.
+      const isOfVisitor = identityOf(state.payload) === undefined
+      return isOfVisitor && state.expires > now() ? state.payload : undefined
     } catch {
       return undefined
     }
@@ -55,7 +58,7 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
     find,
     put(kind, id, payload, seconds) {
       const state: SealedState = { payload, expires: now() + seconds * 1000 }
-      const sealed = sealText(secret, purposeOf(kind, id), JSON.stringify(state))
+      const sealed = sealText(sealer, purposeOf(kind, id), JSON.stringify(state))
       requireFit(kind, sealed)
       const parts = partsOf(sealed)
       const { pages, result } = pathsOf(authUrl, kind, id, payload)

@@ -11,6 +11,7 @@ import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expir
 import type { PageRequest } from '../page-request.ts'
 import type { SealedStates } from '../sealed-states.ts'
 import { isSealedKind } from '../sealed-states.ts'
+import { identityOf, loginOf } from '../state-identity.ts'
 
 /** The lifetime of states that oidc-provider stores without one: that of a refresh token, which is valid longest. */
 const defaultLifetimeSeconds = 30 * 24 * 60 * 60
@@ -82,7 +83,7 @@ function keysOf(kind: string, id: string, payload: AdapterPayload): StateKeys {
     grant: payload.grantId ?? (kind === 'Grant' ? id : undefined),
     userCode: payload.userCode,
     sessionUid: payload.uid,
-    identity: payload.accountId ?? loginOf(payload)?.accountId ?? payload.session?.accountId,
+    identity: identityOf(payload as Payload),
   }
 }
 
@@ -98,17 +99,12 @@ function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolea
   return false
 }
 
-type Login = { accountId: string; ts?: number }
-
-/** The result of a sign-in that oidc-provider has not processed yet. */
-const loginOf = ({ result }: AdapterPayload) => (result as { login?: Login } | undefined)?.login
-
 /** Undefined if the person was signed out everywhere since this sign-in (sign-outs.ts). */
 function payloadOf(state: ExpiringState | undefined): AdapterPayload | undefined {
   if (!state) return undefined
   const { useTime, signOutSecond } = state
   const payload = state.payload as AdapterPayload
-  const signInSecond = payload.loginTs ?? payload.authTime ?? loginOf(payload)?.ts
+  const signInSecond = payload.loginTs ?? payload.authTime ?? loginOf(state.payload)?.ts
   if (signOutSecond !== undefined && typeof signInSecond === 'number' && signInSecond <= signOutSecond)
     return undefined
   return { ...payload, ...(useTime !== undefined && { consumed: Math.floor(useTime / 1000) }) }

@@ -30,18 +30,18 @@ const purpose = 'sign-in of a published client'
 const lifetimeSeconds = 60 * 60
 export const requestLifetimeMs = lifetimeSeconds * 1000
 
-export const sealRequest = ({ secret }: PublishedDependencies, request: ClientRequest) =>
-  sealText(secret, purpose, JSON.stringify(request))
+export const sealRequest = ({ sealer }: PublishedDependencies, request: ClientRequest) =>
+  sealText(sealer, purpose, JSON.stringify(request))
 
 /** Decrypts a request. Refuses it if it was made in another browser, or has expired. */
 export function openRequest(
-  { secret, now, authUrl }: PublishedDependencies,
+  { sealer, now, authUrl }: PublishedDependencies,
   sealed: string,
   cookieHeader: string | undefined,
 ): ClientRequest {
   const browser = readCookie(authUrl, cookieHeader)
   try {
-    const request = JSON.parse(openText(secret, purpose, sealed)) as ClientRequest
+    const request = JSON.parse(openText(sealer, purpose, sealed)) as ClientRequest
     const isSameBrowser = browser !== undefined && equalInConstantTime(request.browser, digestOf(browser))
     if (isSameBrowser && request.expires > now()) return request
   } catch {

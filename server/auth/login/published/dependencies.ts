@@ -1,5 +1,5 @@
 import type { Provider } from 'oidc-provider'
-import type { Secret } from '../../../crypto/secret.ts'
+import type { Sealer } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { RefreshTokens } from '../../refresh/refresh-tokens.ts'
@@ -10,7 +10,8 @@ export type PublishedDependencies = MintDependencies & {
   provider(): Provider
   store: Store
   states: ExpiringStates
-  secret: Secret
+  /** Encrypts what the browser carries. */
+  sealer: Sealer
   exchange: Exchange
   refreshTokens: RefreshTokens
   baseUrl: string

@@ -23,13 +23,13 @@ export type AuthorizationState = {
 const purpose = 'journey to a provider'
 export const stateLifetime = 15 * 60_000
 
-export const sealState = ({ secret }: Upstream, state: AuthorizationState) =>
-  sealText(secret, purpose, JSON.stringify(state))
+export const sealState = ({ sealer }: Upstream, state: AuthorizationState) =>
+  sealText(sealer, purpose, JSON.stringify(state))
 
-export function openState({ secret, now }: Upstream, sealed: string): AuthorizationState {
+export function openState({ sealer, now }: Upstream, sealed: string): AuthorizationState {
   let state: AuthorizationState
   try {
-    state = JSON.parse(openText(secret, purpose, sealed)) as AuthorizationState
+    state = JSON.parse(openText(sealer, purpose, sealed)) as AuthorizationState
   } catch (cause) {
     throw upstreamFailed(cause)
   }

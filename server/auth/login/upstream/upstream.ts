@@ -6,7 +6,7 @@ import { isUid } from '../../../aip/uid.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
 import type { IssuerRule } from '../../../claims/issuer.ts'
 import type { RandomBytes } from '../../../crypto/random.ts'
-import type { Secret } from '../../../crypto/secret.ts'
+import type { Sealer, Secret } from '../../../crypto/secret.ts'
 import type { Store } from '../../../store/db.ts'
 import type { Outbound } from '../../outbound/outbound.ts'
 import type { KnownProvider } from './known-providers.ts'
@@ -15,6 +15,8 @@ import { findProviderByDomain, findProviderByUid } from './known-providers.ts'
 export type UpstreamDependencies = {
   store: Store
   secret: Secret
+  /** Encrypts what the browser carries. */
+  sealer: Sealer
   /** Sends every request to a provider. */
   outbound: Outbound
   rule: IssuerRule
