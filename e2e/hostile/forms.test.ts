@@ -138,7 +138,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
     const end = await go(finish.location)
     assert.match(end.location, /^http:\/\/localhost:8085\/callback\?token=/, end.text)
     const named = (name: string) => setCookies.filter((line) => line.startsWith(`${name}=`))
-    for (const name of ['__Host-stemma_session', '__Host-stemma_session.sig', '__Host-stemma_published']) {
+    for (const name of ['__Host-stemma_session', '__Host-stemma_session.sig', '__Host-stemma_browser']) {
       assert.ok(named(name).length > 0, `${name}: ${setCookies.join('\n')}`)
       for (const line of named(name)) assert.match(line, /; path=\/(?:;|$)/i, line)
     }
@@ -154,7 +154,7 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
   test('does not accept a cookie without the prefix __Host-, which another host could have set', async () => {
     const { go, setCookies } = openBrowser()
     const start = await go('/oauth?exit=redirect&redirect=http://localhost:8085/callback')
-    const secret = /^__Host-stemma_published=([\w-]+)/.exec(setCookies[0] ?? '')?.[1] ?? ''
+    const secret = /^__Host-stemma_browser=([\w-]+)/.exec(setCookies[0] ?? '')?.[1] ?? ''
     const state = new URL(start.location).searchParams.get('state') ?? ''
     const url = `${platform.url}/oauth/finish?state=${encodeURIComponent(state)}&error=x`
     const finish = async (cookie: string) => {
@@ -162,8 +162,8 @@ onEachStore('a server behind a proxy that terminates TLS', (engine) => {
       await answer.arrayBuffer()
       return answer.status
     }
-    assert.equal(await finish(`__Host-stemma_published=${secret}`), 303)
-    assert.equal(await finish(`stemma_published=${secret}`), 400)
+    assert.equal(await finish(`__Host-stemma_browser=${secret}`), 303)
+    assert.equal(await finish(`stemma_browser=${secret}`), 400)
   })
 
   test('tells browsers to use TLS only, with every response', async () => {

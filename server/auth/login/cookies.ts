@@ -1,11 +1,13 @@
-// The names of our cookies. Browsers accept a cookie with the prefix `__Host-` only from this host, over https and for
+// Our cookies and their names. Browsers accept a cookie with the prefix `__Host-` only from this host, over https and for
 // all paths, so neither another host of the domain nor a page over http can set it (RFC 6265bis, section 4.1.3).
+import type { PageRequest } from './page-request.ts'
 
 export type CookieNames = {
   session: string
   interaction: string
   resume: string
-  published: string
+  /** Recognises the browser that began a sign-in (browser.ts). */
+  browser: string
   /** For sessions without a person, and for unfinished sign-ins. A number follows each name (sealed-states.ts). */
   visit: string
   unfinished: string
@@ -16,12 +18,32 @@ export function cookieNamesOf(authUrl: string): CookieNames {
   const [hostPrefix, securePrefix] = isHttps ? ['__Host-', '__Secure-'] : ['', '']
   return {
     session: `${hostPrefix}stemma_session`,
-    published: `${hostPrefix}stemma_published`,
+    browser: `${hostPrefix}stemma_browser`,
     visit: `${hostPrefix}stemma_visit`,
     // These three are limited to the path of one sign-in, so that a browser can have several sign-ins under way. A
-    // cookie with the prefix `__Host-` cannot be limited to a path.
+    // cookie with the prefix `__Host-` cannot be limited to a path. They are of use only with the cookie `browser`.
     interaction: `${securePrefix}stemma_sign_in`,
     resume: `${securePrefix}stemma_resume`,
     unfinished: `${securePrefix}stemma_unfinished`,
   }
+}
+
+export function readCookie({ request }: PageRequest, name: string): string | undefined {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(`${name}=`.length)
+}
+
+type NewCookie = { name: string; value: string; path: string; seconds: number }
+
+/** Replaces a cookie of the same name and path that was set for this response. */
+export function setCookie(
+  authUrl: string,
+  { response }: PageRequest,
+  { name, value, path, seconds }: NewCookie,
+): void {
+  const secure = authUrl.startsWith('https:') ? '; secure' : ''
+  const lines = [response.getHeader('set-cookie') ?? []].flat().map(String)
+  const others = lines.filter((line) => !line.startsWith(`${name}=`) || !line.includes(`; path=${path};`))
+  const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=lax${secure}; httponly`
+  response.setHeader('set-cookie', [...others, line])
 }

@@ -7,7 +7,7 @@
 import { errors } from 'oidc-provider'
 import type { Sealer } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
-import { cookieNamesOf } from './cookies.ts'
+import { cookieNamesOf, readCookie, setCookie } from './cookies.ts'
 import type { Payload } from './expiring-states.ts'
 import type { PageRequest } from './page-request.ts'
 import { paths, prefixOf } from './paths.ts'
@@ -54,6 +54,8 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
       return undefined
     }
   }
+  const set = (name: string, value: string, path: string, seconds: number) =>
+    setCookie(authUrl, currentPage(), { name, value, path, seconds })
   return {
     find,
     put(kind, id, payload, seconds) {
@@ -63,15 +65,14 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
       const parts = partsOf(sealed)
       const { pages, result } = pathsOf(authUrl, kind, id, payload)
       const path = payload.result === undefined ? pages : result
-      for (const [at, part] of parts.entries())
-        setCookie(deps, `${cookieNameOf(authUrl, kind)}${at}`, part, path, seconds)
+      for (const [at, value] of parts.entries())
+        set(`${cookieNameOf(authUrl, kind)}${at}`, value, path, seconds)
     },
     remove(kind, id) {
       const payload = find(kind, id)
       if (!payload) return false
       for (const path of Object.values(pathsOf(authUrl, kind, id, payload)))
-        for (let at = 0; at < maxCookies; at++)
-          setCookie(deps, `${cookieNameOf(authUrl, kind)}${at}`, '', path, 0)
+        for (let at = 0; at < maxCookies; at++) set(`${cookieNameOf(authUrl, kind)}${at}`, '', path, 0)
       return true
     },
   }
@@ -116,27 +117,8 @@ function partsOf(sealed: string): string[] {
   return parts.map((part, at) => (at === 0 ? `${count}.${part}` : part))
 }
 
-function readParts({ request }: PageRequest, name: string): string | undefined {
-  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
-  const read = (at: number) =>
-    pairs.find((pair) => pair.startsWith(`${name}${at}=`))?.slice(`${name}${at}=`.length)
-  const [, count, start] = /^([12])\.(.*)$/.exec(read(0) ?? '') ?? []
+function readParts(page: PageRequest, name: string): string | undefined {
+  const [, count, start] = /^([12])\.(.*)$/.exec(readCookie(page, `${name}0`) ?? '') ?? []
   if (count === undefined) return undefined
-  return count === '1' ? start : `${start}${read(1) ?? ''}`
-}
-
-function setCookie(
-  { authUrl, currentPage }: SealedStateDependencies,
-  name: string,
-  value: string,
-  path: string,
-  seconds: number,
-): void {
-  const { response } = currentPage()
-  const secure = authUrl.startsWith('https:') ? '; secure' : ''
-  const lines = [response.getHeader('set-cookie') ?? []].flat().map(String)
-  // A cookie of the same name and path that was set for this response is replaced.
-  const others = lines.filter((line) => !line.startsWith(`${name}=`) || !line.includes(`; path=${path};`))
-  const line = `${name}=${value}; path=${path}; max-age=${seconds}; samesite=lax${secure}; httponly`
-  response.setHeader('set-cookie', [...others, line])
+  return count === '1' ? start : `${start}${readCookie(page, `${name}1`) ?? ''}`
 }

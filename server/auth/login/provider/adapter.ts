@@ -6,6 +6,8 @@ import type { Store } from '../../../store/db.ts'
 import { StoreError } from '../../../store/store-error.ts'
 import type { Work } from '../../../store/work.ts'
 import { networksOf } from '../../../wire/client-network.ts'
+import type { BrowserDependencies } from '../browser.ts'
+import { isSameBrowser, rememberBrowser } from '../browser.ts'
 import { plainMessage, retryHeader } from '../error-response.ts'
 import type { ExpiringState, ExpiringStates, Payload, StateKeys } from '../expiring-states.ts'
 import type { PageRequest } from '../page-request.ts'
@@ -19,7 +21,7 @@ const defaultLifetimeSeconds = 30 * 24 * 60 * 60
 /** The maximum size of a device code, in characters of JSON. Anyone can make us store one. */
 const maxAnonymousSize = 4096
 
-export type AdapterDependencies = {
+export type AdapterDependencies = BrowserDependencies & {
   store: Store
   states: ExpiringStates
   sealedStates: SealedStates
@@ -31,23 +33,31 @@ export function adapterOf(deps: AdapterDependencies): AdapterFactory {
   const { store, states, sealedStates, currentPage } = deps
   return (kind): Adapter => {
     const find = async (work: () => Work<ExpiringState | undefined>) => payloadOf(await store.read(work))
+    // Every step of a sign-in must come from the browser that began it. oidc-provider finds the sign-in at each step.
+    const isBound = kind === 'Interaction'
     const removeSealed = (id: string) => isSealedKind(kind) && sealedStates.remove(kind, id)
     return {
       async upsert(id, payload, seconds = defaultLifetimeSeconds) {
         const keys = keysOf(kind, id, payload)
+        const state = {
+          ...payload,
+          ...(isBound && { browser: rememberBrowser(deps, currentPage()) }),
+        } as Payload
         if (keys.identity === undefined) {
-          if (isSealedKind(kind)) return sealedStates.put(kind, id, payload as Payload, seconds)
+          if (isSealedKind(kind)) return sealedStates.put(kind, id, state, seconds)
           requireSmall(payload)
           keys.networks = networksOf(currentPage().address)
         }
         await store
-          .write(() => states.put(kind, id, payload as Payload, seconds, keys))
+          .write(() => states.put(kind, id, state, seconds, keys))
           .catch((error: unknown) => throwForClient(error, currentPage()))
         removeSealed(id)
       },
       async find(id) {
         const sealed = isSealedKind(kind) ? sealedStates.find(kind, id) : undefined
-        return (sealed as AdapterPayload | undefined) ?? find(() => states.find(kind, id))
+        const payload = (sealed as AdapterPayload | undefined) ?? (await find(() => states.find(kind, id)))
+        const isOfOtherBrowser = isBound && !isSameBrowser(deps.authUrl, currentPage(), payload?.browser)
+        return isOfOtherBrowser ? undefined : payload
       },
       findByUserCode: (userCode) => find(() => states.findByUserCode(kind, userCode)),
       findByUid: (uid) => find(() => states.findBySessionUid(kind, uid)),

@@ -17,11 +17,9 @@ import { redirectWith } from './redirect.ts'
 import { issueTokens } from './tokens.ts'
 
 /** Finishes the sign-in of a published client. oidc-provider has sent the browser here with an authorization code. */
-export async function finishPublished(
-  deps: PublishedDependencies,
-  { query, request }: PageRequest,
-): Promise<PageResponse> {
-  const clientRequest = openRequest(deps, query.get('state') ?? '', request.headers.cookie)
+export async function finishPublished(deps: PublishedDependencies, page: PageRequest): Promise<PageResponse> {
+  const { query } = page
+  const clientRequest = openRequest(deps, query.get('state') ?? '', page)
   const { headlessCode, redirect } = clientRequest
   try {
     const signIn = await redeemCode(deps, query, clientRequest)

@@ -1,25 +1,23 @@
 // Sign-in of published clients of this API. They open `/oauth` in a browser and receive the token in a URL on the
 // person's machine, or fetch it if they run on another machine. The sign-in pages are the same as for other clients.
 import { digestOf } from '../../../crypto/digest.ts'
+import { rememberBrowser } from '../browser.ts'
 import { requireHeadlessCode } from '../headless-sessions.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { paths } from '../paths.ts'
 import { publishedClient } from '../provider/clients.ts'
 import type { ClientRequest } from './client-request.ts'
-import { browserSecret, cookieOf, requestLifetimeMs, sealRequest } from './client-request.ts'
+import { requestLifetimeMs, sealRequest } from './client-request.ts'
 import type { PublishedDependencies } from './dependencies.ts'
 import { requireLoopbackRedirect } from './redirect.ts'
 
 /** Parameters that are passed on to the authorization request as they are. */
 const forwardedParameters = ['idp_id', 'invite', 'headless_code', 'skip_registration', 'login_hint']
 
-export async function startPublished(
-  deps: PublishedDependencies,
-  { query, request }: PageRequest,
-): Promise<PageResponse> {
+export async function startPublished(deps: PublishedDependencies, page: PageRequest): Promise<PageResponse> {
   const { authUrl } = deps
-  const browser = browserSecret(deps, request.headers.cookie)
-  const clientRequest = readClientRequest(deps, query, browser)
+  const { query } = page
+  const clientRequest = readClientRequest(deps, page)
   const parameters = new URLSearchParams([
     ['client_id', publishedClient],
     ['response_type', 'code'],
@@ -35,23 +33,19 @@ export async function startPublished(
       return value ? [[name, value]] : []
     }),
   ])
-  return {
-    location: `${authUrl}${paths.authorization}?${parameters}`,
-    headers: { 'set-cookie': cookieOf(authUrl, browser) },
-  }
+  return { location: `${authUrl}${paths.authorization}?${parameters}` }
 }
 
-function readClientRequest(
-  { now, random }: PublishedDependencies,
-  query: URLSearchParams,
-  browser: string,
-): ClientRequest {
+function readClientRequest(deps: PublishedDependencies, page: PageRequest): ClientRequest {
+  const { now, random } = deps
+  const { query } = page
   const headlessCode = query.get('headless_code') ?? ''
   const redirect = query.get('redirect') ?? ''
   if (headlessCode !== '') requireHeadlessCode(headlessCode)
   else requireLoopbackRedirect(query.get('exit'), redirect)
   return {
-    ...{ redirect, headlessCode, browser: digestOf(browser), expires: now() + requestLifetimeMs },
+    ...{ redirect, headlessCode, expires: now() + requestLifetimeMs },
+    browser: rememberBrowser(deps, page),
     verifier: random(32).toString('base64url'),
     identity: query.get('identity') ?? '',
     audiences: (query.get('audience') ?? '').split(',').filter(Boolean),
