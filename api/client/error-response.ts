@@ -1,4 +1,4 @@
-// Converts HTTP responses to errors. A proxy between client and server may have written the response, in any form.
+// Converts HTTP responses to errors. A proxy may have written the response, so its body can have any form.
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { isObject, parseObject } from './json-object.ts'
 import { findDetail, StemmaError } from './stemma-error.ts'
@@ -18,7 +18,7 @@ export function errorFromResponse(
   now: number,
 ): StemmaError {
   const { code, message, details } = parseObject(text) ?? {}
-  const objects = Array.isArray(details) ? details.filter(isObject) : []
+  const validDetails = Array.isArray(details) ? details.filter(isObject) : []
   return new StemmaError(
     isErrorCode(code) ? code : codeOfStatus(status),
     typeof message === 'string' ? message : `the server answered with HTTP ${status}`,
@@ -27,8 +27,8 @@ export function errorFromResponse(
       requestId: headers.get('x-request-id') ?? undefined,
       retryDelayMs:
         parseRetryAfter(headers.get('retry-after'), now) ??
-        parseDuration(findDetail(objects, 'RetryInfo').retryDelay),
-      details: objects,
+        parseDuration(findDetail(validDetails, 'RetryInfo').retryDelay),
+      details: validDetails,
     },
   )
 }
@@ -49,7 +49,7 @@ function parseDuration(value: unknown): number | undefined {
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds * 1000)
 }
 
-const codes: Record<number, Code> = {
+const codesByStatus: Record<number, Code> = {
   400: Code.INVALID_ARGUMENT,
   401: Code.UNAUTHENTICATED,
   403: Code.PERMISSION_DENIED,
@@ -62,4 +62,5 @@ const codes: Record<number, Code> = {
   504: Code.DEADLINE_EXCEEDED,
 }
 
-const codeOfStatus = (status: number): Code => codes[status] ?? (status >= 500 ? Code.INTERNAL : Code.UNKNOWN)
+const codeOfStatus = (status: number): Code =>
+  codesByStatus[status] ?? (status >= 500 ? Code.INTERNAL : Code.UNKNOWN)

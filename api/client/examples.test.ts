@@ -1,4 +1,4 @@
-// Type-checks the examples in the doc comments of the SDK, as its users read them in their editor.
+// Type-checks the examples in the doc comments of the SDK, which users see in their editors.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -24,7 +24,7 @@ function exportsOf(file: string, text: string): Export[] {
   })
 }
 
-/** Adds the import that examples of internal functions omit: that of their own module. */
+/** Adds the import of the module that the example documents. Examples of internal functions omit this import. */
 function programOf({ file, example = '' }: Export, folder: string): string {
   const names = exports.filter((candidate) => candidate.file === file).map(({ name }) => name)
   const missing = names.filter(
@@ -47,7 +47,7 @@ describe('the exports of the SDK', () => {
 
   test('have examples that compile', async () => {
     await mkdir(join(root, '.cache'), { recursive: true })
-    // Inside the repository, where the packages of the workspace are found.
+    // The folder is in the repository, so that imports of the workspace packages can be resolved.
     const folder = await mkdtemp(join(root, '.cache/examples-'))
     try {
       for (const [index, entry] of exports.entries())

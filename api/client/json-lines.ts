@@ -8,7 +8,7 @@ const maxLineLength = 2 ** 26
 
 /**
  * Reads JSON objects from a stream with one object per line (https://jsonlines.org). Every line, also the last, must
- * end with a newline: a response that was cut off is an error.
+ * end with a newline: if it does not, the response was cut off, which is an error.
  *
  * @example
  * ```ts
@@ -18,20 +18,20 @@ const maxLineLength = 2 ** 26
  */
 export async function* readJsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<JsonObject, void> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let parts: string[] = []
-  let length = 0
+  let lineParts: string[] = []
+  let lineLength = 0
   for await (const chunk of body) {
-    const [first = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n')
-    parts.push(first)
-    length += first.length
-    for (const next of others) {
-      yield parseLine(parts.join(''))
-      parts = [next]
-      length = next.length
+    const [continuation = '', ...nextLines] = decoder.decode(chunk, { stream: true }).split('\n')
+    lineParts.push(continuation)
+    lineLength += continuation.length
+    for (const nextLine of nextLines) {
+      yield parseLine(lineParts.join(''))
+      lineParts = [nextLine]
+      lineLength = nextLine.length
     }
-    if (length > maxLineLength) throw dataLoss('a document is too long')
+    if (lineLength > maxLineLength) throw dataLoss('a document is too long')
   }
-  if (length > 0) throw dataLoss('the last document is cut off')
+  if (lineLength > 0) throw dataLoss('the last document is cut off')
 }
 
 function parseLine(line: string): JsonObject {

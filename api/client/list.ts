@@ -49,7 +49,7 @@ const maxPageSize = 200
 
 /**
  * Iterates over all items of a list. Requests a page when its first item is needed. `pageSize` in the request is the
- * size of a page, not a limit.
+ * size of a page and does not limit the number of items.
  *
  * @example
  * ```ts
@@ -79,13 +79,13 @@ export async function* list<Request extends object, Page>(
     if (nextPageToken === '') return
     if (nextPageToken === pageToken) throw repeatedPageToken(path)
     pageToken = nextPageToken
-    // `skip` would count from the position of the page token.
+    // With `skip`, the server would skip items again, from the position of the page token.
     pageRequest = { ...pageRequest, skip: undefined, pageToken }
   }
 }
 
 /**
- * Removes `$typeName`. Protobuf regards an object that has it as a complete message, and would not replace
+ * Removes `$typeName`. Protobuf treats an object with this property as a complete message and would not replace
  * `skip: undefined` by the default.
  */
 function fieldsOf(request: object): Record<string, unknown> {

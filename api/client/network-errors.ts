@@ -28,16 +28,16 @@ export async function withNetworkErrors<T>(
 
 type Failure = { message?: string; code?: string; cause?: unknown; errors?: unknown[] }
 
-/** Node keeps the reason in `cause`; for a name with several addresses, `errors` has one error per address. */
-function innermost(error: unknown): Failure {
+/** Node stores the reason in `cause`. For a host with several addresses, `errors` has one error per address. */
+function rootCause(error: unknown): Failure {
   const failure = (error ?? {}) as Failure
   const inner = failure.cause ?? failure.errors?.[0]
-  return inner === undefined ? failure : innermost(inner)
+  return inner === undefined ? failure : rootCause(inner)
 }
 
-const messageOf = (error: unknown) => innermost(error).message || innermost(error).code || String(error)
+const messageOf = (error: unknown) => rootCause(error).message || rootCause(error).code || String(error)
 
-const connectErrors = [
+const connectErrorCodes = [
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -59,7 +59,7 @@ const connectErrors = [
  * ```
  */
 export const wasNotSent = (error: StemmaError): boolean =>
-  error.status === undefined && connectErrors.includes(innermost(error).code ?? '')
+  error.status === undefined && connectErrorCodes.includes(rootCause(error).code ?? '')
 
 /**
  * Creates the error for a call that took longer than its timeout.

@@ -26,7 +26,10 @@ export type ConnectionOptions = {
   baseUrl: string
   /** Access token, or a source of tokens. Without one, calls are sent without credentials. */
   token?: string | TokenSource | undefined
-  /** Limit in milliseconds for a call with all its attempts or, in a stream, for each wait for the next message. Default: 60,000. */
+  /**
+   * Time limit in milliseconds. For a call with one response: for all attempts together. For a stream: for each wait
+   * for the server. Default: 60,000.
+   */
   timeoutMs?: number | undefined
   retry?: Partial<RetryOptions> | undefined
   /** Headers of every request. */

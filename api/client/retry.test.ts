@@ -59,7 +59,7 @@ describe('retries of a read', () => {
     assert.equal(requests.length, 1)
   })
 
-  test('convert a date in Retry-After to a delay from the time of `now`', async () => {
+  test('compute the delay from the date in Retry-After and the time that `now` returns', async () => {
     const now = () => Date.parse('2026-01-01T00:00:00Z')
     const { url } = await start(sendUnavailable({ 'retry-after': 'Thu, 01 Jan 2026 00:01:00 GMT' }))
     await assert.rejects(groupsAt(url, { now }).getGroup({ uid: 'x' }), (error) => {
@@ -69,7 +69,7 @@ describe('retries of a read', () => {
     })
   })
 
-  test('do not happen for any other error', async () => {
+  test('do not happen for errors other than UNAVAILABLE', async () => {
     for (const [status, code] of [
       [400, 3],
       [403, 7],

@@ -3,7 +3,8 @@ import { bindingsOf } from '../http-binding.ts'
 import type { Route } from './route.ts'
 
 /**
- * Reads the route of an RPC from its descriptor. Decodes options each time: keep the result.
+ * Reads the route of an RPC from its descriptor. Each call decodes the options of the descriptor, so callers should
+ * cache the result.
  *
  * @example
  * ```ts
@@ -18,8 +19,9 @@ export function routeOf(method: DescMethod): Route {
   if (!binding) throw new Error(`${method.parent.typeName}.${method.name} has no http rule`)
   const { verb, path, body } = binding
   const bodyField = input.fields.find(({ name }) => name === body)
-  const [first] = output.fields
-  const items = verb === 'GET' && first?.fieldKind === 'list' && first.message ? first.jsonName : undefined
+  const [firstField] = output.fields
+  const isList = verb === 'GET' && firstField?.fieldKind === 'list' && firstField.message !== undefined
+  const items = isList ? firstField.jsonName : undefined
   return {
     verb,
     path: path.replace(/\{([^=}]+)/g, (_, name: string) => `{${jsonPath(input, name)}`),

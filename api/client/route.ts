@@ -6,7 +6,8 @@ import type {
 } from '@bufbuild/protobuf'
 
 /**
- * The HTTP binding of an RPC: all that is needed to send it, without its descriptor. Field names are those of JSON.
+ * The HTTP binding of an RPC. A client can send the RPC with its route alone, without its descriptor. Fields have their
+ * JSON names.
  *
  * @example
  * ```ts
@@ -22,10 +23,12 @@ export type Route = {
   readonly path: string
   /** The request field that is sent as the body, or `*` for the whole request. */
   readonly body?: string
+  /** Whether the field that is sent as the body is repeated. */
   readonly isListBody?: true
   readonly isStream?: true
   /** The response field that contains the items, if the RPC is a list. */
   readonly items?: string
+  /** Whether the list has pages: the request has a `pageSize`. */
   readonly isPaged?: true
 }
 

@@ -112,7 +112,8 @@ const nameOf = (code: Code) => Object.entries(Code).find(([, value]) => value ==
 const arrayOf = <T>(value: unknown) => (Array.isArray(value) ? (value as T[]) : [])
 
 /**
- * Returns the error detail of a type of `google.rpc`, or an empty object if there is none.
+ * Returns the first error detail with a type such as `RetryInfo` (of the package `google.rpc`), or an empty object if
+ * there is none.
  *
  * @example
  * ```ts

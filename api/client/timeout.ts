@@ -1,5 +1,5 @@
 /**
- * Waits for a promise. Rejects with the reason of the signal if that is aborted first.
+ * Waits for a promise. Rejects with the reason of the signal if the signal is aborted first.
  *
  * @example
  * ```ts
@@ -17,7 +17,7 @@ export function abortable<T>(signal: AbortSignal, promise: Promise<T>): Promise<
 }
 
 /**
- * Waits for a time. Rejects with the reason of the signal if that is aborted first.
+ * Waits for a time. Rejects with the reason of the signal if the signal is aborted first.
  *
  * @example
  * ```ts
@@ -47,19 +47,19 @@ export async function sleep(milliseconds: number, signal: AbortSignal): Promise<
 export type Timeout = {
   /** Aborted at the timeout, or together with the outer signal. */
   signal: AbortSignal
-  /** Starts the full time again. */
+  /** Starts the timer again, with the full time. */
   restart(): void
   /** Stops the timer until `restart`. */
   pause(): void
   clear(): void
 }
 
-/** The longest delay of setTimeout, about 25 days. A longer timeout never expires. */
+/** The longest delay that setTimeout supports, about 25 days. A longer timeout never expires. */
 const maxDelayMs = 2 ** 31 - 1
 
 /**
  * Starts a timeout. Its signal is aborted with `reason()` when the time is over, or with the reason of the outer signal
- * when that is aborted.
+ * when the outer signal is aborted.
  *
  * @example
  * ```ts

@@ -7,7 +7,7 @@ import type { AccessToken, TokenSource } from './token-source.ts'
 import { cachedTokenSource } from './token-source.ts'
 
 /**
- * Where tokens are issued. `baseUrl` is that of the server, unless the server is configured with another issuer URL.
+ * Where tokens are issued. `baseUrl` is the URL of the server, or its issuer URL if the server has a separate one.
  *
  * @example
  * ```ts
@@ -39,8 +39,8 @@ export type ExchangeOptions = {
 } & Pick<DeepPartial<ExchangeRequestJson>, 'identity' | 'aud' | 'scopes' | 'cap'>
 
 /**
- * Creates a token source that exchanges tokens of another issuer for access tokens of an identity. It fetches a new one
- * shortly before the old one expires.
+ * Creates a token source that exchanges tokens of another issuer for access tokens of an identity. It fetches a new
+ * access token shortly before the old one expires.
  *
  * @example
  * ```ts
@@ -66,7 +66,7 @@ export function exchangeTokenSource({ issuer, subject, ...request }: ExchangeOpt
 }
 
 /**
- * Converts a token of the `SecurityTokenService`. Without `expiry` it counts as expired and is used once.
+ * Converts a token of the `SecurityTokenService`. A token without `expiry` is treated as expired, so it is used once.
  *
  * @example
  * ```ts

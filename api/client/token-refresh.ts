@@ -27,8 +27,8 @@ export type RefreshOptions = {
   issuer: Issuer
   refreshToken: string
   /**
-   * The OpenID Connect client that signed in. Omit it for refresh tokens in the JSON format of published clients, which
-   * are renewed at `/sts/exchange_refresh_token`.
+   * Id of the OpenID Connect client that signed in. Omit it for refresh tokens in the JSON format of published clients,
+   * which are renewed at `/sts/exchange_refresh_token`.
    */
   clientId?: string | undefined
   /** Receives each new refresh token. Store it: the previous one is used up. */

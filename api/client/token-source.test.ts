@@ -22,7 +22,7 @@ describe('a cached token source', () => {
     assert.equal(count(), 1)
   })
 
-  test('replaces a token a minute or a tenth of its lifetime before it expires', async () => {
+  test('replaces a token a minute or a tenth of its lifetime before it expires, whichever is shorter', async () => {
     for (const [lifetimeMs, usableMs] of [
       [hourMs, hourMs - 60_000],
       [10_000, 9_000],
@@ -58,7 +58,7 @@ describe('a cached token source', () => {
     const first = await source()
     source.invalidate?.(first)
     assert.equal(await source(), 'token 2')
-    // A second call that was rejected with the first token ends later.
+    // Another call, which was also sent with the first token, is rejected later.
     source.invalidate?.(first)
     assert.equal(await source(), 'token 2')
     assert.equal(count(), 2)

@@ -30,8 +30,8 @@ export type TokenSource = {
  */
 export type AccessToken = { token: string; expiry: number }
 
-/** A token is replaced this long before it expires, or a tenth of its lifetime before if that is shorter. */
-const marginMs = 60_000
+/** How long before its expiry a token is replaced. If a tenth of its lifetime is shorter, that time is used instead. */
+const maxMarginMs = 60_000
 
 /**
  * Creates a token source that caches the token until shortly before it expires. Concurrent calls share one fetch; an
@@ -59,7 +59,7 @@ export function cachedTokenSource(
   async function fetchAndCache(): Promise<string> {
     const requestedAt = now()
     const { token, expiry } = await fetchToken()
-    cached = { token, usableUntil: expiry - Math.min(marginMs, (expiry - requestedAt) / 10) }
+    cached = { token, usableUntil: expiry - Math.min(maxMarginMs, (expiry - requestedAt) / 10) }
     return token
   }
 

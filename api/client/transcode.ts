@@ -18,8 +18,8 @@ export type HttpRequest = {
 }
 
 /**
- * Splits a request into path variables, body and query parameters as its route defines. It is the inverse of what the
- * server does with the http rule of the RPC.
+ * Splits a request into path variables, body and query parameters as its route defines. The server does the
+ * inverse, with the http rule of the RPC.
  *
  * @example
  * ```ts
@@ -29,15 +29,15 @@ export type HttpRequest = {
  * ```
  */
 export function transcode({ verb, path, body, isListBody }: Route, request: JsonObject): HttpRequest {
-  const rest = copyOf(request)
+  const remainingFields = copyOf(request)
   const filledPath = path.replace(/\{([^=}]+)(?:=([^}]*))?\}/g, (_, name: string, pattern = '*') =>
-    encodePath(name, String(remove(rest, name) ?? ''), pattern === '**'),
+    encodePath(name, String(remove(remainingFields, name) ?? ''), pattern === '**'),
   )
   // A resource at the root is created without a parent: the path then ends before the slash.
   const target = verb === 'POST' ? filledPath.replace(/\/$/, '') : filledPath
-  if (body === '*') return { verb, target, body: rest }
-  const content = body === undefined ? undefined : (remove(rest, body) ?? (isListBody ? [] : {}))
-  const query = parametersOf(rest).join('&')
+  if (body === '*') return { verb, target, body: remainingFields }
+  const content = body === undefined ? undefined : (remove(remainingFields, body) ?? (isListBody ? [] : {}))
+  const query = parametersOf(remainingFields).join('&')
   return { verb, target: query === '' ? target : `${target}?${query}`, body: content }
 }
 

@@ -26,18 +26,18 @@ async function start(...answers: RequestListener[]) {
 }
 
 describe('a call', () => {
-  test('rejects with the reason of the signal, whatever it waits for', async () => {
-    const waiting = await start(neverAnswer)
-    const backingOff = await start(sendUnavailable({ 'retry-after': '9' }))
+  test('rejects with the reason of the signal while it waits for a response, a retry or a token', async () => {
+    const silentServer = await start(neverAnswer)
+    const busyServer = await start(sendUnavailable({ 'retry-after': '9' }))
     let isTokenRequested = false
     const neverResolves = () => {
       isTokenRequested = true
       return new Promise<string>(() => undefined)
     }
     for (const { groups, isWaiting } of [
-      { groups: groupsAt(waiting.url), isWaiting: () => waiting.requests.length === 1 },
-      { groups: groupsAt(backingOff.url), isWaiting: () => backingOff.requests.length === 1 },
-      { groups: groupsAt(waiting.url, { token: neverResolves }), isWaiting: () => isTokenRequested },
+      { groups: groupsAt(silentServer.url), isWaiting: () => silentServer.requests.length === 1 },
+      { groups: groupsAt(busyServer.url), isWaiting: () => busyServer.requests.length === 1 },
+      { groups: groupsAt(silentServer.url, { token: neverResolves }), isWaiting: () => isTokenRequested },
     ]) {
       const reason = new Error('changed my mind')
       const controller = new AbortController()
@@ -48,8 +48,8 @@ describe('a call', () => {
       controller.abort(reason)
       await rejected
     }
-    assert.equal(waiting.requests.length, 1)
-    await waitUntil(() => waiting.requests[0]?.socket.destroyed === true)
+    assert.equal(silentServer.requests.length, 1)
+    await waitUntil(() => silentServer.requests[0]?.socket.destroyed === true)
   })
 
   test('sends nothing if the signal is already aborted', async () => {
@@ -171,7 +171,7 @@ describe('a stream', () => {
     await waitUntil(() => requests[0]?.socket.destroyed === true)
   })
 
-  test('applies the timeout to the server and not to its reader', async () => {
+  test('applies the timeout while it waits for the server, not while its reader works', async () => {
     const { url } = await start(sendBeginning('{"id":"a"}\n{"id":"b"}\n'))
     const received: unknown[] = []
     await assert.rejects(async () => {

@@ -1,4 +1,4 @@
-// Sends calls as JSON over HTTP, with timeouts, retries and access tokens. Uses nothing of Node: browsers run it too.
+// Sends calls as JSON over HTTP, with timeouts, retries and access tokens. Needs no Node API: browsers can run it.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { Code } from '../gen/google/rpc/code_pb.ts'
 import { checkBaseUrl } from './base-url.ts'
@@ -92,7 +92,7 @@ function startCallTimeout(connection: ResolvedOptions, options: CallOptions): Ti
   return startTimeout(timeoutMs, () => deadlineExceeded(timeoutMs), options.signal)
 }
 
-/** Sends a call with retries. `read` is part of an attempt, since the connection can break while it reads. */
+/** Sends a call with retries. An attempt includes `read`, because the connection can break while the body is read. */
 async function send<T>(
   connection: ResolvedOptions,
   { route, request, options }: Call,
@@ -100,7 +100,7 @@ async function send<T>(
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
   const httpRequest = transcode(route, request)
-  // Outside the retries: a token source is responsible for its own.
+  // Getting a token is not retried here: a token source makes its own retries.
   const token = await abortable(signal, currentToken(connection))
   const init = {
     method: httpRequest.verb,
@@ -138,7 +138,7 @@ async function sendOnce(
 
 const currentToken = async ({ token }: ResolvedOptions) => (typeof token === 'function' ? token() : token)
 
-/** Tells the token source which token the server rejected, so that the next call gets another one. */
+/** Invalidates a token that the server rejected, so that the next call gets another one from the token source. */
 function invalidateRejected(
   { token: source }: ResolvedOptions,
   token: string | undefined,
@@ -160,7 +160,7 @@ function headersOf(
   return headers
 }
 
-/** The error of `Headers.set` would quote the token, which is a secret. */
+/** Rejects invalid tokens before `Headers.set` does: its error would quote the token, which is a secret. */
 function checkToken(token: string): string {
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new TypeError('the token is empty or contains characters that are not allowed in a token')
@@ -188,7 +188,7 @@ async function* readChunks(body: ReadableStream<Uint8Array>, baseUrl: string, ti
       yield value
     }
   } finally {
-    // Closes the connection if the caller leaves early. An error of the stream has been thrown already.
+    // Closes the connection if the caller leaves the loop early. An error of the stream has been thrown already.
     await reader.cancel().catch(() => undefined)
   }
 }
