@@ -17,8 +17,8 @@ const { getGroup, listGroups, createGroup, updateGroup, deleteGroup } = GroupsSe
 
 describe('a method', () => {
   test('has the verb, path and body of its http rule', () => {
-    const bindings = describeMethods(GroupsService).map(({ desc, bindings: [first, ...more] }) => {
-      assert.deepEqual(more, [])
+    const bindings = describeMethods(GroupsService).map(({ desc, bindings: [first, ...additional] }) => {
+      assert.deepEqual(additional, [])
       return [desc.name, first?.verb, first?.path, first?.body]
     })
     assert.deepEqual(bindings, [
@@ -49,7 +49,7 @@ describe('a method', () => {
     assert.deepEqual(describeMethod(deleteGroup).access?.capabilities, [Capability.CAP_IAM_GROUPS_DELETE])
   })
 
-  test('has the request field that is the resource', () => {
+  test('has the request field that contains the resource', () => {
     assert.equal(describeMethod(createGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(updateGroup).resource?.message, GroupSchema)
     assert.equal(describeMethod(getGroup).resource, undefined)

@@ -22,7 +22,7 @@ export type Method = {
   scope: DescField[]
   /** The kind of the resource with that uid: the full name of its message. */
   scopeKind: string
-  /** The request field that holds the resource, where the method takes one. */
+  /** The request field that is sent as the body and contains the resource. Undefined if the method has none. */
   resource: DescField | undefined
   /** Whether the response is a stream of messages. */
   isStream: boolean
@@ -61,7 +61,8 @@ export function scopeOf(method: Method, request: Message): string {
   let value: unknown = request
   for (const { localName } of method.scope)
     value = (value as Record<string, unknown> | undefined)?.[localName]
-  return (value as string | undefined) ?? '' // a scope field is a string, proven by the descriptor tests
+  // The cast is safe: a test checks that all scope fields are strings.
+  return (value as string | undefined) ?? ''
 }
 
 type FieldOptions = { rules: FieldRules; behaviours: ReadonlySet<FieldBehavior>; isScope: boolean }

@@ -1,16 +1,17 @@
-// Names that a misspelt word may have been meant for.
+// Suggests names for a misspelt word.
 
-/** A longer word is not a typing error, and comparing it would take time. */
-const maxLength = 100
+/** In characters. A longer word is not a typing error, and comparing it would take time. */
+const maxWordLength = 100
 const maxSuggestions = 3
 
 /** Up to three names that are similar to a word, the most similar first. */
 export function nearestNames(word: string, names: readonly string[]): string[] {
-  if (word.length > maxLength) return []
-  const isPart = (name: string) => name.endsWith(`.${word}`) || (word.length > 2 && name.startsWith(word))
+  if (word.length > maxWordLength) return []
+  const containsWord = (name: string) =>
+    name.endsWith(`.${word}`) || (word.length > 2 && name.startsWith(word))
   return names
     .map((name) => ({ name, distance: editDistance(word, name) }))
-    .filter(({ name, distance }) => distance <= 2 || isPart(name))
+    .filter(({ name, distance }) => distance <= 2 || containsWord(name))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, maxSuggestions)
     .map(({ name }) => name)
