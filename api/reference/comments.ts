@@ -14,9 +14,10 @@ function fullName(desc: Commented): string {
   return 'typeName' in desc ? desc.typeName : `${desc.parent?.typeName}.${desc.name}`
 }
 
-/** Splits a text into its first sentence and the rest. */
-export function splitSummary(text: string): { summary: string; rest: string } {
-  const [first = '', ...others] = text.split('\n\n')
-  const [, summary = first, more = ''] = /^(.*?[^.]\.)\s+(?=[A-Z`])(.*)$/s.exec(first) ?? []
-  return { summary, rest: [more, ...others].filter(Boolean).join('\n\n') }
+/** Splits a text into its first sentence and the sentences and paragraphs that follow. */
+export function splitSummary(text: string): { summary: string; details: string } {
+  const [firstParagraph = '', ...paragraphs] = text.split('\n\n')
+  const [, summary = firstParagraph, sentences = ''] =
+    /^(.*?[^.]\.)\s+(?=[A-Z`])(.*)$/s.exec(firstParagraph) ?? []
+  return { summary, details: [sentences, ...paragraphs].filter(Boolean).join('\n\n') }
 }

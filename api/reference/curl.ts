@@ -22,7 +22,7 @@ export function curlOf(operation: Operation): string {
 
 const pathOf = ({ path }: Operation) => path.replaceAll(/\{([^}]*)\}/g, (_, name: string) => variableOf(name))
 
-/** The shell variable of a path variable: `$PARENT` of `parent_id`, `$RESOURCE` of `uid`. */
+/** The shell variable for a path variable: `$PARENT` for `parent_id`, `$RESOURCE` for `uid`. */
 function variableOf(name: string): string {
   const leaf = name.split('.').at(-1) ?? ''
   return `$${(leaf.replace(/(?:^|_)u?id$/, '') || 'resource').toUpperCase()}`

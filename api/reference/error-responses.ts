@@ -8,7 +8,7 @@ export type ErrorResponse = {
   status: number
   name: string
   description: string
-  /** Bodies by title. */
+  /** Example bodies by title. */
   examples: Record<string, JsonObject>
 }
 
@@ -131,7 +131,8 @@ export const errorResponses = {
   unsupportedType: {
     status: 415,
     name: 'UnsupportedType',
-    description: 'The body is neither JSON nor, where a form is accepted, a form (code 3).',
+    description:
+      'The type of the body is not supported (code 3). Supported are JSON and, for some calls, forms.',
     examples: {},
   },
   tooManyRequests: {

@@ -1,15 +1,15 @@
-/** The rules that hold for every call, in Markdown. It is the beginning of the reference in each of its forms. */
+/** The rules for every call, in Markdown. The reference begins with this text as Markdown, as HTML and in OpenAPI. */
 export const introduction = `Resources are in a tree of groups; a group without a parent is an organization. A role that is bound to an identity in a group applies to the group and to everything below it. Every call of this reference also exists over gRPC, on the same port.
 
 **Versions.** \`v2\` is another name of \`v2beta1\` in every path: \`/iam/v2/groups\` is \`/iam/v2beta1/groups\`. The calls of version 1 stay available.
 
-**Uids.** The \`uid\` of a resource is a path: the uid of its parent, a slash and 16 hexadecimal digits. In a URL, slashes may be written as they are or as \`%2F\`. Version 1 calls it \`id\`.
+**Uids.** The \`uid\` of a resource is a path: the uid of its parent, a slash and 16 hexadecimal digits. In a URL, slashes may be written as they are or as \`%2F\`. In version 1, this field is named \`id\`.
 
-**Fields.** Fields of bodies and parameters of queries are accepted in JSON spelling (\`pageSize\`) and in proto spelling (\`page_size\`). Unknown fields are ignored, except in the body of a PATCH without \`updateMask\`. 64-bit integers are strings. Times are RFC 3339 in UTC.
+**Fields.** Fields of bodies and parameters of queries are accepted in JSON spelling (\`pageSize\`) and in proto spelling (\`page_size\`). Unknown fields of a body are ignored, except in a PATCH without \`updateMask\`, where they are an error. Unknown parameters of a query are an error, except in version 1, which ignores them. 64-bit integers are strings. Times are RFC 3339 in UTC.
 
-**Lists.** A page has 50 results by default and at most 200 (\`pageSize\`). \`nextPageToken\` is the token of the next page and absent on the last page. \`totalCount\` is the number of results over all pages. \`orderBy\` is a list of field names, separated by commas, each optionally followed by \`desc\`. A page token is valid for three days; after that the list starts again from the beginning.
+**Lists.** A page has 50 results by default and at most 200 (\`pageSize\`). \`nextPageToken\` is the token of the next page and absent on the last page. \`totalCount\` is the number of results over all pages. \`orderBy\` is a list of field names, separated by commas, each optionally followed by \`desc\`. A page token is valid for three days; with an older token, the list starts again from its beginning.
 
-**Updates.** PATCH changes the fields that are in the body or, with \`updateMask\`, only the fields that it names, separated by commas. PUT, in version 1, replaces the whole resource.
+**Updates.** PATCH changes the fields that are in the body. With \`updateMask\`, a list of field names separated by commas, it changes only the named fields. PUT, in version 1, replaces the whole resource.
 
 **Access.** Calls need the header \`Authorization: Bearer\` with an access token, unless they are marked as open. An access token is valid for an hour. Each call lists the capabilities that the caller needs. The caller must have all of them in the group that the call names, or above it; otherwise the call fails with 403, whether or not the resource exists. Lists contain only what the caller may see.
 

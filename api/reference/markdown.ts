@@ -113,7 +113,7 @@ function linked(text: string, typeName: string | undefined): string {
 const table = (heads: string[], lines: string[]) =>
   [`| ${heads.join(' | ')} |`, `|${heads.map(() => '---|').join('')}`, ...lines].join('\n')
 
-/** Escapes Markdown. A bar ends a cell also within code; other characters are special only outside of code. */
+/** Escapes Markdown for a table cell. A bar ends a cell even inside code; other characters are special only outside. */
 const cell = (text: string) =>
   text
     .replaceAll('\n\n', ' ')

@@ -80,10 +80,10 @@ test('services are sorted by version and domain', () => {
 test('a summary is the first sentence', () => {
   assert.deepEqual(splitSummary('Reads one. It is quick.\n\nAlways.'), {
     summary: 'Reads one.',
-    rest: 'It is quick.\n\nAlways.',
+    details: 'It is quick.\n\nAlways.',
   })
   assert.deepEqual(splitSummary('Takes e.g. names, v1.2 too'), {
     summary: 'Takes e.g. names, v1.2 too',
-    rest: '',
+    details: '',
   })
 })

@@ -88,7 +88,7 @@ const mayBeEmpty = ({ field, mayContainSlashes }: Variable) =>
 function operationOf(method: Method, binding: HttpBinding, id: string): Operation {
   const { desc } = method
   const variables = variablesOf(desc.input, binding.path)
-  const { summary, rest } = splitSummary(commentOf(desc))
+  const { summary, details } = splitSummary(commentOf(desc))
   const capabilities = (method.access?.capabilities ?? []).map(capabilityName)
   const isForm = binding.verb === 'POST' && binding.body === ''
   return {
@@ -100,7 +100,7 @@ function operationOf(method: Method, binding: HttpBinding, id: string): Operatio
     query: isForm ? [] : queryOf(method, binding, variables),
     body: isForm ? formOf(desc.input) : bodyOf(desc.input, binding, variables),
     summary: summary.replace(/\.$/, ''),
-    details: rest,
+    details,
     capabilities,
     access: accessOf(method, capabilities, variables),
     acceptsIfMatch: ['PATCH', 'PUT', 'DELETE'].includes(binding.verb) && method.scope.length > 0,

@@ -169,8 +169,8 @@ export type HeadlessSession = Message<"platform.auth.HeadlessSession"> & {
   ecdhPublicKey: Uint8Array;
 
   /**
-   * The token, for use in the token exchange: a nonce of 12 bytes, followed by the AES-256-GCM ciphertext under the
-   * shared secret.
+   * The encrypted token: a nonce of 12 bytes, the ciphertext and the tag of AES-256-GCM. The key is the X25519 shared
+   * secret. The client sends the decrypted token to the token exchange.
    *
    * @generated from field: bytes encrypted_idtoken = 2;
    */
@@ -191,8 +191,8 @@ export type HeadlessSessionJson = {
   ecdhPublicKey?: string;
 
   /**
-   * The token, for use in the token exchange: a nonce of 12 bytes, followed by the AES-256-GCM ciphertext under the
-   * shared secret.
+   * The encrypted token: a nonce of 12 bytes, the ciphertext and the tag of AES-256-GCM. The key is the X25519 shared
+   * secret. The client sends the decrypted token to the token exchange.
    *
    * @generated from field: bytes encrypted_idtoken = 2;
    */
@@ -283,7 +283,7 @@ export type WhoAmI = Message<"platform.auth.WhoAmI"> & {
   issuedAt?: Timestamp | undefined;
 
   /**
-   * Capabilities of the caller: one entry for each role in a group, at most 1000.
+   * Capabilities of the caller: one entry for each role that the caller has in a group, at most 1000 entries.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */
@@ -346,7 +346,7 @@ export type WhoAmIJson = {
   issuedAt?: TimestampJson;
 
   /**
-   * Capabilities of the caller: one entry for each role in a group, at most 1000.
+   * Capabilities of the caller: one entry for each role that the caller has in a group, at most 1000 entries.
    *
    * @generated from field: repeated platform.auth.WhoAmI.Capability capabilities = 101;
    */
@@ -521,9 +521,9 @@ export const ProfileSchema: GenMessage<Profile, {jsonType: ProfileJson}> = /*@__
  */
 export const Auth: GenService<{
   /**
-   * Registers the person to whom the bearer token of the call belongs. It is a token of their organization's
-   * identity provider or of this server. Its audience must be this server, or the client id of this server at the
-   * provider. With the code of an invite, the person also gets the role of the invite.
+   * Registers the person to whom the bearer token of the call belongs. The token must be issued by the identity
+   * provider of the person's organization or by this server. The audience of the token must be this server, or the
+   * client id of this server at the provider. With the code of an invite, the person also gets the role of the invite.
    *
    * @generated from rpc platform.auth.Auth.Register
    */

@@ -42,15 +42,15 @@ export type Resource = Message<"platform.common.Resource"> & {
   separator: string;
 
   /**
-   * Field that contains the name. Default: `name`. The list request has a filter of the same name or, if the filter
-   * takes several values, of the same name with `s` added.
+   * Field that contains the name. Default: `name`. A list request that filters by name has a filter field that is
+   * named like this field or, if it accepts several values, like this field with `s` added.
    *
    * @generated from field: string name_field = 4;
    */
   nameField: string;
 
   /**
-   * A parent has at most one such resource, with the uid and the name of the parent.
+   * A parent has at most one resource of this type, which clients find by the uid or the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */
@@ -85,15 +85,15 @@ export type ResourceJson = {
   separator?: string;
 
   /**
-   * Field that contains the name. Default: `name`. The list request has a filter of the same name or, if the filter
-   * takes several values, of the same name with `s` added.
+   * Field that contains the name. Default: `name`. A list request that filters by name has a filter field that is
+   * named like this field or, if it accepts several values, like this field with `s` added.
    *
    * @generated from field: string name_field = 4;
    */
   nameField?: string;
 
   /**
-   * A parent has at most one such resource, with the uid and the name of the parent.
+   * A parent has at most one resource of this type, which clients find by the uid or the name of the parent.
    *
    * @generated from field: bool has_uid_of_parent = 5;
    */

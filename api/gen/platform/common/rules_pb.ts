@@ -57,7 +57,7 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   nonNegative: boolean;
 
   /**
-   * Only the operator of the server changes this field. Other callers may repeat its current value.
+   * Only the operator of the server may change this field. Other callers may send only its current value.
    *
    * @generated from field: bool operator_only = 6;
    */
@@ -108,15 +108,16 @@ export type FieldRules = Message<"platform.common.FieldRules"> & {
   requiredOnCreate: boolean;
 
   /**
-   * Name of a boolean field of the same message. Unless that field is true, this field is required as by
-   * `required_on_create`.
+   * Name of a boolean field of the same message. If that field is not true, the rule `required_on_create` applies to
+   * this field.
    *
    * @generated from field: string required_unless = 13;
    */
   requiredUnless: string;
 
   /**
-   * A name: contains no line breaks and no other control characters. In a map, this applies to keys and values.
+   * Text in one line: must not contain line breaks or other control characters. In a map, this applies to keys and
+   * values.
    *
    * @generated from field: bool single_line = 14;
    */
@@ -166,7 +167,7 @@ export type FieldRulesJson = {
   nonNegative?: boolean;
 
   /**
-   * Only the operator of the server changes this field. Other callers may repeat its current value.
+   * Only the operator of the server may change this field. Other callers may send only its current value.
    *
    * @generated from field: bool operator_only = 6;
    */
@@ -217,15 +218,16 @@ export type FieldRulesJson = {
   requiredOnCreate?: boolean;
 
   /**
-   * Name of a boolean field of the same message. Unless that field is true, this field is required as by
-   * `required_on_create`.
+   * Name of a boolean field of the same message. If that field is not true, the rule `required_on_create` applies to
+   * this field.
    *
    * @generated from field: string required_unless = 13;
    */
   requiredUnless?: string;
 
   /**
-   * A name: contains no line breaks and no other control characters. In a map, this applies to keys and values.
+   * Text in one line: must not contain line breaks or other control characters. In a map, this applies to keys and
+   * values.
    *
    * @generated from field: bool single_line = 14;
    */

@@ -139,7 +139,7 @@ export type StoredGroupInvite = Message<"platform.iam.StoredGroupInvite"> & {
   keyId: string;
 
   /**
-   * Role that people get in the group when they accept the invite. Only its `id` if the role was deleted.
+   * Role that people get in the group when they accept the invite. If the role was deleted, only its `id` is set.
    *
    * @generated from field: platform.iam.Role role = 4;
    */
@@ -195,7 +195,7 @@ export type StoredGroupInviteJson = {
   keyId?: string;
 
   /**
-   * Role that people get in the group when they accept the invite. Only its `id` if the role was deleted.
+   * Role that people get in the group when they accept the invite. If the role was deleted, only its `id` is set.
    *
    * @generated from field: platform.iam.Role role = 4;
    */

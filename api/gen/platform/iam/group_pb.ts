@@ -248,8 +248,8 @@ export const GroupFilterSchema: GenMessage<GroupFilter, {jsonType: GroupFilterJs
  */
 export type CreateGroupRequest = Message<"platform.iam.CreateGroupRequest"> & {
   /**
-   * Uid of the group to create the group in, or its name if the caller sees exactly one group with that name. Empty
-   * for a new organization.
+   * Uid of the parent group, or its name if the caller may see exactly one group with that name. Empty to create an
+   * organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -270,8 +270,8 @@ export type CreateGroupRequest = Message<"platform.iam.CreateGroupRequest"> & {
  */
 export type CreateGroupRequestJson = {
   /**
-   * Uid of the group to create the group in, or its name if the caller sees exactly one group with that name. Empty
-   * for a new organization.
+   * Uid of the parent group, or its name if the caller may see exactly one group with that name. Empty to create an
+   * organization.
    *
    * @generated from field: string parent = 1;
    */

@@ -84,7 +84,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "claimMatch";
   } | {
     /**
-     * Matches a token that is signed with one of these public keys. No issuer is contacted.
+     * Matches a token whose signature is verified with one of these public keys. No issuer is contacted.
      *
      * @generated from field: platform.iam.Identity.StaticKeys static = 11;
      */
@@ -92,7 +92,7 @@ export type Identity = Message<"platform.iam.Identity"> & {
     case: "static";
   } | {
     /**
-     * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
+     * An internal service of the public platform whose API Stemma implements. No caller is recognised in this way yet.
      *
      * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
      */
@@ -166,14 +166,14 @@ export type IdentityJson = {
   claimMatch?: Identity_ClaimMatchJson;
 
   /**
-   * Matches a token that is signed with one of these public keys. No issuer is contacted.
+   * Matches a token whose signature is verified with one of these public keys. No issuer is contacted.
    *
    * @generated from field: platform.iam.Identity.StaticKeys static = 11;
    */
   static?: Identity_StaticKeysJson;
 
   /**
-   * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
+   * An internal service of the public platform whose API Stemma implements. No caller is recognised in this way yet.
    *
    * @generated from field: platform.iam.ServicePrincipal service_principal = 12;
    */
@@ -356,7 +356,7 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch, {jsonTyp
   messageDesc(file_platform_iam_identity, 0, 0);
 
 /**
- * Public keys that sign the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
+ * Public keys that verify the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
  *
  * @generated from message platform.iam.Identity.StaticKeys
  */
@@ -399,7 +399,7 @@ export type Identity_StaticKeys = Message<"platform.iam.Identity.StaticKeys"> & 
 };
 
 /**
- * Public keys that sign the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
+ * Public keys that verify the identity's tokens; see `platform.iam.v2beta1.Identity.StaticKeys`.
  *
  * @generated from message platform.iam.Identity.StaticKeys
  */

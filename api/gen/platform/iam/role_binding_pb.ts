@@ -506,7 +506,7 @@ export const DeleteRoleBindingRequestSchema: GenMessage<DeleteRoleBindingRequest
 
 /**
  * Role bindings in version 1 of the API. The rules are those of `platform.iam.v2beta1.RoleBindingsService`. Only
- * `List` returns more than uids.
+ * `List` returns names and e-mail addresses; the other calls return uids.
  *
  * @generated from service platform.iam.RoleBindings
  */

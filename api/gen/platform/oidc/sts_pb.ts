@@ -31,7 +31,7 @@ export type ExchangeRequest = Message<"platform.oidc.ExchangeRequest"> & {
   aud: string[];
 
   /**
-   * Uid of one group, like an entry of `scopes`.
+   * Uid of one group. Has the same effect as an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -82,7 +82,7 @@ export type ExchangeRequestJson = {
   aud?: string[];
 
   /**
-   * Uid of one group, like an entry of `scopes`.
+   * Uid of one group. Has the same effect as an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -140,7 +140,7 @@ export type ExchangeRefreshTokenRequest = Message<"platform.oidc.ExchangeRefresh
   aud: string[];
 
   /**
-   * Uid of one group, like an entry of `scopes`.
+   * Uid of one group. Has the same effect as an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -177,7 +177,7 @@ export type ExchangeRefreshTokenRequestJson = {
   aud?: string[];
 
   /**
-   * Uid of one group, like an entry of `scopes`.
+   * Uid of one group. Has the same effect as an entry of `scopes`.
    *
    * @generated from field: string scope = 2 [deprecated = true];
    * @deprecated
@@ -327,7 +327,7 @@ export const TokenPairSchema: GenMessage<TokenPair, {jsonType: TokenPairJson}> =
  */
 export const SecurityTokenService: GenService<{
   /**
-   * Returns an access token of an identity, valid for at most one hour, for a token that matches the identity.
+   * Exchanges a token that matches an identity for an access token of that identity, valid for at most one hour.
    * Without `identity`, the identity is the person with the issuer and subject of the token.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
@@ -338,8 +338,8 @@ export const SecurityTokenService: GenService<{
     output: typeof RawTokenSchema;
   },
   /**
-   * Returns a new pair of tokens for a refresh token, which can be used once. Using it again ends the sign-in with
-   * all of its tokens.
+   * Exchanges a refresh token for a new pair of tokens. A refresh token can be used once: a second use ends the
+   * sign-in with all of its tokens.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.ExchangeRefreshToken
    */

@@ -548,14 +548,14 @@ export type TagFilter = Message<"platform.registry.TagFilter"> & {
   excludeReferrers: boolean;
 
   /**
-   * Whether to exclude tags of a date, such as `1.2-20260131`.
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates: boolean;
 
   /**
-   * Whether to exclude tags of one build of a version, such as `1.2-r3`.
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -611,14 +611,14 @@ export type TagFilterJson = {
   excludeReferrers?: boolean;
 
   /**
-   * Whether to exclude tags of a date, such as `1.2-20260131`.
+   * Whether to exclude tags that end with a date, such as `1.2-20260131`.
    *
    * @generated from field: bool exclude_dates = 7;
    */
   excludeDates?: boolean;
 
   /**
-   * Whether to exclude tags of one build of a version, such as `1.2-r3`.
+   * Whether to exclude tags that end with the number of a build, such as `1.2-r3`.
    *
    * @generated from field: bool exclude_epochs = 8;
    */
@@ -960,8 +960,8 @@ export const CatalogTierSchema: GenEnum<CatalogTier, CatalogTierJson> = /*@__PUR
  */
 export const Registry: GenService<{
   /**
-   * Creates a repo in a group. If the group has a repo with this name, the call updates the fields that are set,
-   * which requires the capability `repo.update`; with `prevent_existing` the call fails.
+   * Creates a repo in a group. If the group already has a repo with this name, the call updates the fields that are
+   * set, which requires the capability `repo.update`. With `prevent_existing`, the call fails instead.
    *
    * @generated from rpc platform.registry.Registry.CreateRepo
    */
@@ -1032,7 +1032,7 @@ export const Registry: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists all tags that the caller may see and that match. Tags of referrers, dates and epochs are included unless the
+   * Lists all tags that the caller may see and that match. Tags of referrers, dates and builds are included unless the
    * filter excludes them. If no tag matches, the list is empty.
    *
    * @generated from rpc platform.registry.Registry.ListTags

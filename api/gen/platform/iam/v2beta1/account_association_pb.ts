@@ -989,7 +989,7 @@ export const AccountProviderTypeSchema: GenEnum<AccountProviderType, AccountProv
   enumDesc(file_platform_iam_v2beta1_account_association, 0);
 
 /**
- * Result of a check.
+ * Result of `CheckAccountAssociation`.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
@@ -1017,14 +1017,14 @@ export const CheckStatus = {
 } as const;
 
 /**
- * Result of a check.
+ * Result of `CheckAccountAssociation`.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
 export type CheckStatus = (typeof CheckStatus)[keyof typeof CheckStatus] | UnknownEnum;
 
 /**
- * Result of a check.
+ * Result of `CheckAccountAssociation`.
  *
  * @generated from enum platform.iam.v2beta1.CheckStatus
  */
@@ -1094,8 +1094,8 @@ export const AccountAssociationsService: GenService<{
     output: typeof AccountAssociationSchema;
   },
   /**
-   * Checks whether an account can be used. Always `CHECK_STATUS_NOT_READY`: the server does not contact cloud
-   * providers yet.
+   * Checks whether an account can be used. Always returns `CHECK_STATUS_NOT_READY`, because the server does not contact
+   * cloud providers yet.
    *
    * @generated from rpc platform.iam.v2beta1.AccountAssociationsService.CheckAccountAssociation
    */

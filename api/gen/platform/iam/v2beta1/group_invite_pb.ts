@@ -44,9 +44,9 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
   roleUid: string;
 
   /**
-   * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
-   * by the operator, or by the identity provider of an organization that owns its domain. If empty, anyone who has
-   * the code may accept the invite.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it. The
+   * address must be the verified address of the person's account. Addresses are verified by the operator, or by the
+   * identity provider of an organization that owns the domain of the address.
    *
    * @generated from field: string email = 3;
    */
@@ -75,7 +75,7 @@ export type GroupInvite = Message<"platform.iam.v2beta1.GroupInvite"> & {
   singleUse: boolean;
 
   /**
-   * Code to pass to the invited person. Only in the response of `CreateGroupInvite`.
+   * Code to pass to the invited person. Only the response of `CreateGroupInvite` contains it.
    *
    * @generated from field: optional string code = 7;
    */
@@ -131,9 +131,9 @@ export type GroupInviteJson = {
   roleUid?: string;
 
   /**
-   * E-mail address of the person who may accept the invite. It must be the verified address of their account: verified
-   * by the operator, or by the identity provider of an organization that owns its domain. If empty, anyone who has
-   * the code may accept the invite.
+   * E-mail address of the person who may accept the invite. If empty, anyone who has the code may accept it. The
+   * address must be the verified address of the person's account. Addresses are verified by the operator, or by the
+   * identity provider of an organization that owns the domain of the address.
    *
    * @generated from field: string email = 3;
    */
@@ -162,7 +162,7 @@ export type GroupInviteJson = {
   singleUse?: boolean;
 
   /**
-   * Code to pass to the invited person. Only in the response of `CreateGroupInvite`.
+   * Code to pass to the invited person. Only the response of `CreateGroupInvite` contains it.
    *
    * @generated from field: optional string code = 7;
    */

@@ -431,7 +431,7 @@ export const ListGroupsResponseSchema: GenMessage<ListGroupsResponse, {jsonType:
  */
 export type CreateGroupRequest = Message<"platform.iam.v2beta1.CreateGroupRequest"> & {
   /**
-   * Uid of the group to create the group in. Empty for a new organization.
+   * Uid of the parent group. Empty to create an organization.
    *
    * @generated from field: string parent = 1;
    */
@@ -452,7 +452,7 @@ export type CreateGroupRequest = Message<"platform.iam.v2beta1.CreateGroupReques
  */
 export type CreateGroupRequestJson = {
   /**
-   * Uid of the group to create the group in. Empty for a new organization.
+   * Uid of the parent group. Empty to create an organization.
    *
    * @generated from field: string parent = 1;
    */

@@ -107,7 +107,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "claimMatch";
   } | {
     /**
-     * Matches a token that is signed with one of these public keys. No issuer is contacted.
+     * Matches a token whose signature is verified with one of these public keys. No issuer is contacted.
      *
      * @generated from field: platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
      */
@@ -123,7 +123,7 @@ export type Identity = Message<"platform.iam.v2beta1.Identity"> & {
     case: "awsIdentity";
   } | {
     /**
-     * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
+     * An internal service of the public platform whose API Stemma implements. No caller is recognised in this way yet.
      *
      * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
      */
@@ -211,7 +211,7 @@ export type IdentityJson = {
   claimMatch?: Identity_ClaimMatchJson;
 
   /**
-   * Matches a token that is signed with one of these public keys. No issuer is contacted.
+   * Matches a token whose signature is verified with one of these public keys. No issuer is contacted.
    *
    * @generated from field: platform.iam.v2beta1.Identity.StaticKeys static_keys = 21;
    */
@@ -225,7 +225,7 @@ export type IdentityJson = {
   awsIdentity?: Identity_AWSIdentityJson;
 
   /**
-   * An internal service of the public platform whose API Stemma implements. No caller is recognised by it yet.
+   * An internal service of the public platform whose API Stemma implements. No caller is recognised in this way yet.
    *
    * @generated from field: platform.iam.v2beta1.ServicePrincipal service_principal = 23;
    */
@@ -261,8 +261,8 @@ export type Identity_ClaimMatch = Message<"platform.iam.v2beta1.Identity.ClaimMa
     case: "issuer";
   } | {
     /**
-     * Pattern that the issuer must match: `https://`, a host that ends with a domain, and optionally a port and a
-     * path, such as `https://[a-z0-9-]+\.example\.com/.+`.
+     * Pattern that the issuer must match, such as `https://[a-z0-9-]+\.example\.com/.+`. The pattern consists of
+     * `https://`, a host that ends with a domain, and optionally a port and a path.
      *
      * @generated from field: string issuer_pattern = 2;
      */
@@ -349,8 +349,8 @@ export type Identity_ClaimMatchJson = {
   issuer?: string;
 
   /**
-   * Pattern that the issuer must match: `https://`, a host that ends with a domain, and optionally a port and a
-   * path, such as `https://[a-z0-9-]+\.example\.com/.+`.
+   * Pattern that the issuer must match, such as `https://[a-z0-9-]+\.example\.com/.+`. The pattern consists of
+   * `https://`, a host that ends with a domain, and optionally a port and a path.
    *
    * @generated from field: string issuer_pattern = 2;
    */
@@ -409,7 +409,7 @@ export const Identity_ClaimMatchSchema: GenMessage<Identity_ClaimMatch, {jsonTyp
   messageDesc(file_platform_iam_v2beta1_identity, 0, 0);
 
 /**
- * Public keys that sign the identity's tokens.
+ * Public keys that verify the identity's tokens.
  *
  * @generated from message platform.iam.v2beta1.Identity.StaticKeys
  */
@@ -452,7 +452,7 @@ export type Identity_StaticKeys = Message<"platform.iam.v2beta1.Identity.StaticK
 };
 
 /**
- * Public keys that sign the identity's tokens.
+ * Public keys that verify the identity's tokens.
  *
  * @generated from message platform.iam.v2beta1.Identity.StaticKeys
  */
@@ -1261,9 +1261,9 @@ export const IdentitiesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Changes fields of an identity and returns the whole identity. To change how it is recognised, the caller must have
-   * all capabilities that the identity, and every identity that accepts its tokens, has in the organization of the
-   * identity.
+   * Changes fields of an identity and returns the whole identity. A change of how the identity is recognised requires
+   * more: in the organization of the identity, the caller must have all capabilities of the identity, and of every
+   * identity that accepts its tokens.
    *
    * @generated from rpc platform.iam.v2beta1.IdentitiesService.UpdateIdentity
    */

@@ -699,7 +699,8 @@ export const IdentityProvidersService: GenService<{
   },
   /**
    * Creates an identity provider in a group. The caller must have all capabilities of its default role in that
-   * group. Register `/oauth/callback/` followed by the uid of the new provider as redirect URI at the OpenID provider.
+   * group. Then register the redirect URI at the OpenID provider: the issuer URL of this server, `/oauth/callback/`
+   * and the uid of the new identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.IdentityProvidersService.CreateIdentityProvider
    */

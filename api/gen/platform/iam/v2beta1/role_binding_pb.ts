@@ -866,10 +866,9 @@ export const RoleBindingsService: GenService<{
     output: typeof RoleBindingSchema;
   },
   /**
-   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group. A person
-   * can get a role in this way only if they already have a role in the same organization, or in a group of another
-   * organization and the caller may list identities in that group. Other people join by an invite, an access request or
-   * an identity provider.
+   * Grants a role to an identity in a group. The caller must have all capabilities of the role in that group. If the
+   * identity is a person, they must already have a role in the same organization, or in any other group in which the
+   * caller may list identities. Other people join by an invite, an access request or an identity provider.
    *
    * @generated from rpc platform.iam.v2beta1.RoleBindingsService.CreateRoleBinding
    */

@@ -492,7 +492,7 @@ export const DeleteRoleRequestSchema: GenMessage<DeleteRoleRequest, {jsonType: D
  */
 export const RolesService: GenService<{
   /**
-   * Returns a role. Everyone who may list roles in any group may read the built-in roles.
+   * Returns a role. A caller who may list roles in at least one group may read the built-in roles.
    *
    * @generated from rpc platform.iam.v2beta1.RolesService.GetRole
    */

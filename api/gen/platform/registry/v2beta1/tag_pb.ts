@@ -179,14 +179,14 @@ export type ListTagsRequest = Message<"platform.registry.v2beta1.ListTagsRequest
   includeReferrers: boolean;
 
   /**
-   * Whether to include tags of a date, such as `1.2-20260131`.
+   * Whether to include tags that end with a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
   includeDates: boolean;
 
   /**
-   * Whether to include tags of one build of a version, such as `1.2-r3`.
+   * Whether to include tags that end with the number of a build, such as `1.2-r3`.
    *
    * @generated from field: bool include_epochs = 6;
    */
@@ -263,14 +263,14 @@ export type ListTagsRequestJson = {
   includeReferrers?: boolean;
 
   /**
-   * Whether to include tags of a date, such as `1.2-20260131`.
+   * Whether to include tags that end with a date, such as `1.2-20260131`.
    *
    * @generated from field: bool include_dates = 5;
    */
   includeDates?: boolean;
 
   /**
-   * Whether to include tags of one build of a version, such as `1.2-r3`.
+   * Whether to include tags that end with the number of a build, such as `1.2-r3`.
    *
    * @generated from field: bool include_epochs = 6;
    */
@@ -594,7 +594,8 @@ export const TagsService: GenService<{
     output: typeof TagSchema;
   },
   /**
-   * Creates a tag in a repo. If the repo has a tag with this name, moves it to the image.
+   * Creates a tag in a repo. If the repo already has a tag with this name, moves that tag to the image with this
+   * `digest`.
    *
    * @generated from rpc platform.registry.v2beta1.TagsService.CreateTag
    */

@@ -577,7 +577,7 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection, 
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
-   * CPE of the product that was searched.
+   * CPE of the product that was searched for.
    *
    * @generated from field: string cpe_searched = 1;
    */
@@ -598,7 +598,7 @@ export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v
  */
 export type AdvisoryEvent_Detection_NVDAPIJson = {
   /**
-   * CPE of the product that was searched.
+   * CPE of the product that was searched for.
    *
    * @generated from field: string cpe_searched = 1;
    */
@@ -663,7 +663,7 @@ export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v
   subpackageName: string;
 
   /**
-   * Id of the component in the scanner.
+   * Id of the component, as the scanner reports it.
    *
    * @generated from field: string component_id = 3;
    */
@@ -747,7 +747,7 @@ export type AdvisoryEvent_Detection_ScanV1Json = {
   subpackageName?: string;
 
   /**
-   * Id of the component in the scanner.
+   * Id of the component, as the scanner reports it.
    *
    * @generated from field: string component_id = 3;
    */

@@ -56,7 +56,7 @@ export type Advisory = Message<"platform.vulnerabilities.v2beta1.Advisory"> & {
   updateTime?: Timestamp | undefined;
 
   /**
-   * Time at which the advisory was withdrawn. A withdrawn advisory can be read by its uid and is in no list.
+   * Time at which the advisory was withdrawn. A withdrawn advisory can still be read by its uid, but is in no list.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_time = 5;
    */
@@ -175,7 +175,7 @@ export type AdvisoryJson = {
   updateTime?: TimestampJson;
 
   /**
-   * Time at which the advisory was withdrawn. A withdrawn advisory can be read by its uid and is in no list.
+   * Time at which the advisory was withdrawn. A withdrawn advisory can still be read by its uid, but is in no list.
    *
    * @generated from field: optional google.protobuf.Timestamp delete_time = 5;
    */
@@ -696,7 +696,7 @@ export const AdvisoryEvent_DetectionSchema: GenMessage<AdvisoryEvent_Detection, 
  */
 export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v2beta1.AdvisoryEvent.Detection.NVDAPI"> & {
   /**
-   * CPE of the product that was searched.
+   * CPE of the product that was searched for.
    *
    * @generated from field: string cpe_searched = 1;
    */
@@ -717,7 +717,7 @@ export type AdvisoryEvent_Detection_NVDAPI = Message<"platform.vulnerabilities.v
  */
 export type AdvisoryEvent_Detection_NVDAPIJson = {
   /**
-   * CPE of the product that was searched.
+   * CPE of the product that was searched for.
    *
    * @generated from field: string cpe_searched = 1;
    */
@@ -782,7 +782,7 @@ export type AdvisoryEvent_Detection_ScanV1 = Message<"platform.vulnerabilities.v
   subpackage: string;
 
   /**
-   * Id of the component in the scanner.
+   * Id of the component, as the scanner reports it.
    *
    * @generated from field: string component_id = 3;
    */
@@ -866,7 +866,7 @@ export type AdvisoryEvent_Detection_ScanV1Json = {
   subpackage?: string;
 
   /**
-   * Id of the component in the scanner.
+   * Id of the component, as the scanner reports it.
    *
    * @generated from field: string component_id = 3;
    */
@@ -2016,8 +2016,8 @@ export const EventTypeFilterSchema: GenEnum<EventTypeFilter, EventTypeFilterJson
   enumDesc(file_platform_vulnerabilities_v2beta1_advisory, 1);
 
 /**
- * Advisories describe vulnerabilities of artifacts: whether an artifact is affected, and what was done. They are
- * written by the calls of version 1 and by `stemmad import advisories`.
+ * Advisories describe vulnerabilities of artifacts: whether an artifact is affected, and what was done about it. They
+ * are written by the calls of version 1 and by `stemmad import advisories`.
  *
  * @generated from service platform.vulnerabilities.v2beta1.AdvisoriesService
  */
