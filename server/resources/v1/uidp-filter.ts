@@ -1,4 +1,4 @@
-// v1 lists filter by id and parent in fields of their own; v2 lists do so in `uidp`.
+// v1 lists have separate request fields to filter by id and parent; v2 lists have only the field `uidp`.
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import type { UIDPFilter, UIDPFilterSchema } from '@stemma/api/gen/platform/common/uidp_pb.ts'
 import type { FieldRename } from './error-fields.ts'
@@ -12,7 +12,7 @@ export type V1Filter = {
   parent?: string
 }
 
-/** The v2 filter that matches where `uidp`, `id` and `parent` all match. */
+/** The v2 filter for the resources that match `uidp`, `id` and `parent`. */
 export function uidpFilter(uidp: UIDPFilter | undefined, { id = '', parent = '' }: V1Filter): Filter {
   const { ancestorsOf = '', descendantsOf = '', childrenOf = '', inRoot = false, ids = [] } = uidp ?? {}
   const filter = { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }
@@ -28,12 +28,12 @@ export function uidpFilter(uidp: UIDPFilter | undefined, { id = '', parent = '' 
   return filter
 }
 
-/** Matches nothing: a resource is either at root level or in a group. */
+/** A filter that matches nothing, because no resource is both at root level and in a group. */
 const matchNothing = (group: string) => ({ inRoot: true, childrenOf: group })
 
 const anyUid = '0'.repeat(40)
 
-/** Renames fields of `uidp` in v2 errors to the v1 fields with these names. A name is '' if the field is not set. */
+/** Renames fields of `uidp` in v2 errors to these v1 fields. A name is '' if the v1 request does not set the field. */
 export const uidpFieldNames = (idName: string, parentName = ''): FieldRename[] => [
   ...(idName === '' ? [] : [[/^uidp\.ids\[0\]$/, idName] as const]),
   ...(parentName === '' ? [] : [[/^uidp\.children_of$/, parentName] as const]),

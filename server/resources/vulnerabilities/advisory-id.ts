@@ -11,7 +11,7 @@ export function newAdvisoryId(random: RandomBytes): string {
   const letters: string[] = []
   while (letters.length < 12) {
     for (const byte of random(16)) {
-      // 240 is the largest multiple of 20 letters in a byte. Higher bytes would make some letters more likely.
+      // A byte has 256 values: 240 are divided evenly among the 20 letters, and the other 16 would favour some letters.
       if (byte < 240) letters.push(advisoryIdLetters[byte % 20] ?? '')
     }
   }

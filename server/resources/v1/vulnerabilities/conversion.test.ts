@@ -12,12 +12,13 @@ import {
 
 /** The wire format of a message: numbers and types, without names. */
 const layoutOf = ({ fields }: DescMessage): unknown[] =>
-  fields.map((field) => [field.number, field.fieldKind, field.scalar, insideOf(field)]).sort()
+  fields.map((field) => [field.number, field.fieldKind, field.scalar, nestedLayoutOf(field)]).sort()
 
-function insideOf({ message, enum: values }: DescField): unknown {
+function nestedLayoutOf({ message, enum: values }: DescField): unknown {
   return message ? layoutOf(message) : values?.values.map(({ number }) => number)
 }
 
+/** The layout of each message in the oneof of event types. */
 const typesOf = ({ fields }: DescMessage) =>
   Object.fromEntries(
     fields.flatMap((field) => (field.oneof && field.message ? [[field.name, layoutOf(field.message)]] : [])),
@@ -29,7 +30,7 @@ describe('events of v1 and v2', () => {
     assert.deepEqual(typesOf(V1EventSchema), typesOf(AdvisoryEventSchema))
   })
 
-  test('number review states alike', () => {
+  test('have the same numbers for review states', () => {
     const [states, statuses] = [ReviewStateSchema.values, ReviewStatusSchema.values]
     assert.deepEqual(
       statuses.map(({ number, name }) => [number, name]).slice(1),

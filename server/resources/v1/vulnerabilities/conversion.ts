@@ -1,4 +1,4 @@
-// Converts advisories and their events between v1 and v2. The store keeps those of v2.
+// Converts advisories and their events between v1 and v2. The store contains v2 messages.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { reflect } from '@bufbuild/protobuf/reflect'
@@ -16,7 +16,7 @@ import {
   AdvisorySchema,
 } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** Without the fields that only the service sets. */
+/** The v2 advisory without the fields that only the server sets. */
 export const advisoryFromV1 = (advisory: V1Advisory): Advisory =>
   create(AdvisorySchema, {
     ...writableFields(advisory),
@@ -42,7 +42,7 @@ const writableFields = (advisory: V1Advisory) => ({
   ...(advisory.legacyAdvisoryId && { legacyAdvisoryId: advisory.legacyAdvisoryId }),
 })
 
-/** Without the uid, which the server sets. */
+/** The v2 event without its uid, which the server sets. */
 export function eventFromV1(v1Event: V1Event): AdvisoryEvent {
   const { findings, author, reviewer, status, timestamp, issue } = v1Event
   const event = create(AdvisoryEventSchema, {

@@ -4,18 +4,18 @@ import type { Work } from '../../../store/work.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameViolations } from '../error-fields.ts'
 
-/** A request with one event does not contain the event's index in the advisory. */
-const anyEvent = /^events\[\d+\]\./
+/** The start of the path to an event in a v2 advisory. Such v1 requests have one event, so their paths have no index. */
+const eventPath = /^events\[\d+\]\./
 
-/** Where the fields of an advisory start in the request of each call. */
+/** For each call: the start of a field path in v2 errors, and its replacement for the v1 request. */
 export const pathStart = {
   create: [/^/, 'advisory.'],
   update: [/^/, ''],
-  createEvent: [anyEvent, 'advisory_event.'],
-  updateEvent: [anyEvent, ''],
+  createEvent: [eventPath, 'advisory_event.'],
+  updateEvent: [eventPath, ''],
 } as const
 
-const names: FieldRename[] = [
+const renamedFields: FieldRename[] = [
   [/\breview_state$/, 'status'],
   [/\bcreate_time$/, 'timestamp'],
   [/\bscanv1\.subpackage$/, 'scanv1.subpackage_name'],
@@ -27,6 +27,6 @@ export function* withV1ErrorFields<T>(start: FieldRename, work: Work<T>): Work<T
   try {
     return yield* work
   } catch (error) {
-    throw error instanceof StatusError ? renameViolations([start, ...names], error) : error
+    throw error instanceof StatusError ? renameViolations([start, ...renamedFields], error) : error
   }
 }

@@ -1,4 +1,4 @@
-// The calls for events of an advisory. Events are stored in the advisory, so every write revises it.
+// The calls for events of an advisory. Events are stored in their advisory, so writing an event revises the advisory.
 import { create } from '@bufbuild/protobuf'
 import type {
   AdvisoryEventFilter,

@@ -22,12 +22,12 @@ const orders = new Map<OrderBy, string>([
   [OrderBy.CREATED_AT_DESC, 'create_time desc'],
   [OrderBy.UPDATED_AT_ASC, 'update_time'],
   [OrderBy.UPDATED_AT_DESC, 'update_time desc'],
-  // Lists contain no withdrawn advisories, so all are equal in this order.
+  // Lists contain no withdrawn advisories, so no advisory in a list has a delete time to order by.
   [OrderBy.DELETED_AT_ASC, 'uid'],
   [OrderBy.DELETED_AT_DESC, 'uid desc'],
 ])
 
-const names: FieldRename[] = [
+const renamedFields: FieldRename[] = [
   [/^(artifact|component)_(name|type|architecture|location)s\b/, '$1_$2'],
   [/^event_review_states\b/, 'event_statuses'],
   [/^(exclude_)?event_(author|reviewer)s\b/, '$1event_$2'],
@@ -36,8 +36,8 @@ const names: FieldRename[] = [
 export const listMethods = ({ callV2 }: V1Dependencies) => ({
   async list(call: Call<AdvisoryFilter>) {
     const { id } = call.request
-    const reply = callV2(call, AdvisoriesService.method.listAdvisories, requestOf(call.request))
-    const renamed = renameErrorFields([...names, ...uidpFieldNames(id && 'id')], reply)
+    const reply = callV2(call, AdvisoriesService.method.listAdvisories, v2RequestOf(call.request))
+    const renamed = renameErrorFields([...renamedFields, ...uidpFieldNames(id && 'id')], reply)
     return convertReply(renamed, AdvisoriesListSchema, ({ advisories, nextPageToken, totalCount }) =>
       create(AdvisoriesListSchema, {
         items: advisories.map(advisoryToV1),
@@ -48,7 +48,7 @@ export const listMethods = ({ callV2 }: V1Dependencies) => ({
   },
 })
 
-function requestOf(filter: AdvisoryFilter): MessageInitShape<typeof ListAdvisoriesRequestSchema> {
+function v2RequestOf(filter: AdvisoryFilter): MessageInitShape<typeof ListAdvisoriesRequestSchema> {
   const { id, uidp, origin, latestEventType } = filter
   return {
     uidp: uidpFilter(uidp, { id }),

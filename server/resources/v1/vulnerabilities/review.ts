@@ -13,7 +13,7 @@ import { holds } from '../../../policy/grants.ts'
 
 /**
  * Fills in the author, review state and reviewer of an event that the caller writes, and requires the capability to
- * approve in the call's scope if the write is a review. `before` is the stored event that it replaces.
+ * approve in the call's scope if the write is a review. `before` is the stored event that `event` replaces.
  */
 export function applyReviewRules(
   grants: Grants,

@@ -1,4 +1,4 @@
-// Advisories as OSV and OpenVEX documents: one of them, or all of a list as a stream.
+// Advisories as OSV and OpenVEX documents: a single advisory, or all advisories of a list as a stream.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { fromJson, toBinary } from '@bufbuild/protobuf'
 import { StructSchema } from '@bufbuild/protobuf/wkt'
@@ -48,7 +48,7 @@ export function documentMethods(deps: Dependencies) {
 const getAs = ({ store }: Dependencies, call: Call, write: WriteDocuments) =>
   store.read(function* () {
     const [reply] = yield* write([yield* readAdvisory(call)])
-    return reply as Reply // `write` returns one for each advisory
+    return reply as Reply // `write` returns one reply for each advisory
   })
 
 const exportAs = (deps: Dependencies, call: Call<ListAdvisoriesRequest>, write: WriteDocuments) =>

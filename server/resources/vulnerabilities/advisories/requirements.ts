@@ -1,13 +1,13 @@
-// How the filters of a request become terms.
+// Converts the filters of a request to search terms.
 import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { EventTypeFilter } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { SearchField } from './terms.ts'
 import { termOf } from './terms.ts'
 
-/** Terms of which an advisory must have at least one. */
+/** A list of terms. An advisory meets the requirement if it has at least one of them. */
 export type Requirement = string[]
 
-/** Every filter that is set. An advisory must meet all of them. */
+/** One requirement for each filter that is set. A matching advisory meets all of them. */
 export function requirementsOf(request: ListAdvisoriesRequest): Requirement[] {
   const { origin, latestEventType = EventTypeFilter.UNSPECIFIED } = request
   const anyOf = (field: SearchField, values: readonly (string | number)[]) =>

@@ -9,7 +9,7 @@ import { joinLines, splitLines, termsOf, textsOf } from './terms.ts'
 
 export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 
-/** `segment` is that of the advisory's postings in the index; by default the advisory gets a segment of its own. */
+/** `segment` is the segment of the index that the advisory is added to; by default, a new one for this advisory alone. */
 export function searchColumnsOf(
   advisory: Advisory,
   origin: string,

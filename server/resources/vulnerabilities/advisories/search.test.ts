@@ -89,9 +89,9 @@ const request = fc
     ),
   })
   .map((init) => {
-    const { latestEventType, origin, ...rest } = init
+    const { latestEventType, origin, ...filters } = init
     return create(ListAdvisoriesRequestSchema, {
-      ...rest,
+      ...filters,
       ...(latestEventType !== undefined && { latestEventType }),
       ...(origin !== undefined && { origin }),
     })
@@ -129,10 +129,10 @@ function isMatch(candidate: Advisory, query: ListAdvisoriesRequest): boolean {
   )
 }
 
-const history = fc.record({
+const anyHistory = fc.record({
   created: fc.array(advisory, { minLength: 1, maxLength: 15 }),
   imported: fc.array(advisory, { maxLength: 15 }),
-  /** Copies of the first imported advisory: with 70, its terms are no longer rare in their batch. */
+  /** The number of copies of the first imported advisory. With 70, its terms are not rare in a batch (postings.ts). */
   copies: fc.constantFrom(0, 0, 70),
   batches: fc.integer({ min: 1, max: 3 }),
   changed: fc.array(fc.record({ at: fc.nat(30), to: advisory }), { maxLength: 4 }),
@@ -140,7 +140,7 @@ const history = fc.record({
   isReindexed: fc.boolean(),
 })
 
-type History = typeof history extends fc.Arbitrary<infer T> ? T : never
+type History = typeof anyHistory extends fc.Arbitrary<infer T> ? T : never
 type Draft = MessageInitShape<typeof AdvisorySchema>
 
 const importItemOf = (draft: Draft, at: number) => ({
@@ -151,20 +151,21 @@ const importItemOf = (draft: Draft, at: number) => ({
 
 const context = { access: operatorAccess, now: Date.now, random: randomBytes }
 
-function* write(organization: string, { created, imported, copies, ...rest }: History): Work<void> {
+function* write(organization: string, history: History): Work<void> {
+  const { created, imported, copies, batches, changed, withdrawn } = history
   const uids: string[] = []
   for (const draft of created)
     uids.push(yield* createAdvisory(context, organization, create(AdvisorySchema, draft)))
   const copied = imported.slice(0, 1).flatMap((draft) => Array<Draft>(copies).fill(draft))
-  uids.unshift(...(yield* importAll(organization, [...copied, ...imported], rest.batches)))
+  uids.unshift(...(yield* importAll(organization, [...copied, ...imported], batches)))
   const uidAt = (at: number) => uids[at % uids.length] ?? ''
-  for (const { at, to } of rest.changed) {
+  for (const { at, to } of changed) {
     const uid = uidAt(at)
     yield* reviseAdvisory(context, uid, (stored) => {
       Object.assign(stored, create(AdvisorySchema, to), { uid, advisoryId: stored.advisoryId })
     })
   }
-  for (const uid of new Set(rest.withdrawn.map(uidAt))) yield* withdrawAdvisory(context, uid)
+  for (const uid of new Set(withdrawn.map(uidAt))) yield* withdrawAdvisory(context, uid)
 }
 
 function* importAll(organization: string, drafts: readonly Draft[], batches: number): Work<string[]> {
@@ -201,11 +202,11 @@ onEachStore('a search of advisories', (engine) => {
   const find = async (
     organization: string,
     query: ListAdvisoriesRequest,
-    limit?: number,
+    candidateLimit?: number,
     testLimit?: number,
   ) =>
     platform.store.read(function* () {
-      const { uids, filters } = yield* search(query, [organization], limit, testLimit)
+      const { uids, filters } = yield* search(query, [organization], candidateLimit, testLimit)
       const conditions = join([sql`root = ${organization}`, ...filters], ' and ')
       const matching = yield sql`select uid from advisories where ${conditions}`
       return matching.map(([uid]) => uid as string).filter((uid) => !uids || uids.includes(uid))
@@ -214,15 +215,15 @@ onEachStore('a search of advisories', (engine) => {
   test('returns the same advisories as the naive implementation', async () => {
     const requests = fc.array(request, { minLength: 10, maxLength: 20 })
     await fc.assert(
-      fc.asyncProperty(history, requests, async (past, queries) => {
+      fc.asyncProperty(anyHistory, requests, async (history, queries) => {
         const { organization } = await platform.addOrganization('acme')
-        await platform.store.write(() => write(organization, past))
-        if (past.isReindexed) await reindex()
+        await platform.store.write(() => write(organization, history))
+        if (history.isReindexed) await reindex()
         const stored = await readAll(organization)
         for (const query of queries) {
           const expected = stored.filter((candidate) => isMatch(candidate, query)).map(({ uid }) => uid)
-          for (const limit of [0, 2, 2000])
-            assert.deepEqual((await find(organization, query, limit)).sort(), [...expected].sort())
+          for (const candidateLimit of [0, 2, 2000])
+            assert.deepEqual((await find(organization, query, candidateLimit)).sort(), [...expected].sort())
         }
       }),
       { numRuns: 25 },
@@ -239,8 +240,8 @@ onEachStore('a search of advisories', (engine) => {
     await platform.store.write(() => importAll(organization, drafts, 1))
     const types = (count: number) => [...Array.from({ length: count - 1 }, (_, at) => `unknown-${at}`), 'apk']
     type Filters = MessageInitShape<typeof ListAdvisoriesRequestSchema>
-    const list = (init: Filters, limit?: number, testLimit?: number) =>
-      find(organization, create(ListAdvisoriesRequestSchema, init), limit, testLimit)
+    const list = (init: Filters, candidateLimit?: number, testLimit?: number) =>
+      find(organization, create(ListAdvisoriesRequestSchema, init), candidateLimit, testLimit)
     assert.equal((await list({ artifactTypes: types(30) }, 2, 0)).length, 5)
     const broad = { artifactTypes: types(31), excludeEventAuthors: ['bob'] }
     const refusal = /artifact_types: the filters have 32 values/

@@ -1,12 +1,12 @@
 // Plans how a filtered list of advisories is read.
 //
 // Each requirement, and then the query, is looked up in the search index, and the advisories that were found become the
-// only candidates for the next look-up. A requirement that too many advisories meet is skipped. If some
-// requirement was not skipped, the list reads the candidates by uid. Otherwise every requirement is common, so the list
-// is scanned in its own order and soon finds enough matches.
+// only candidates for the next look-up. A requirement that too many advisories meet is skipped. If at least one
+// requirement was not skipped, the list reads the candidates by uid. Otherwise many advisories meet each requirement, so
+// a scan in the order of the list soon finds enough matches.
 //
 // In both cases each row is tested as well, by its columns `terms` and `texts`: hashes in the index may collide, and
-// trigrams do not say that a text contains the whole query.
+// a text that has all trigrams of the query need not contain the whole query.
 import type { ListAdvisoriesRequest } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { ListAdvisoriesRequestSchema } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { invalidField } from '../../../aip/errors.ts'
@@ -20,30 +20,31 @@ import type { Requirement } from './requirements.ts'
 import { requirementsOf } from './requirements.ts'
 import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 
-/** With more candidates than this, scanning the list is cheaper. Set by bench/cases/advisories.ts. */
+/** With more candidates than this, scanning the list is cheaper. Measured with bench/cases/advisories.ts. */
 const maxCandidates = 2000
-/** With no more candidates than this, testing each is cheaper than another look-up. Set by bench/cases/advisories.ts. */
+/** With at most this many candidates, testing each is cheaper than another look-up (bench/cases/advisories.ts). */
 const fewCandidates = 100
 /** Each row is tested with each value. With more values than this, reading more candidates is cheaper than a scan. */
 const manyValues = 30
+/** The maximum number of candidates for requests with more than `manyValues` values. */
 const maxCandidatesOfManyValues = 10_000
-/** The maximum of rows times values that one list tests, which takes about a second on the embedded store. */
+/** The maximum number of tests, rows times values, for one list. They take about a second on the embedded store. */
 const maxTests = 2_000_000
-/** How many organizations a query is looked up in at most. Each takes several statements. */
+/** The maximum number of organizations in which a query is looked up. Each look-up takes several statements. */
 const maxQueriedRoots = 100
-/** SQLite limits the depth of an expression to 1000, and each `or` adds one. */
+/** Values are joined with `or` in groups of this size: SQLite limits the depth of an expression to 1000. */
 const valuesPerGroup = 100
-/** Numbers in the `in (…)` of one statement. */
+/** The maximum number of document numbers in the `in (…)` of one statement. */
 const numbersPerStatement = 512
 
-/** The numbers of advisories. Undefined if all requirements so far were skipped: every advisory is a candidate. */
+/** The document numbers of the candidates. Undefined while all requirements were skipped: any advisory may match. */
 type Candidates = ReadonlySet<number> | undefined
 
 /** The filters of a list in these organizations, and the uids of the candidates unless all requirements were skipped. */
 export function* search(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
-  limit = candidateLimit(totalValues(request)),
+  candidateLimit = candidateLimitFor(totalValues(request)),
   testLimit = maxTests,
 ): Work<SearchResult> {
   const filters: Sql[] = request.excludeEventAuthors.map(
@@ -51,19 +52,21 @@ export function* search(
   )
   let candidates: Candidates
   for (const requirement of requirementsOf(request)) {
-    candidates = yield* narrow(candidates, limit, (current) => findRequirement(roots, requirement, current))
+    candidates = yield* narrow(candidates, candidateLimit, (current) =>
+      findRequirement(roots, requirement, current),
+    )
     filters.push(hasAnyTerm(requirement))
   }
   const query = foldCase(request.query)
   if (query !== '') {
-    candidates = yield* narrow(candidates, limit, (current) => findQuery(roots, query, current))
+    candidates = yield* narrow(candidates, candidateLimit, (current) => findQuery(roots, query, current))
     filters.push(contains('texts', query))
   }
   yield* requireFewTests(request, roots, candidates, testLimit)
   return candidates ? { filters, uids: yield* uidsOf([...candidates]) } : { filters }
 }
 
-const candidateLimit = (values: number) =>
+const candidateLimitFor = (values: number) =>
   values <= manyValues
     ? maxCandidates
     : Math.max(maxCandidates, Math.min(maxCandidatesOfManyValues, maxTests / values))
@@ -80,7 +83,7 @@ function valueCountsOf(request: ListAdvisoriesRequest): [field: string, count: n
 const totalValues = (request: ListAdvisoriesRequest) =>
   valueCountsOf(request).reduce((sum, [, count]) => sum + count, 0)
 
-/** Each row is tested with each value, so many values and many rows would block the store. */
+/** Each row is tested with each value, so a request with many values on many rows would block the store. */
 function* requireFewTests(
   request: ListAdvisoriesRequest,
   roots: readonly string[],
@@ -99,22 +102,22 @@ function* requireFewTests(
   )
 }
 
-/** The number of advisories in organizations, but at most `limit`. */
+/** The number of advisories in these organizations, counted up to `limit`. */
 function* countRows(roots: readonly string[], limit: number): Work<number> {
   const [row] = yield sql`select count(*) from
     (select 1 from advisories where root in ${among(roots)} limit ${limit}) t`
   return Number(row?.[0] ?? 0)
 }
 
-/** Replaces the candidates by those that are found, unless there are few already or too many are found. */
+/** Replaces the candidates by those that `find` returns, unless few are left already or `find` returns too many. */
 function* narrow(
   candidates: Candidates,
-  limit: number,
+  candidateLimit: number,
   find: (candidates: Candidates) => Work<Candidates>,
 ): Work<Candidates> {
   if (candidates && candidates.size <= fewCandidates) return candidates
   const found = yield* find(candidates)
-  return found && found.size <= limit ? found : candidates
+  return found && found.size <= candidateLimit ? found : candidates
 }
 
 function* findRequirement(
@@ -128,8 +131,8 @@ function* findRequirement(
 }
 
 /**
- * Undefined if the query has fewer than three characters, so no trigrams, if its trigrams are too common, or if it would
- * be looked up in too many organizations.
+ * Undefined if the query is shorter than a trigram, if its trigrams are too common, or if it would be looked up in too
+ * many organizations.
  */
 function* findQuery(roots: readonly string[], query: string, candidates: Candidates): Work<Candidates> {
   if (roots.length > maxQueriedRoots) return undefined

@@ -24,5 +24,5 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
   isIndexedByParent: false,
 })
 
-/** In no list, but can be read by uid. */
+/** Withdrawn advisories are in no list, but can be read by uid. */
 export const withdrawnAdvisories = kindOf(AdvisorySchema, 'withdrawn_advisories')

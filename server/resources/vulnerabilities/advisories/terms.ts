@@ -1,4 +1,5 @@
-// The terms and texts by which advisories are found. A term matches if it is equal, a text if it contains the query.
+// The terms and texts by which advisories are found. A filter matches a term that is equal to it; a query matches a text
+// that contains it.
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { PostingIndex } from '../../../store/postings/postings.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
@@ -34,7 +35,7 @@ export const termOf = (field: SearchField, value: string | number) => `${fieldPr
 /** Queries ignore case. */
 export const foldCase = (text: string) => text.toLowerCase()
 
-/** `origin` is the source package of the artifact, if it has another name. */
+/** `origin` is the source package of the artifact, or '' if it has the same name or is not known. */
 export function termsOf(advisory: Advisory, origin: string): string[] {
   const { events, aliases } = advisory
   const latest = latestApproved(advisory)

@@ -1,4 +1,4 @@
-// CVSS vectors, which are the severities that both advisories and OSV records have.
+// CVSS vectors: the only kind of severity that both advisories and OSV records have.
 import type { Severity } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Severity_Type as Type } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
@@ -11,6 +11,7 @@ const types = new Map<string, Type>([
 ])
 const names = new Map([...types].map(([name, type]) => [type, name]))
 
+/** The metrics of each CVSS version with their values, as patterns. */
 const v2 = [
   ...['AV:[NAL]', 'AC:[LMH]', 'Au:[MSN]', '[CIA]:[NPC]', 'E:(?:U|POC|F|H|ND)', 'RL:(?:OF|TF|W|U|ND)'],
   ...['RC:(?:UC|UR|C|ND)', 'CDP:(?:N|L|LM|MH|H|ND)', 'TD:(?:N|L|M|H|ND)', '[CIA]R:(?:L|M|H|ND)'],

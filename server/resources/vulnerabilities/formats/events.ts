@@ -20,7 +20,7 @@ export const approvedEvent = (author: string, time: number, type: EventType): Ad
     type,
   })
 
-/** Shared by all events, because most records need one and the details of an event are never modified. */
+/** One object for all imported detections: most records have one, and the details of an event are never modified. */
 export const manualDetection: EventType = {
   case: 'detection',
   value: create(AdvisoryEvent_DetectionSchema, { type: { case: 'manual', value: {} } }),

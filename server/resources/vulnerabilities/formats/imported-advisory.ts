@@ -1,8 +1,8 @@
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** An advisory as read from a record of another database, one for each affected package. */
+/** An advisory that was read from a record of another database. A record has one for each affected package. */
 export type ImportedAdvisory = {
-  /** Names the format, the record and the package, e.g. `osv:GHSA-xxxx:npm/left-pad`. The same in every import. */
+  /** The format, the record and the package, e.g. `osv:GHSA-xxxx:npm/left-pad`. It is the same in every import. */
   source: string
   /** The record as compact JSON, without its parts about other packages. The export as OSV starts from it. */
   record: string

@@ -1,12 +1,12 @@
 // Reads fields of parsed JSON whose types are not known, and throws a RecordError with the path if a type is wrong.
 //
-// `path` is that of the object with its separator, such as `affected[2].`, and '' for the record itself. It is joined to
-// the key only in the error message, because imports read many fields and few errors occur.
+// `path` is the path of the object with a separator at the end, such as `affected[2].`, or '' for the record itself. It
+// is joined with the key only for an error message, because imports read many fields and few errors occur.
 import { RecordError } from './record-error.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Here, `path` is that of the value itself. */
+/** Here, `path` is the path of the value itself, without a separator. */
 export function fieldsOf(value: unknown, path: string): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new RecordError(`${path} must be an object`)

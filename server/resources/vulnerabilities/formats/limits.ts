@@ -1,5 +1,5 @@
-// Limits of imported values. Those of the advisory's fields come from the contract, so that an advisory from a readable
-// record is valid.
+// Limits of imported values. The limits of an advisory's fields are read from the contract, so that every advisory that
+// is read from a record is valid.
 import {
   AdvisoryEvent_FixedSchema,
   AdvisorySchema,
@@ -13,13 +13,13 @@ export const maxLength = {
   packageType: rulesOf(AdvisorySchema.field.artifactType).maxLength,
   version: rulesOf(AdvisoryEvent_FixedSchema.field.fixedVersion).maxLength,
   note: rulesOf(AdvisoryEvent_FixedSchema.field.note).maxLength,
-  /** Of a vulnerability or an OSV record. */
+  /** The id of a vulnerability or an OSV record. */
   recordId: 255,
   /** The IRI of an OpenVEX document. */
   documentId: 1024,
 }
 
-/** An advisory with more events than this keeps the latest. */
+/** If a record has more events than this, only the latest are imported. */
 export const maxEvents = rulesOf(AdvisorySchema.field.events).maxItems
-/** The contract has no limit for severities, so this one protects the store from excessive records. */
+/** The contract does not limit severities. This limit protects the store from excessive records. */
 export const maxSeverities = 100

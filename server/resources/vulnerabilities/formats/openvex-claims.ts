@@ -1,4 +1,4 @@
-// Splits the statements of an OpenVEX document by product: a statement is about any number of them, a claim about one.
+// Splits the statements of an OpenVEX document by product: a statement has any number of products, a claim has one.
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { EventType } from './events.ts'
 import type { Fields } from './json-fields.ts'
@@ -55,7 +55,7 @@ function claimsIn(statement: Fields, path: string, documentTime: number): Claim[
 
 /** Returns the type of the event for a version of the product. */
 function readStatus(statement: Fields, path: string): (version: string) => EventType {
-  const status = statuses.find((known) => known === statement.status)
+  const status = statuses.find((name) => name === statement.status)
   if (!status) throw new RecordError(`${path}status must be one of ${statuses.join(', ')}`)
   const note = noteKeys[status].map((key) => noteIn(statement, key, path, maxLength.note)).find(Boolean) ?? ''
   const justification = textIn(statement, 'justification', path)

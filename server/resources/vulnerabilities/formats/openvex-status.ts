@@ -10,7 +10,7 @@ export const statuses = ['under_investigation', 'affected', 'fixed', 'not_affect
 
 export type Status = (typeof statuses)[number]
 
-/** Several reasons have the same justification. The last of them is the one that a justification is read as. */
+/** Several reasons are written as the same justification. An imported justification is read as the last of them. */
 const justifications = new Map<FalsePositive, string>([
   [FalsePositive.VULNERABILITY_RECORD_ANALYSIS_CONTESTED, 'vulnerable_code_not_present'],
   [FalsePositive.VULNERABLE_CODE_VERSION_NOT_USED, 'vulnerable_code_not_present'],
@@ -26,10 +26,10 @@ const justifications = new Map<FalsePositive, string>([
 
 export const reasons = new Map([...justifications].map(([type, name]) => [name, type]))
 
-/** `versions` are those that the statement is about; none means all. `text` contains further fields of the statement. */
+/** `versions` are the versions that the statement is about; if empty, it is about all. `text` has its other fields. */
 type StatementContent = { status: Status; versions: string[]; text: Record<string, string> }
 
-/** The status of an advisory from its latest approved event, if it has one. */
+/** The status of an advisory. `event` is its latest approved event, if it has one. */
 export function statusOf(event: AdvisoryEvent | undefined): StatementContent {
   const type = event?.type ?? { case: undefined }
   switch (type.case) {

@@ -9,7 +9,7 @@ const maxPackages = 5000
 /** The total length of the copies of one record that are stored, one for each package. */
 const maxStoredCharacters = 64 * 1024 * 1024
 
-/** A package, with all entries of `affected` about it. */
+/** A package with all its entries in `affected`. */
 export type AffectedPackage = {
   ecosystem: string
   name: string
@@ -29,8 +29,8 @@ export function packagesIn(record: Fields): AffectedPackage[] {
     const name = labelIn(packageFields, 'name', `${path}.package.`, maxLength.packageName)
     const purl = textIn(packageFields, 'purl', `${path}.package.`) ?? ''
     const key = `${ecosystem}\0${name}`
-    const known = packages.get(key)
-    if (known) known.entries.push({ entry, path: `${path}.` })
+    const existing = packages.get(key)
+    if (existing) existing.entries.push({ entry, path: `${path}.` })
     else packages.set(key, { ecosystem, name, purl, entries: [{ entry, path: `${path}.` }] })
   })
   if (packages.size > maxPackages) throw new RecordError(`affected must name at most ${maxPackages} packages`)
@@ -38,8 +38,8 @@ export function packagesIn(record: Fields): AffectedPackage[] {
 }
 
 /**
- * The record as stored for each package, without the entries about other packages: complete copies would grow with the
- * square of the number of packages. `text` is the source of the record, if it is available.
+ * The record as stored for each package, without the entries about other packages: the total size of complete copies
+ * would grow with the square of the number of packages. `text` is the JSON that `record` was parsed from, if available.
  */
 export function storedRecords(
   record: Fields,
@@ -48,8 +48,8 @@ export function storedRecords(
 ): string[] {
   if (packages.length === 0) return []
   if (packages.length === 1) return [compact(record, text)]
-  const { affected: _, ...rest } = record
-  const head = JSON.stringify(rest).slice(0, -1)
+  const { affected: _, ...otherFields } = record
+  const head = JSON.stringify(otherFields).slice(0, -1)
   if (head.length * packages.length > maxStoredCharacters)
     throw new RecordError(`affected names ${packages.length} packages, too many for a record of this size`)
   return packages.map(({ entries }) => {
@@ -58,7 +58,7 @@ export function storedRecords(
   })
 }
 
-/** The record as compact JSON. A source text without line breaks is returned unchanged, which is faster. */
+/** The record as compact JSON. A `text` without line breaks is returned unchanged, which is faster. */
 function compact(record: Fields, text: string | undefined): string {
   const source = text?.trim()
   if (source !== undefined && !source.includes('\n')) return source

@@ -6,7 +6,7 @@ import type { AffectedPackage } from './osv-packages.ts'
 
 type Range = { type: string; events: Readonly<Record<string, string>>[] }
 
-/** An entry of a stored record. Its types were checked when it was imported. */
+/** An entry of `affected` in a stored record. Its types were checked when the record was imported. */
 export type Affected = {
   package?: { ecosystem: string; name: string; purl?: string } | null
   ranges?: readonly Range[] | null
@@ -45,14 +45,15 @@ export const rangeUpTo = (fix: string): Range => ({
   events: [{ introduced: '0' }, ...(fix === '' ? [] : [{ fixed: fix }])],
 })
 
+/** The entry without affected versions. */
 export function notAffected(entry: Affected): Affected {
-  const { ranges: _ranges, versions: _versions, ...rest } = entry
-  return rest
+  const { ranges: _ranges, versions: _versions, ...otherFields } = entry
+  return otherFields
 }
 
 const fixedIn = (range: Range) => range.events.flatMap(({ fixed }) => fixed ?? [])
 
-/** The entries of a package with a fix that was found later. */
+/** Adds a fix that was found later to the entries of a package. */
 export function withFix(entries: readonly Affected[], fix: string): readonly Affected[] {
   const ranges = entries.flatMap((entry) => entry.ranges ?? [])
   if (fix === '' || ranges.some((range) => fixedIn(range).includes(fix))) return entries
@@ -68,7 +69,7 @@ export function withFix(entries: readonly Affected[], fix: string): readonly Aff
   })
 }
 
-/** The schema allows either fixes or a last affected version in a range. */
+/** Removes the last affected version, because the schema does not allow it in a range with fixes. */
 const addFix = (range: Range, fix: string): Range => ({
   ...range,
   events: [...range.events.filter((event) => event.last_affected === undefined), { fixed: fix }],

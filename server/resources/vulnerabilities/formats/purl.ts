@@ -3,8 +3,9 @@ import { ecosystemOf, typeOfPurl } from './ecosystems.ts'
 import { labelFault } from './json-fields.ts'
 import { maxLength } from './limits.ts'
 
-/** The content of a purl, with the type of an artifact. */
+/** The content of a purl. */
 export type Package = {
+  /** The artifact type, which can differ from the purl type. */
   type: string
   name: string
   /** '' if the purl has none. */
@@ -13,7 +14,7 @@ export type Package = {
   origin: string
 }
 
-/** Purl types with the distribution in the namespace. It is part of the artifact's type, not of its name. */
+/** Purl types whose namespace is a distribution. The distribution becomes the artifact's type, not part of its name. */
 const distributionTypes = new Set(['apk', 'deb', 'rpm'])
 
 /** Undefined if the text is not a purl. */

@@ -13,7 +13,7 @@ import { openVexContext } from './openvex-status.ts'
 import { RecordError } from './record-error.ts'
 import { formatTime } from './times.ts'
 
-/** Returns an advisory for each vulnerability and product. Several statements about them become its events. */
+/** Returns an advisory for each pair of vulnerability and product. Its events are the statements about that pair. */
 export function readOpenVex(value: unknown): ImportedAdvisory[] {
   const document = fieldsOf(value, 'the document')
   const id = labelIn(document, '@id', '', maxLength.documentId)
@@ -36,7 +36,7 @@ function advisoryOf(source: string, claims: Claim[], head: Head, isSharedName: b
   const [first] = claims as [Claim] // a group is never empty
   const { name, artifact, component } = first
   const { author } = head
-  // Each advisory id belongs to one artifact. For several artifacts it is an alias of each.
+  // An advisory id belongs to one artifact. If the document uses it for several, it becomes an alias of each advisory.
   const isOwnId = isAdvisoryId(name) && !isSharedName
   const otherNames = claims.flatMap(({ aliases }) => aliases)
   return {

@@ -60,7 +60,7 @@ describe('readOsv', () => {
     ])
   })
 
-  test('reads versions and not commits of a Go module', () => {
+  test('reads the fixed versions of a Go module rather than the commits', () => {
     const go = only(readOsv(sample('go')))
     assert.deepEqual([go.draft.artifactType, go.draft.artifactName], ['go', 'example.com/org/parser/v2'])
     assert.deepEqual(history(go), ['2024-05-01 detection', '2024-06-10 fixed 2.4.1'])
@@ -102,7 +102,7 @@ describe('readOsv', () => {
     assert.deepEqual(readOsv({ id: 'X-1', modified: '2024-01-01T00:00:00Z', affected: [{ ranges: [] }] }), [])
   })
 
-  test('accepts null lists, unknown fields and ecosystems with another purl type', () => {
+  test('accepts null lists, unknown fields and ecosystems whose purl type has another name', () => {
     const record = {
       id: 'X-1',
       modified: '2024-01-01T00:00:00Z',
@@ -119,7 +119,7 @@ describe('readOsv', () => {
     )
   })
 
-  test('stores the source text if it is compact, and only the entries of the package', () => {
+  test('stores the JSON text unchanged if it is compact, and only the entries of the package', () => {
     const record = sample('pypi')
     const text = JSON.stringify(record)
     assert.equal(only(readOsv(record, `${text}\n`)).record, text)

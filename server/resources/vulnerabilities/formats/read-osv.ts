@@ -18,7 +18,7 @@ import { fixesOf } from './osv-ranges.ts'
 import { parsePurl } from './purl.ts'
 import { RecordError } from './record-error.ts'
 
-/** Returns an advisory for each package. `text` is the source of `value`, if it is available. */
+/** Returns an advisory for each package. `text` is the JSON that `value` was parsed from, if available. */
 export function readOsv(value: unknown, text?: string): ImportedAdvisory[] {
   if (text !== undefined) requireSize(text)
   const record = fieldsOf(value, 'the record')
@@ -32,7 +32,7 @@ export function readOsv(value: unknown, text?: string): ImportedAdvisory[] {
   const vectors = vectorsIn(record, '')
   const packages = packagesIn(record)
   const records = storedRecords(record, packages, text)
-  // Each advisory id belongs to one artifact. In a record about several packages it is an alias of each.
+  // An advisory id belongs to one artifact. In a record about several packages, it becomes an alias of each advisory.
   const isOwnId = packages.length === 1 && isAdvisoryId(id)
   const names = isOwnId
     ? { advisoryId: id, aliases: aliasesOf(otherNames) }
@@ -53,7 +53,7 @@ export function readOsv(value: unknown, text?: string): ImportedAdvisory[] {
   }))
 }
 
-/** The database of the record: `GHSA` for `GHSA-xxxx-xxxx-xxxx`. */
+/** The database that published the record: `GHSA` for `GHSA-xxxx-xxxx-xxxx`. */
 const authorOf = (id: string) => id.slice(0, Math.max(0, id.indexOf('-'))) || 'OSV'
 
 function namesIn(record: Fields, key: string): string[] {
@@ -79,13 +79,13 @@ function eventsOf(
   return [detection, ...fixed]
 }
 
-/** Those of the package, or else those of the record. */
+/** The severities of the package or, if it has none, those of the record. */
 function severitiesOf({ entries }: AffectedPackage, ofRecord: Vector[]): Vector[] {
   const ofPackage = entries.flatMap(({ entry, path }) => vectorsIn(entry, path))
   return (ofPackage.length > 0 ? ofPackage : ofRecord).slice(0, maxSeverities)
 }
 
-/** Without duplicates. */
+/** The CVSS vectors in `severity`, without duplicates. */
 function vectorsIn(fields: Fields, path: string): Vector[] {
   const vectors = new Map<string, Vector>()
   listIn(fields, 'severity', path).forEach((item, index) => {

@@ -5,7 +5,7 @@ import { readOsv } from './read-osv.ts'
 import { readSecdb } from './read-secdb.ts'
 import { RecordError } from './record-error.ts'
 
-/** `text` is the source of `value`, if it is available. `time` is used for records that contain no times. */
+/** `text` is the JSON that `value` was parsed from, if available. `time` is used for records that contain no times. */
 export function readRecord(value: unknown, file: string, time: number, text?: string): ImportedAdvisory[] {
   const record = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
   if ('id' in record && 'modified' in record) return readOsv(record, text)

@@ -62,12 +62,12 @@ describe('readSecdb', () => {
     ['without a name', { pkg: {} }, /^packages\[0\]\.pkg\.name must be a string$/],
     ['that is null', null, /^packages\[0\] must be an object$/],
     [
-      'with a list of fixes',
+      'with fixes that are a list',
       { pkg: { name: 'a', secfixes: ['1'] } },
       /^packages\[0\]\.pkg\.secfixes must be an object$/,
     ],
     [
-      'with a number for a name',
+      'with a vulnerability id that is a number',
       { pkg: { name: 'a', secfixes: { '1-r0': [1] } } },
       /^packages\[0\]\.pkg\.secfixes\.1-r0\[0\] must be a string$/,
     ],

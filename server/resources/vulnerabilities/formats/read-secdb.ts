@@ -14,7 +14,7 @@ import { fieldsOf, labelFault, labelIn, listIn, textIn } from './json-fields.ts'
 import { maxEvents, maxLength } from './limits.ts'
 import { RecordError } from './record-error.ts'
 
-/** Returns an advisory for each package and vulnerability. They get `time`, because such databases contain no times. */
+/** Returns an advisory for each package and vulnerability, dated `time`, because these databases contain no times. */
 export function readSecdb(value: unknown, file: string, time: number): ImportedAdvisory[] {
   const database = fieldsOf(value, 'the database')
   const repository = repositoryOf(database, file)

@@ -79,11 +79,11 @@ const score = fc.constantFrom(
 )
 
 const letter = fc.constantFrom(...'23456789cfghjmpqrvwx')
-const four = fc.string({ unit: letter, minLength: 4, maxLength: 4 })
+const fourLetters = fc.string({ unit: letter, minLength: 4, maxLength: 4 })
 
 const advisory: fc.Arbitrary<Advisory> = fc
   .record({
-    advisoryId: fc.tuple(four, four, four).map((parts) => `CGA-${parts.join('-')}`),
+    advisoryId: fc.tuple(fourLetters, fourLetters, fourLetters).map((parts) => `CGA-${parts.join('-')}`),
     author: word,
     artifactName: word,
     artifactType: type,

@@ -35,7 +35,7 @@ describe('writeOpenVex', () => {
     return rest
   }
 
-  test('returns a statement for each alias, or for the advisory id if there are none', () => {
+  test('returns a statement for each alias, or for the advisory id if there are no aliases', () => {
     assert.deepEqual(
       statementsOf(manualDetection, ['CVE-1', 'CVE-2', 'CVE-1']).map(({ vulnerability }) => vulnerability),
       [

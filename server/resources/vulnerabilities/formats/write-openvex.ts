@@ -19,7 +19,7 @@ export function writeOpenVex(advisories: readonly Advisory[], head: DocumentHead
   }
 }
 
-/** One for each alias, or one for the advisory id if there are none. */
+/** One statement for each alias or, without aliases, one for the advisory id. */
 function statementsOf(advisory: Advisory): object[] {
   const { advisoryId, aliases } = advisory
   const event = latestApproved(advisory)

@@ -87,7 +87,7 @@ describe('writeOsv of an imported advisory', () => {
     ])
   })
 
-  test('adds a new fix to the known ones, and removes the fixed version from the affected ones', () => {
+  test('adds a new fix to the known fixes, and removes the fixed version from the affected versions', () => {
     const { affected } = write(importSample('pypi'), {
       case: 'fixed',
       value: { fixedVersion: '3.2.0' },
@@ -109,7 +109,7 @@ describe('writeOsv of an imported advisory', () => {
 })
 
 describe('writeOsv of an advisory that was not imported', () => {
-  const own = (...types: EventType[]) =>
+  const advisoryWith = (...types: EventType[]) =>
     create(AdvisorySchema, {
       ...{ advisoryId: 'CGA-2222-3333-4444', author: 'us', artifactName: 'curl', artifactType: 'apk' },
       aliases: ['CVE-2024-1', 'GHSA-aaaa-2222-bbbb', 'CVE-2024-1'],
@@ -119,7 +119,7 @@ describe('writeOsv of an advisory that was not imported', () => {
     })
 
   test('has the aliases in upstream, and a range up to the fix', () => {
-    assert.deepEqual(writeOsv(own({ case: 'fixed', value: { fixedVersion: '8.4.0-r0' } })), {
+    assert.deepEqual(writeOsv(advisoryWith({ case: 'fixed', value: { fixedVersion: '8.4.0-r0' } })), {
       schema_version: '1.7.5',
       id: 'CGA-2222-3333-4444',
       modified: '2024-01-02T00:00:00.500Z',
@@ -135,7 +135,7 @@ describe('writeOsv of an advisory that was not imported', () => {
   })
 
   const eventsOf = (...types: EventType[]) =>
-    (writeOsv(own(...types)) as OsvRecord).affected[0]?.ranges?.[0]?.events
+    (writeOsv(advisoryWith(...types)) as OsvRecord).affected[0]?.ranges?.[0]?.events
 
   test('has an open range if there is no fix, or if the fix did not work', () => {
     assert.deepEqual(eventsOf(), [{ introduced: '0' }])
@@ -155,7 +155,7 @@ describe('writeOsv of an advisory that was not imported', () => {
   })
 
   test('puts the artifact into database_specific if its type has no ecosystem', () => {
-    const image = create(AdvisorySchema, { ...own(), artifactType: 'oci', artifactName: 'nginx' })
+    const image = create(AdvisorySchema, { ...advisoryWith(), artifactType: 'oci', artifactName: 'nginx' })
     const [entry] = (writeOsv(image) as OsvRecord).affected
     assert.deepEqual(entry, {
       database_specific: { artifact_type: 'oci', artifact_name: 'nginx' },

@@ -19,19 +19,19 @@ type OsvRecord = {
 }
 
 /**
- * If the advisory was imported from an OSV record, the result is that record with later changes. `importedTime` is the
- * advisory's update time at the import, and shows whether people have changed it since.
+ * If the advisory was imported from an OSV record, the result is that record with later changes. `importTime` is the
+ * advisory's update time at the import; people have changed the advisory if its update time is later.
  */
 export function writeOsv(
   advisory: Advisory,
   source?: { format: string; record: string },
-  importedTime?: number,
+  importTime?: number,
 ): object {
   if (source?.format !== 'osv') return newRecord(advisory)
   // Records are stored only after they were read successfully.
   const { withdrawn, ...record } = JSON.parse(source.record) as OsvRecord
   const changeTime = millisecondsOf(advisory.updateTime)
-  const isRevised = importedTime !== undefined && changeTime > importedTime
+  const isRevised = importTime !== undefined && changeTime > importTime
   return {
     ...record,
     ...renamed(record, advisory),
@@ -43,7 +43,7 @@ export function writeOsv(
 
 /**
  * The advisories of a record about several packages have new ids, and the record's own id as an alias (see `readOsv`).
- * With the record's id, an import would read their exports as one advisory.
+ * Their exports have the new ids: if all had the record's id, an import would read them as one advisory.
  */
 function renamed({ id, aliases }: OsvRecord, { advisoryId }: Advisory): Partial<OsvRecord> {
   return isAdvisoryId(id) && id !== advisoryId ? { id: advisoryId, aliases: [id, ...(aliases ?? [])] } : {}
@@ -62,7 +62,7 @@ function affectedFrom(recordEntries: readonly Affected[], advisory: Advisory): r
 const isNotAffected = (advisory: Advisory) =>
   latestApproved(advisory)?.type.case === 'falsePositiveDetermination'
 
-/** '' unless the latest approved event, except detections, is a fix. */
+/** The version of the latest approved event other than a detection, if that event is a fix; otherwise ''. */
 function fixedVersionOf({ events }: Advisory): string {
   const latest = events.findLast(
     ({ type, reviewState }) => reviewState === ReviewState.APPROVED && type.case !== 'detection',
