@@ -1,5 +1,5 @@
-// Compares the tally with a recount. The check reads one snapshot, so it is right while others write. A repair then
-// recounts the differences in short transactions that lock the tally.
+// Compares the tally with a recount. The check reads one snapshot, so concurrent writes do not affect its result. A repair
+// then recounts the groups that differ, in short transactions that lock the tally.
 import type { Store } from './db.ts'
 import { raw, sql } from './sql.ts'
 import type { Count } from './tally.ts'
@@ -9,7 +9,7 @@ import type { Work } from './work.ts'
 /** `tallied` is the count in the tally, `counted` the recount of the rows. */
 export type Difference = { kind: string; group: string; tallied: Count; counted: Count }
 
-/** Few, because writers wait for each of these transactions. */
+/** Small, because writers wait for each of these transactions. */
 const repairsPerTransaction = 100
 
 /** Returns the differences; with `isRepair`, those that were repaired. */

@@ -2,7 +2,7 @@
 export type Clock = {
   /** Milliseconds since 1970. */
   now(): number
-  /** At least 0 and less than 1. Spreads retries. */
+  /** At least 0 and less than 1. It varies the delay before a retry. */
   random(): number
   sleep(milliseconds: number): Promise<void>
   /** Blocks the thread. Stores do this only while they are opened, before anything is served. */

@@ -35,7 +35,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       return row as Row
     }
 
-    test('text keeps every Unicode character except NUL', async () => {
+    test('every Unicode character except NUL is read as it was written', async () => {
       for (let plane = 0; plane < 17; plane++) {
         const points = Array.from({ length: 0x10000 }, (_, at) => plane * 0x10000 + at)
         const text = points.filter(isStorable).map((point) => String.fromCodePoint(point))
@@ -51,7 +51,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       )
     })
 
-    test('bytes are read as they were written, also from part of a larger buffer', async () => {
+    test('bytes are read as they were written, also if they are part of a larger buffer', async () => {
       const every = Uint8Array.from({ length: 256 }, (_, at) => at)
       for (const bytes of [every, every.subarray(7, 200), new Uint8Array()]) {
         assert.deepEqual([...((await roundTrip(null, bytes, null))[1] as Uint8Array)], [...bytes])
@@ -100,7 +100,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.ok(await has('meanwhile'))
     })
 
-    test('see a write once it was answered, even if others read in the same turn of the event loop', async () => {
+    test('see a write that has resolved, even if others read in the same turn of the event loop', async () => {
       const keys = Array.from({ length: 20 }, (_, at) => `turn-${at}`)
       await Promise.all(
         keys.map(async (key) => {
@@ -129,7 +129,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
   })
 
   describe('writes', () => {
-    test('are visible to other processes once they are answered', async () => {
+    test('are visible to other processes once they have resolved', async () => {
       const other = testStore().open()
       for (let at = 0; at < 20; at++) {
         await store.write(() => all(put(`answered-${at}`)))
@@ -140,8 +140,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
     test('are invisible to others until they are complete', async () => {
       const seen = await store.write(function* () {
         yield put('half-1')
-        const counted = testStore().elsewhere(sql`select count(*) from kept where key like 'half-%'`)
-        const rows = yield* counted
+        const rows = yield* testStore().elsewhere(sql`select count(*) from kept where key like 'half-%'`)
         yield put('half-2')
         return rows
       })
@@ -149,7 +148,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.ok((await has('half-1')) && (await has('half-2')))
     })
 
-    test('leave nothing if they throw', async () => {
+    test('change nothing if they throw', async () => {
       const thrown = new Error('thrown by the work')
       const failing = store.write(function* () {
         yield put('undone')
@@ -221,7 +220,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       await assert.rejects(removing, isStoreError('foreign-key'))
     })
 
-    test('fail and leave nothing if they continue after a violated constraint', async () => {
+    test('fail and change nothing if they continue after a violated constraint', async () => {
       await store.write(() => all(put('existing')))
       const continuing = store.write(function* () {
         yield put('before the error')
@@ -235,9 +234,9 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
       assert.equal((await has('before the error')) || (await has('after the error')), false)
     })
 
-    test('that insert a row only if it is missing insert it once, however many start together', async () => {
+    test('that insert a row if it is missing insert it only once, even if several start together', async () => {
       const stores = Array.from({ length: 8 }, () => testStore().open())
-      const made = await Promise.all(
+      const insertCounts = await Promise.all(
         stores.map((other, at) =>
           other.write(function* () {
             const existing = yield* first(sql`select a from kept where key = 'inserted once'`)
@@ -246,7 +245,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
           }),
         ),
       )
-      assert.equal(made.filter(Boolean).length, 1)
+      assert.equal(insertCounts.filter(Boolean).length, 1)
     })
 
     test('do not start after their deadline', async () => {
@@ -275,7 +274,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a store', (testStore) => {
     const one: Migration = { name: '0001-one', script: 'create table one (key text primary key);' }
     const two: Migration = { name: '0002-two', script: 'create table two (key text primary key);' }
 
-    test('are applied once, however many stores start together', async () => {
+    test('are applied only once, even if several stores start together', async () => {
       const stores = Array.from({ length: 8 }, () => testStore().open())
       const applied = await Promise.all(stores.map((other) => other.migrate([one])))
       assert.deepEqual(applied.flat(), [one.name])

@@ -8,7 +8,7 @@ export type Migration = { name: string; script: string }
 export type Store = {
   readonly engine: 'sqlite' | 'postgres'
   /**
-   * Runs one statement that reads. Its snapshot includes every write that was answered before the call. SQLite returns
+   * Runs one statement that reads. Its snapshot includes every write that resolved before the call. SQLite returns
    * rows rather than a promise, unless another process has locked the file.
    */
   query(statement: Sql): Row[] | Promise<Row[]>
@@ -19,7 +19,7 @@ export type Store = {
    * effects but SQL. `deadline` is in milliseconds since 1970.
    */
   write<T>(work: () => Work<T>, deadline?: number): Promise<T>
-  /** Applies the missing migrations once, however many processes start together. Returns their names. */
+  /** Applies the missing migrations, only once even if several processes start together. Returns the names it applied. */
   migrate(migrations: readonly Migration[]): Promise<string[]>
   /** All rows of all tables in one snapshot. Other reads and writes continue meanwhile. */
   snapshot(): AsyncGenerator<Portion>
@@ -31,7 +31,7 @@ export const migrationsTable = `create table if not exists migrations (
   apply_time bigint not null
 )`
 
-/** A name that is among the applied migrations while a backup is restored, so that no server starts. */
+/** Listed as an applied migration while a backup is being restored, so that no server starts on an incomplete store. */
 export const unfinishedRestore = 'unfinished-restore'
 
 /** Has a code, so that commands print the message without a stack trace. */
@@ -39,17 +39,17 @@ class ForeignStoreError extends Error {
   readonly code = 'STORE_IS_FOREIGN'
 }
 
-/** The migrations that have not been applied yet. */
+/** The migrations that have not been applied yet. Throws if the store has migrations that this program does not know. */
 export function pendingOf(migrations: readonly Migration[], applied: readonly string[]): Migration[] {
   const names = new Set(migrations.map(({ name }) => name))
-  const foreign = applied.filter((name) => !names.has(name))
-  if (foreign.includes(unfinishedRestore))
+  const unknownNames = applied.filter((name) => !names.has(name))
+  if (unknownNames.includes(unfinishedRestore))
     throw new ForeignStoreError(
       'a restore into this store was interrupted; empty the store and restore again',
     )
-  if (foreign.length > 0) {
+  if (unknownNames.length > 0) {
     throw new ForeignStoreError(
-      `the store was written by a newer version of Stemma: it has ${foreign.join(', ')}; start that version instead`,
+      `the store was written by a newer version of Stemma: it has ${unknownNames.join(', ')}; start that version instead`,
     )
   }
   return migrations.filter(({ name }) => !applied.includes(name))

@@ -22,7 +22,7 @@ describe('composed statements', () => {
     assert.equal(templateOf(find('a', 'v', 'w')), templateOf(find('a', 'x', 'y')))
   })
 
-  test('have different templates where a part differs or is in another position', () => {
+  test('have different templates if a part differs or is in another position', () => {
     const statements = [
       find('a', 'x'),
       find('b', 'x'),

@@ -17,7 +17,7 @@ export type Table = {
   hasChildren: boolean
   /** Whether each order has an index by parent. Otherwise it has one by organization only, which makes writes cheaper. */
   isIndexedByParent: boolean
-  /** An expression without values for a row as it is sent; a table may join it from several rows. */
+  /** The SQL expression, without values, of a row as it is sent. It may join fields from rows of other tables. */
   rendered(form: Form): Sql
 }
 
@@ -45,7 +45,7 @@ export type Form = { kind: 'bytes' } | { kind: 'json'; shape: string }
 /** A row as it is sent: JSON, or bytes if that was asked for or the JSON has another shape. */
 export type Rendered = string | Uint8Array
 
-/** Reads only the wanted form: reading both costs twice as much. Null for JSON of another shape. */
+/** Selects only the wanted form: reading both takes twice as long. Null if the JSON has another shape. */
 export const storedForm = (form: Form): Sql =>
   form.kind === 'bytes' ? raw('proto') : raw(`case when shape = '${form.shape}' then json end`)
 
@@ -53,7 +53,7 @@ export const storedForm = (form: Form): Sql =>
 export const selectRendered = (table: Table, uid: string, form: Form): Sql =>
   sql`select ${table.rendered(form)}, update_time from ${raw(table.name)} where uid = ${uid}`
 
-/** For rows whose JSON has another shape. */
+/** Reads rows as bytes, such as rows whose JSON has another shape. */
 export function* readBytes(table: Table, uids: readonly string[]): Work<Map<string, Uint8Array>> {
   if (uids.length === 0) return new Map()
   const rows = yield sql`select uid, ${table.rendered({ kind: 'bytes' })} from ${raw(table.name)}
@@ -64,7 +64,7 @@ export function* readBytes(table: Table, uids: readonly string[]): Work<Map<stri
 /** A row that no other transaction changes before the current one ends. */
 export type LockedRow = { proto: Uint8Array; updateTime: number; columns: Columns }
 
-/** Reads a row to change it, with those of the table's own columns that are named. */
+/** Reads a row in order to change it. `columns` are the table's own columns to read. */
 export function* readForUpdate(
   table: Table,
   uid: string,
@@ -74,7 +74,7 @@ export function* readForUpdate(
   return row && lockedRowOf(row, columns)
 }
 
-/** Reads a row to delete it: no other transaction inserts a child of it before the current one ends. */
+/** Reads a row in order to delete it: no other transaction inserts a child of it before the current one ends. */
 export function* readForDelete(
   table: Table,
   uid: string,
@@ -149,12 +149,12 @@ function requireValue({ name }: Table, { columns }: Entry, column: string): Valu
 
 /** Replaces the resource. Own columns of the table that the entry does not contain keep their value. */
 export function* updateEntry(_access: WriteAccess, table: Table, entry: Entry): Work<void> {
-  const own = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
+  const ownColumns = Object.entries(entry.columns).map(([column, value]) => sql`, ${raw(column)} = ${value}`)
   yield sql`update ${raw(table.name)} set name = ${entry.name}, update_time = ${entry.updateTime},
-    proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(own, '')} where uid = ${entry.uid}`
+    proto = ${entry.proto}, json = ${entry.json}, shape = ${entry.shape}${join(ownColumns, '')} where uid = ${entry.uid}`
 }
 
-/** Returns whether the row existed. Its children must be deleted before. */
+/** Returns whether the row existed. Its children must have been deleted before. */
 export function* deleteEntry(
   _access: WriteAccess,
   table: Table,

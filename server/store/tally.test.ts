@@ -28,7 +28,7 @@ const identities: Table = {
 }
 const kinds = [groups.name, identities.name]
 
-const above = (uid: string) =>
+const ancestorsOf = (uid: string) =>
   uid
     .split('/')
     .slice(0, -1)
@@ -36,16 +36,16 @@ const above = (uid: string) =>
 
 function* insert(table: Table, uid: string): Work<void> {
   const [root = ''] = uid.split('/')
-  const entry = { uid, root, name: 'x', parent: above(uid).at(-1) ?? null, columns: {} }
+  const entry = { uid, root, name: 'x', parent: ancestorsOf(uid).at(-1) ?? null, columns: {} }
   const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: 1, updateTime: 1 }
-  yield* insertEntry(operatorAccess, table, { ...entry, ...stored }, above(uid))
+  yield* insertEntry(operatorAccess, table, { ...entry, ...stored }, ancestorsOf(uid))
 }
 
-const remove = (table: Table, uid: string) => deleteEntry(operatorAccess, table, uid, above(uid))
+const remove = (table: Table, uid: string) => deleteEntry(operatorAccess, table, uid, ancestorsOf(uid))
 
-let made = 0
-const newRoot = () => (++made).toString(16).padStart(40, '0')
-const newChild = (parent: string) => `${parent}/${(++made).toString(16).padStart(16, '0')}`
+let uidCount = 0
+const newRoot = () => (++uidCount).toString(16).padStart(40, '0')
+const newChild = (parent: string) => `${parent}/${(++uidCount).toString(16).padStart(16, '0')}`
 
 async function assertCorrect(store: Store): Promise<void> {
   assert.deepEqual(await checkTally(store, kinds, false), [])
@@ -83,7 +83,7 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
     assert.deepEqual(inside, [{ kind: 'identities', count: 2 }])
   })
 
-  test('is deleted with its group', async () => {
+  test('of a group is deleted with the group', async () => {
     const root = newRoot()
     const team = newChild(root)
     await store.write(function* () {
@@ -180,11 +180,11 @@ onEach(['SQLite', 'PostgreSQL'], 'the tally', (testStore) => {
       const checker = testStore().open()
       let repaired = 0
       while (!isOver) {
-        const damage = ++made
+        const damagedStripe = ++uidCount
         // The others write to the newest organization.
         await checker.write(function* () {
           yield sql`insert into tally (kind, place, stripe, children, subtree)
-            select 'groups', max(place), ${damage}, 1, -2 from tally where place not like '%/%'`
+            select 'groups', max(place), ${damagedStripe}, 1, -2 from tally where place not like '%/%'`
         })
         repaired += (await checkTally(checker, kinds, true)).length
         await assertCorrect(checker)

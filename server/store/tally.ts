@@ -6,12 +6,12 @@ import { among, join, raw, sql } from './sql.ts'
 import type { Work } from './work.ts'
 
 /**
- * A count is the sum of up to 16 rows, its stripes. On PostgreSQL each connection updates the stripe of its process, so
+ * A count is the sum of up to 16 rows, its stripes. On PostgreSQL each connection updates the stripe of its backend, so
  * that writers of one organization rarely wait for each other. SQLite has one writer and needs one stripe.
  */
 const stripe = raw('/*pg pg_backend_pid() % 16 + */ 0')
 
-/** Adds to the counts, or subtracts. `ancestors` are the uids from the organization down to the parent. */
+/** Adds `by`, which may be negative, to the counts. `ancestors` are the uids from the organization to the parent. */
 export function* adjustTally(kind: string, ancestors: readonly string[], by: number): Work<void> {
   if (ancestors.length === 0) return
   const parent = ancestors.at(-1)
@@ -44,7 +44,7 @@ export function* readTally(kind: string, groups: readonly string[]): Work<Map<st
   return counts
 }
 
-/** One count of a group, as an expression. */
+/** The SQL expression of one count of a group. */
 export const tallied = (count: keyof Count, kind: string, group: string): Sql =>
   sql`(select coalesce(sum(${raw(count)}), 0) from tally where kind = ${kind} and place = ${group})`
 

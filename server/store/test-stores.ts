@@ -1,5 +1,5 @@
-// The stores that the tests of this room run on. Each call of `onEach` names kinds of
-// store; its tests share one initially empty store of each.
+// The stores that the tests of this room run on. Each call of `onEach` names kinds of store and creates an empty store of
+// each kind, which the tests of the call share.
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export type TestStore = {
   address: string
   /** Opens the store once more, as another process would. */
   open(): Store
-  /** Runs a statement in a transaction of its own while the work that calls this is running. */
+  /** Runs a statement in a separate transaction, while the work that calls this is running. */
   elsewhere(statement: Sql): Work<Row[]>
   remove(): Promise<void>
 }
@@ -36,11 +36,11 @@ const clusterUrl = process.env.STEMMA_TEST_POSTGRES ?? ''
 
 /** Runs the tests on each kind of store. Tests of PostgreSQL are reported as skipped if it is not running. */
 export function onEach(
-  on: readonly StoreKind[],
+  kinds: readonly StoreKind[],
   name: string,
   tests: (testStore: () => TestStore) => void,
 ): void {
-  for (const kind of on) {
+  for (const kind of kinds) {
     const isMissing = kind !== 'SQLite' && clusterUrl === ''
     const skip = isMissing && 'PostgreSQL is not running: STEMMA_TEST_POSTGRES is not set'
     describe(`${name} (${kind})`, { skip }, () => {

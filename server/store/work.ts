@@ -1,5 +1,5 @@
-// A transaction is a generator that yields SQL and receives rows. So it can wait for nothing but the store; SQLite runs
-// it to its end without a promise, and PostgreSQL awaits each step of the same code.
+// A transaction is a generator that yields SQL and receives rows, so it can wait only for the store. SQLite runs it
+// synchronously, and PostgreSQL awaits each step of the same code.
 import type { Row, Sql } from './sql.ts'
 import type { StoreError } from './store-error.ts'
 
@@ -15,8 +15,9 @@ export function* first(statement: Sql): Work<Row | undefined> {
 }
 
 /**
- * Throws an error of a constraint into the work, at the statement that violated it. The work may throw another error in
- * its place but cannot continue: PostgreSQL has already aborted its transaction, and SQLite behaves the same here.
+ * Throws the error of a violated constraint into the work, at the statement that violated it. The work may throw another
+ * error in its place but cannot continue: PostgreSQL has already aborted its transaction, and SQLite behaves the same
+ * here.
  */
 export function abort(work: Work<unknown>, error: StoreError): never {
   work.throw(error)

@@ -1,4 +1,5 @@
-// Every kind of list uses the index made for it, so that a page costs the same in an organization of any size.
+// Checks the query plans of lists: each list uses the index made for it, so that reading a page takes about equally long
+// in an organization of any size.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { operatorAccess } from '../../policy/system-access.ts'
@@ -30,7 +31,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
   let store: Store
   before(async () => {
     store = await openMigrated(testStore())
-    // With statistics of so small a table, PostgreSQL would consider all indexes equally good.
+    // With statistics, PostgreSQL would consider all indexes of this small table equally good.
     await store.write(() => all(raw('/*pg alter table groups set (autovacuum_enabled = off) -- */ select 1')))
     await store.write(insertTree)
   })
@@ -46,21 +47,21 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     const form = { kind: 'json', shape: '' } as const
     const listing = { regions, order, filters: [], after: undefined, skip: 0, size: 5, form, ...changes }
     await store.read(() => recordStatements(read(groups, listing), statements))
-    const last = statements.at(-1) as Sql // reading a page takes at least one
+    const last = statements.at(-1) as Sql // reading a page takes at least one statement
     const command = store.engine === 'sqlite' ? 'explain query plan' : 'explain (costs off)'
     const rows = await store.query(sql`${raw(command)} ${last}`)
     return rows.map((row) => String(row.at(-1)).trim()).join('\n')
   }
 
-  const primary = () => (store.engine === 'sqlite' ? 'sqlite_autoindex_groups_1' : 'groups_pkey')
-  const usesOnly = (plan: string, ...indexes: string[]) => {
+  const primaryKey = () => (store.engine === 'sqlite' ? 'sqlite_autoindex_groups_1' : 'groups_pkey')
+  const assertUsesOnly = (plan: string, ...indexes: string[]) => {
     const used = plan.matchAll(
       /using (?:covering )?index (\w+)|index (?:only )?scan (?:backward )?using (\w+)/gi,
     )
     assert.deepEqual(new Set([...used].map(([, sqlite, pg]) => sqlite ?? pg)), new Set(indexes), plan)
     assert.doesNotMatch(plan, /SCAN groups|Seq Scan/)
   }
-  const isOrdered = (plan: string) => assert.doesNotMatch(plan, /TEMP B-TREE|Sort/)
+  const assertOrdered = (plan: string) => assert.doesNotMatch(plan, /TEMP B-TREE|Sort/)
 
   for (const descending of [false, true]) {
     for (const column of ['name', 'create_time', 'update_time']) {
@@ -70,17 +71,17 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         for (const cursor of [{}, { after }]) {
           for (const region of [tree(root), below(root), below(large)]) {
             const plan = await explain([region], order, cursor)
-            usesOnly(plan, `groups_by_root_${column}`)
-            isOrdered(plan)
+            assertUsesOnly(plan, `groups_by_root_${column}`)
+            assertOrdered(plan)
           }
           const plan = await explain([children(large)], order, cursor)
-          usesOnly(plan, `groups_by_parent_${column}`)
-          isOrdered(plan)
-          const withoutGroupIndexes: typeof readPage = (table, listing) =>
+          assertUsesOnly(plan, `groups_by_parent_${column}`)
+          assertOrdered(plan)
+          const readWithoutParentIndexes: typeof readPage = (table, listing) =>
             readPage({ ...table, isIndexedByParent: false }, listing)
-          const skipping = await explain([children(large)], order, cursor, withoutGroupIndexes)
-          usesOnly(skipping, `groups_by_root_${column}`)
-          isOrdered(skipping)
+          const rootPlan = await explain([children(large)], order, cursor, readWithoutParentIndexes)
+          assertUsesOnly(rootPlan, `groups_by_root_${column}`)
+          assertOrdered(rootPlan)
         }
       })
     }
@@ -92,17 +93,17 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         const order = [{ column: 'uid', descending }]
         for (const region of [tree(root), below(root), below(large)]) {
           const plan = await explain([region], order, cursor)
-          usesOnly(plan, primary())
-          isOrdered(plan)
+          assertUsesOnly(plan, primaryKey())
+          assertOrdered(plan)
         }
         const plan = await explain([children(large)], order, cursor)
-        usesOnly(plan, 'groups_by_parent')
-        isOrdered(plan)
+        assertUsesOnly(plan, 'groups_by_parent')
+        assertOrdered(plan)
       }
     }
   })
 
-  test('a joined page uses the index of the order and those of the total', async () => {
+  test('a page that SQL joins to one text uses the index of its order and those of the total', async () => {
     const tally = store.engine === 'sqlite' ? 'sqlite_autoindex_tally_1' : 'tally_pkey'
     for (const descending of [false, true]) {
       for (const column of ['name', 'create_time', 'update_time']) {
@@ -110,23 +111,23 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
         for (const after of [undefined, [column === 'name' ? 'group-5' : 5, `${large}/0`]]) {
           const joined = async (region: Region) => {
             const plan = await explain([region], order, { after, size: 10 })
-            isOrdered(plan)
+            assertOrdered(plan)
             return plan
           }
-          usesOnly(await joined(tree(root)), `groups_by_root_${column}`, tally, primary())
-          usesOnly(await joined(below(root)), `groups_by_root_${column}`, tally)
-          usesOnly(await joined(children(large)), `groups_by_parent_${column}`, tally)
+          assertUsesOnly(await joined(tree(root)), `groups_by_root_${column}`, tally, primaryKey())
+          assertUsesOnly(await joined(below(root)), `groups_by_root_${column}`, tally)
+          assertUsesOnly(await joined(children(large)), `groups_by_parent_${column}`, tally)
         }
       }
       for (const after of [undefined, [`${large}/0000000000000010`]]) {
         const plan = await explain([below(large)], [{ column: 'uid', descending }], { after, size: 10 })
-        usesOnly(plan, primary(), tally)
-        isOrdered(plan)
+        assertUsesOnly(plan, primaryKey(), tally)
+        assertOrdered(plan)
       }
     }
   })
 
-  test('a list by several columns uses the index of the first and sorts rows that are equal in it', async () => {
+  test('a list by several columns uses the index of the first column and sorts only rows that are equal in that column', async () => {
     for (const isMixed of [false, true]) {
       const order = [
         { column: 'name', descending: false },
@@ -151,7 +152,7 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
 
   test('a small group in a large organization is read by primary key and sorted', async () => {
     const order = ['name', 'uid'].map((column) => ({ column, descending: false }))
-    usesOnly(await explain([below(small)], order), primary())
+    assertUsesOnly(await explain([below(small)], order), primaryKey())
   })
 
   test('a list filtered by name uses the index of names in every region', async () => {
@@ -159,13 +160,13 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
     const filters = [sql`name = ${'group-5'}`]
     for (const region of [tree(root), below(root), below(large)]) {
       const plan = await explain([region], order, { filters })
-      usesOnly(plan, 'groups_by_root_name')
-      isOrdered(plan)
+      assertUsesOnly(plan, 'groups_by_root_name')
+      assertOrdered(plan)
     }
-    usesOnly(await explain([children(large)], order, { filters }), 'groups_by_parent_name')
+    assertUsesOnly(await explain([children(large)], order, { filters }), 'groups_by_parent_name')
   })
 
-  test('an uncounted page continues at the cursor of the previous page, whatever the filter', async () => {
+  test('a page without a total is read by primary key from its cursor, whatever the filter', async () => {
     for (const descending of [false, true]) {
       for (const cursor of [{}, { after: [`${large}/0000000000000010`] }]) {
         const filters = [sql`length(name) > ${3}`]
@@ -176,8 +177,8 @@ onEach(['SQLite', 'PostgreSQL'], 'index use of lists', (testStore) => {
             { filters, ...cursor },
             readUncountedPage,
           )
-          usesOnly(plan, primary())
-          isOrdered(plan)
+          assertUsesOnly(plan, primaryKey())
+          assertOrdered(plan)
         }
       }
     }
@@ -198,16 +199,16 @@ function* insertTree(): Work<void> {
   const segment = (at: number) => at.toString(16).padStart(16, '0')
   const leaves = Array.from({ length: 400 }, (_, at) => `${at % 20 === 0 ? small : large}/${segment(at)}`)
   for (const [at, uid] of [root, other, large, small, `${other}/${segment(1)}`, ...leaves].entries()) {
-    const above = uid.split('/').map((_, depth, path) => path.slice(0, depth + 1).join('/'))
-    above.pop()
+    const ancestors = uid.split('/').map((_, depth, path) => path.slice(0, depth + 1).join('/'))
+    ancestors.pop()
     const entry = {
       uid,
       root: uid.slice(0, 40),
       name: `group-${at % 9}`,
-      parent: above.at(-1) ?? null,
+      parent: ancestors.at(-1) ?? null,
       columns: {},
     }
     const stored = { proto: new Uint8Array(), json: '{}', shape: '', createTime: at, updateTime: at }
-    yield* insertEntry(operatorAccess, groups, { ...entry, ...stored }, above)
+    yield* insertEntry(operatorAccess, groups, { ...entry, ...stored }, ancestors)
   }
 }

@@ -2,6 +2,10 @@
 import type { Sql, Value } from '../sql.ts'
 import type { Form, Rendered } from '../table.ts'
 
+/**
+ * A part of the tree: the resource `uid` and everything below it (`tree`), the same without the resource (`below`), its
+ * direct children (`children`), or the resource alone (`point`).
+ */
 export type Region = { kind: 'tree' | 'below' | 'children' | 'point'; uid: string }
 
 /** A column to order by. */
@@ -20,8 +24,8 @@ export type Listing = {
   size: number
   form: Form
   /**
-   * Scan in the order of the list and test the filters row by row. Otherwise an index on the filtered column may be
-   * used, whose matches are sorted for every page.
+   * Whether to scan in the order of the list and test the filters row by row. Otherwise the engine may use an index on
+   * the filtered column, and sort all of its matches for every page.
    */
   scansInOrder?: boolean
 }

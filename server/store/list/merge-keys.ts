@@ -10,7 +10,7 @@ import { selectKeys } from './rows-sql.ts'
 
 type BatchedPlan = Extract<RowsPlan, { kind: 'batched' }>
 
-/** The first `count` keys. Batches that follow each other in the order are read only as far as needed. */
+/** Returns the first `count` keys. If all keys of a batch precede those of the next, it reads only the needed batches. */
 export function* mergeKeys(
   table: Table,
   listing: Listing,
@@ -39,7 +39,7 @@ function compareBy(order: readonly Term[]) {
   }
 }
 
-/** As both engines compare: numbers by size, text by its bytes. */
+/** Compares as both engines do: numbers by size, text by its bytes. */
 function compareValues(a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   return a === b ? 0 : Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)))

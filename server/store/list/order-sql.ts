@@ -25,7 +25,7 @@ export function afterCursor(order: readonly Term[], after: readonly Value[] | un
 
 const lowestValue = (column: string) => (column.endsWith('_time') ? 0 : '')
 
-/** For mixed directions: column by column, each with a bound that an index can use. */
+/** The condition for an order of mixed directions: column by column, each with a bound that an index can use. */
 function afterByColumn([term, ...terms]: readonly Term[], [value = null, ...values]: readonly Value[]): Sql {
   if (!term) return sql`1 = 0`
   const column = raw(term.column)

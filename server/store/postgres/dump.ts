@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Portion } from '../dump.ts'
 import type { Row } from '../sql.ts'
 
-/** Few, because some rows are large. */
+/** Small, because some rows are large. */
 const rowsPerFetch = 50
 
 /** In the order of creation, so that no table refers to a later one. */

@@ -5,7 +5,7 @@ import type { Migration } from '../db.ts'
 import { migrationsTable, pendingOf } from '../db.ts'
 import { forPostgres } from './statement-text.ts'
 
-/** The number of the advisory lock that only one process has while it migrates. */
+/** The number of the PostgreSQL advisory lock that lets one process migrate at a time. */
 const migrationLock = 7_386_214
 /** A change of a large table may take long. */
 const migrationTimeoutMs = 24 * 60 * 60 * 1000

@@ -1,9 +1,9 @@
-// The pool of connections, and how one is used and returned.
+// The pool of connections, and how a connection is used and returned.
 import pg from 'pg'
 import { StoreError } from '../store-error.ts'
 import { isConnectionLost } from './errors.ts'
 
-/** Calls that may wait for a connection. */
+/** The maximum number of calls that wait for a connection. */
 const waitingLimit = 10_000
 /** How much longer than the statement timeout the driver waits for the server to report that timeout. */
 const replyMarginMs = 5_000

@@ -22,9 +22,9 @@ describe('a store on PostgreSQL', { skip }, () => {
   const opened: Store[] = []
 
   const open = (options: Partial<PostgresOptions> = {}) => {
-    const made = openPostgres({ url: database.url, ...options })
-    opened.push(made)
-    return made
+    const newStore = openPostgres({ url: database.url, ...options })
+    opened.push(newStore)
+    return newStore
   }
 
   before(async () => {
@@ -135,7 +135,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.deepEqual([attempts, rows], [2, [[1]]])
   })
 
-  test('a write that waits for a lock fails at its deadline and leaves nothing', async () => {
+  test('a write that waits for a lock fails at its deadline and changes nothing', async () => {
     const before = (await numberOf('b')) as number
     await admin.query(`begin; update kept set n = n where key = 'a'`)
     const waiting = store.write(function* () {
@@ -204,7 +204,7 @@ describe('a store on PostgreSQL', { skip }, () => {
     assert.deepEqual(rows, [])
   })
 
-  test('processes that start together wait for the one that migrates, longer than the statement timeout', async () => {
+  test('processes that start together wait for the one that migrates, even longer than the statement timeout', async () => {
     const slow = { name: '0001-slow', script: 'create table slow (key text); select pg_sleep(0.3);' }
     const stores = Array.from({ length: 8 }, () => open({ statementTimeoutMs: 100 }))
     const applied = await Promise.all(stores.map((other) => other.migrate([slow])))

@@ -62,7 +62,7 @@ export function openPostgres(options: PostgresOptions): Store {
   }
 }
 
-/** Tracks running calls: a store that is being closed accepts no more and completes those it has accepted. */
+/** Tracks running calls, so that a store that is being closed completes them. It accepts no further calls. */
 function openTracker() {
   const running = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
@@ -92,8 +92,11 @@ async function* dumpPool(pool: pg.Pool) {
   }
 }
 
-/** Sets the timeout in the same round trip: no statement, including its wait for locks, exceeds the time left. */
-function withTimeout(begin: string, leftMs: number, statementTimeoutMs: number): string {
-  const timeoutMs = Math.max(1, Math.ceil(leftMs))
+/**
+ * Adds to `begin`, in the same round trip, a timeout for every statement of the transaction: the time left until the
+ * deadline. It also limits how long a statement waits for locks.
+ */
+function withTimeout(begin: string, remainingMs: number, statementTimeoutMs: number): string {
+  const timeoutMs = Math.max(1, Math.ceil(remainingMs))
   return timeoutMs < statementTimeoutMs ? `${begin}; set local statement_timeout = ${timeoutMs}` : begin
 }

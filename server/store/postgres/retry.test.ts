@@ -49,7 +49,7 @@ describe('retry', () => {
     assert.deepEqual(sleeps, [])
   })
 
-  test('repeats a unique violation once, and no other error of the store', async () => {
+  test('retries once after a unique violation, and not after other errors of the store', async () => {
     for (const [kind, sleepCount] of [['unique', 1] as const, ['foreign-key', 0] as const]) {
       const { clock, sleeps } = fakeClock()
       const failing = retry(clock, never, () => Promise.reject(new StoreError(kind)))

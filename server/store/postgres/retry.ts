@@ -1,11 +1,11 @@
-// Repeats a transaction where that is safe.
+// Repeats a failed transaction if that is safe.
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../store-error.ts'
 import { isConflict, isConnectionLost, translate } from './errors.ts'
 
 const attemptLimit = 5
 
-/** The attempt sets `isCommitting` before it commits: if the connection is lost then, the outcome is unknown. */
+/** The attempt sets `isCommitting` before it commits. If the connection is lost after that, the outcome is unknown. */
 export type AttemptState = { isCommitting: boolean }
 
 export async function retry<T>(

@@ -1,4 +1,4 @@
-// Statements as PostgreSQL reads them, and the names under which connections keep them prepared.
+// The text of statements for PostgreSQL, and the names under which connections store them as prepared statements.
 import { createHash } from 'node:crypto'
 import type { Template } from '../statement/template.ts'
 
@@ -8,11 +8,11 @@ export type NamedStatement = { text: string; name?: string }
 export type StatementTexts = (template: Template) => NamedStatement
 
 /**
- * Every connection keeps a named statement and its plan until it closes, so names are never evicted as in a
- * cache: statements beyond this number are sent without a name.
+ * The maximum number of named statements; further statements are sent without a name. Names are never evicted, because a
+ * connection keeps a named statement and its plan until the connection is closed.
  */
 const nameLimit = 500
-/** Statements with more values are rare and large, so they get no name. */
+/** Statements with more values than this are rare and large, so they get no name. */
 const namedValueLimit = 200
 
 export function openStatementTexts(): StatementTexts {
@@ -40,5 +40,5 @@ export function openStatementTexts(): StatementTexts {
   }
 }
 
-/** Removes the delimiters of comments that contain text for PostgreSQL, see sql.ts. */
+/** Removes the delimiters of comments that contain SQL for PostgreSQL only (see sql.ts). */
 export const forPostgres = (text: string) => text.replaceAll(/\/\*pg (.*?)\*\//g, '$1')

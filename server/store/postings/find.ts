@@ -1,5 +1,5 @@
-// Finds documents by their terms, unless so many match that a scan is cheaper. The limits are set by
-// bench/cases/advisories.ts: a search among 200,000 advisories may take at most twice as long as among 2,000.
+// Finds documents by their terms, unless so many match that a scan is cheaper. The limits were chosen with
+// bench/cases/advisories.ts, so that a search among 200,000 advisories takes at most twice as long as among 2,000.
 import { among, join, raw, sql } from '../sql.ts'
 import type { Work } from '../work.ts'
 import { all } from '../work.ts'
@@ -7,29 +7,29 @@ import { totalSegment } from './numbering.ts'
 import { unpack } from './pack.ts'
 import type { PostingIndex } from './postings.ts'
 
-/** Terms that one search looks up together. */
+/** The maximum number of terms that one search looks up together. */
 export const maxTerms = 5000
-/** Postings that one search reads. */
+/** The maximum number of postings that one search reads. */
 const postingLimit = 50_000
-/** Packs that one search reads. */
+/** The maximum number of packs that one search reads. */
 const packLimit = 4096
-/** Packs that are counted first; then eight times as many, until the number of postings is certain. */
+/** The number of packs that are counted first; then eight times as many, until the number of postings is certain. */
 const firstCountedPacks = 64
 
-/** Trigrams of a text that are considered. */
+/** The maximum number of trigrams of a text that are considered. */
 const trigramLimit = 32
-/** Packs that are counted to estimate how rare a trigram is. */
+/** The number of packs that are counted to estimate how rare a trigram is. */
 const estimatedPacks = 8
 /** A trigram with at most this many postings in its first packs is read without counting its other packs. */
 const rareTrigramPostings = 200
-/** Trigrams that are looked up: the rarest ones. Further ones exclude few documents. */
+/** Only this many trigrams are looked up, the rarest ones. Further trigrams exclude few documents. */
 const usedTrigrams = 3
-/** With so few documents left, no further trigram is looked up. */
+/** If at most this many documents are left, no further trigram is looked up. */
 const fewDocuments = 8
 
 /**
- * The numbers of documents that have any of the terms, among the candidates if there are some. Undefined if they are
- * too many to be read.
+ * The numbers of the documents that have any of the terms. If candidates are given, only candidates are returned.
+ * Undefined if the terms have too many postings to be read.
  */
 export function* findAny(
   index: PostingIndex,
@@ -38,13 +38,13 @@ export function* findAny(
 ): Work<Set<number> | undefined> {
   if (hashes.length > maxTerms) return undefined
   if (hashes.length === 0) return new Set()
-  if (yield* areTooMany(index, hashes)) return undefined
+  if (yield* haveTooManyPostings(index, hashes)) return undefined
   return yield* readNumbers(index, hashes, candidates)
 }
 
 /**
- * The numbers of documents that have the rarest of the trigrams, among the candidates if there are some. Undefined if
- * there are no trigrams or all of them are too common.
+ * The numbers of the documents that have the rarest of the trigrams. If candidates are given, only candidates are
+ * returned. Undefined if there are no trigrams or all of them are too common.
  */
 export function* findTrigrams(
   index: PostingIndex,
@@ -61,7 +61,7 @@ export function* findTrigrams(
   let matches: Set<number> | undefined
   for (const { trigram, count } of rarest) {
     if (matches && matches.size <= fewDocuments) break
-    if (count > rareTrigramPostings && (yield* areTooMany(index, [trigram]))) break
+    if (count > rareTrigramPostings && (yield* haveTooManyPostings(index, [trigram]))) break
     const numbers = yield* readNumbers(index, [trigram], matches ?? candidates)
     if (!numbers) break
     matches = numbers
@@ -82,8 +82,8 @@ function* estimateCounts({ table }: PostingIndex, hashes: readonly number[]): Wo
   return rows.map(([count]) => Number(count ?? 0))
 }
 
-/** Whether the terms have too many postings. Reads totals, then counts no more packs than needed. */
-function* areTooMany({ table }: PostingIndex, hashes: readonly number[]): Work<boolean> {
+/** Reads the stored totals first, then counts only as many packs as needed. */
+function* haveTooManyPostings({ table }: PostingIndex, hashes: readonly number[]): Work<boolean> {
   const [total] = yield* all(sql`select sum(count) from ${raw(table)}
     where term in ${among(hashes)} and segment = ${totalSegment}`)
   if (Number(total?.[0] ?? 0) > postingLimit) return true

@@ -1,4 +1,4 @@
-// Numbers as bytes: 64-bit floating point, little-endian.
+// Converts numbers to bytes and back. Each is a 64-bit floating point number, little-endian.
 import { endianness } from 'node:os'
 
 const isBigEndian = endianness() === 'BE'
@@ -9,7 +9,7 @@ export function pack(numbers: readonly number[]): Uint8Array {
   return isBigEndian ? bytes.swap64() : bytes
 }
 
-/** Copies the bytes only if they are not aligned or have to be swapped. */
+/** Copies the bytes only if they are not aligned, or if their order has to be reversed. */
 export function unpack(bytes: Uint8Array): Float64Array {
   const isUsable = !isBigEndian && bytes.byteOffset % bytesPerNumber === 0
   const { buffer, byteOffset } = isUsable ? bytes : Uint8Array.from(bytes)

@@ -6,7 +6,7 @@
 // - document: a row of another table, known here by a number (numbering.ts).
 // - posting: the number of a document that has a term.
 // - pack: a row of the index with up to 120 postings of one term, eight bytes each.
-// - segment: the packs of the documents that were written together, such as a batch of an import; or of one document.
+// - segment: the packs of documents that were written together, such as a batch of an import or a single document.
 // - block: eight segments of the same import. The postings of a rare term in the whole block are in one pack.
 // - total: a row with the number of postings that imports have added for a term that is not rare. A search reads it to
 //   see that a term is too common, before it reads any pack.
@@ -22,7 +22,7 @@ import { all } from '../work.ts'
 import { blockOf, packsPerSegment, segmentsPerBlock, totalSegment } from './numbering.ts'
 import { pack, unpack } from './pack.ts'
 
-/** The table of an index. Its columns are `term`, `segment`, `count` and one with the packed numbers. */
+/** The names of an index's table and of its column with packed numbers. Other columns: `term`, `segment`, `count`. */
 export type PostingIndex = { table: string; numbers: string }
 
 /** A document with the hashes of its terms. */
@@ -34,7 +34,7 @@ export type IndexedDocument = { number: number; hashes: Iterable<number> }
  */
 const postingsPerPack = 120
 
-/** A term with fewer postings in a segment is rare. Those of eight such segments fit into one pack. */
+/** A term with fewer postings than this in a segment is rare there. Its postings in a whole block fit into one pack. */
 const rarePostings = postingsPerPack / segmentsPerBlock
 
 /** Adds documents to a segment. */
@@ -51,7 +51,7 @@ export function* addPostings(
       else postings.set(hash, [number])
     }
   }
-  // In the order of the primary key, which changes fewer pages.
+  // Inserting in the order of the primary key changes fewer pages.
   const terms = Float64Array.from(postings.keys()).sort()
   const rows = [...terms].flatMap((term) => rowsOf(term, segment, postings.get(term) ?? []))
   if (rows.length > 0) yield appendRows(index, rows)
@@ -93,8 +93,8 @@ export function* changePostings(
   const rows = yield* all(sql`select term, segment, ${raw(index.numbers)} from ${raw(index.table)}
     where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
     and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
-  for (const [term, at, bytes] of rows as [number, number, Uint8Array][])
-    if (removed.has(term)) yield* removePosting(index, term, at, unpack(bytes), number)
+  for (const [term, packSegment, bytes] of rows as [number, number, Uint8Array][])
+    if (removed.has(term)) yield* removePosting(index, term, packSegment, unpack(bytes), number)
   yield* addPostings(index, segment, [{ number, hashes: added }])
 }
 

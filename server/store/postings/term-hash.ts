@@ -2,7 +2,7 @@
 
 type HashState = readonly [low: number, high: number]
 
-/** Starts every term that is a trigram. No other term may start with it. */
+/** The prefix of terms that are trigrams. No other term may start with it. */
 const trigramPrefix = 'q:'
 const trigramLength = 3
 

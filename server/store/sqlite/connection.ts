@@ -11,12 +11,12 @@ import { isBusy } from './errors.ts'
 export type Connection = {
   db: DatabaseSync
   all(statement: Sql): Row[]
-  /** A statement of this text, from the cache if possible. */
+  /** Returns a prepared statement with this text, from the cache if possible. */
   prepare(text: string): StatementSync
 }
 
-const statementLimit = 500
-/** Statements with more values are rare and large, so they are not cached. */
+const cachedStatementLimit = 500
+/** Statements with more values than this are rare and large, so they are not cached. */
 const cachedValueLimit = 200
 const openTimeoutMs = 10_000
 
@@ -24,7 +24,7 @@ export type ConnectionOptions = { isReadOnly: boolean; clock: Clock }
 
 export function connect(file: string, options: ConnectionOptions): Connection {
   const db = openDatabase(file, options)
-  const statements = new BoundedMap<string, StatementSync>(statementLimit)
+  const statements = new BoundedMap<string, StatementSync>(cachedStatementLimit)
   const texts = new WeakMap<Template, string>()
 
   const prepare = (text: string) => statements.get(text) ?? prepareAndCache(text)
@@ -64,8 +64,8 @@ function textOf(template: Template, texts: WeakMap<Template, string>): string {
 }
 
 /**
- * Runs one statement for each row. A statement that may fail after some of its rows makes SQLite copy every page that
- * it changes, which was measured to cost ten times as much.
+ * Runs one statement for each row. A statement that inserts several rows may fail after some of them, so SQLite copies
+ * every page that it changes, which took ten times as long when measured.
  */
 function insertRows(
   prepare: Connection['prepare'],
@@ -100,7 +100,8 @@ function openDatabase(file: string, { isReadOnly, clock }: ConnectionOptions): D
 
 /**
  * The WAL may grow to 64 MB (16,000 pages) before it is checkpointed, because most of its pages are written again and
- * again. `analyze` is never run: every statement is written for one index, and statistics could only change that.
+ * again. `analyze` is never run: every statement is written for one index, and statistics could only make SQLite choose
+ * another one.
  */
 function configure(db: DatabaseSync, isReadOnly: boolean): void {
   if (!isReadOnly)

@@ -12,14 +12,14 @@ export type Job = {
   /** Milliseconds since 1970. */
   deadline: number
   settle: (outcome: Outcome) => void
-  /** Whether it also writes without yielding statements. */
+  /** Whether the work also writes in other ways than by yielding statements. */
   isScript: boolean
 }
 
 export type Outcome = { value: unknown } | { error: unknown }
 
 const jobsPerCommit = 256
-/** After this time a commit accepts no further jobs, so that reads are not delayed. */
+/** After this time no further job is added to a commit, so that reads are not delayed. */
 const batchTimeMs = 20
 
 /** A single job needs no savepoint, which would make SQLite copy every page that the job changes. */
@@ -40,9 +40,10 @@ export function runSingleJob(writer: Connection, job: Job): Outcome {
 }
 
 /**
- * Runs some of the jobs with one commit, and returns their outcomes in order. The jobs run without savepoints first. If
- * one of them fails after it has written, all are undone and run again, each in a savepoint: `begin` starts that
- * transaction, and if it cannot, no job has run. An error of the commit is the outcome of every job in it.
+ * Runs the first jobs, as many as the time allows, with one commit, and returns their outcomes in order. The jobs run
+ * without savepoints first. If one of them fails after it has written, all are undone and run again, each in a savepoint.
+ * `begin` starts the transaction of this second run; if it fails, no job has run, so there are no outcomes. If the commit
+ * fails, its error is the outcome of every job.
  */
 export function runJobs(
   writer: Connection,
@@ -89,7 +90,7 @@ function runInTime(
   return outcomes
 }
 
-/** Most jobs that fail do so before they write, because the caller lacks access. Undefined if one fails later. */
+/** Most jobs that fail do so before they write, because the caller lacks access. Undefined if the job fails later. */
 function runWithoutSavepoint(writer: Connection, { work, isScript }: Job): Outcome | undefined {
   let hasWritten = isScript
   const onWrite = () => {

@@ -1,4 +1,4 @@
-// Runs a work on a connection, to its end and without a promise.
+// Runs a work on a connection synchronously.
 import type { Row, Sql } from '../sql.ts'
 import { contentOf } from '../statement/statement.ts'
 import { StoreError } from '../store-error.ts'

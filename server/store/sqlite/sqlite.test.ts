@@ -118,10 +118,10 @@ test('processes that start together on a new file all open it, and one of them m
   assert.deepEqual(outputs.sort(), [0, 0, 0, (await loadMigrations()).length])
 })
 
-test('a full disk fails all writes of a commit and leaves none of them', async () => {
-  const limit = async (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
+test('a full disk fails the writes of a commit, and none of them is stored', async () => {
+  const limitPages = async (pages: number) => store.write(() => all(raw(`pragma max_page_count = ${pages}`)))
   const [used] = await store.query(raw('pragma page_count'))
-  await limit((used?.[0] as number) + 4)
+  await limitPages((used?.[0] as number) + 4)
   const large = sql`insert into kept (key, a) values ('large', ${'x'.repeat(1_000_000)})`
   const together = [store.write(put('full-1')), store.write(() => all(large)), store.write(put('full-2'))]
   const outcomes = await Promise.allSettled(together)
@@ -132,7 +132,7 @@ test('a full disk fails all writes of a commit and leaves none of them', async (
   const [first, second] = outcomes
   assert.ok(first?.status === 'rejected' && isStoreError('unavailable')(first.reason))
   assert.ok(second?.status === 'rejected' && isStoreError('unavailable')(second.reason))
-  await limit(1_000_000)
+  await limitPages(1_000_000)
   await store.write(put('after the full disk'))
   assert.ok(await has('after the full disk'))
 })
@@ -197,7 +197,7 @@ test('a commit accepts no further writes after 20 ms, by the clock of the store'
   await clocked.close()
 })
 
-test('a write past its deadline by the clock of the store does not run', async () => {
+test('a write does not run after its deadline, by the clock of the store', async () => {
   const clocked = openSqlite(join(folder, 'late.db'), { clock: { ...systemClock, now: () => 1000 } })
   const write = (deadline: number) => clocked.write(() => all(sql`select 1`), deadline)
   await assert.rejects(write(999), isStoreError('deadline'))

@@ -1,5 +1,4 @@
-// The queue in front of the writing connection. Writes that wait together share a commit, so that each costs only a
-// share of an fsync.
+// The queue of the connection that writes. Writes that wait at the same time are committed together, with one fsync.
 import type { Clock } from '../clock.ts'
 import { StoreError } from '../store-error.ts'
 import type { Work } from '../work.ts'
@@ -10,13 +9,13 @@ import type { Job, Outcome } from './run-jobs.ts'
 import { runJobs, runSingleJob } from './run-jobs.ts'
 
 const queueLimit = 10_000
-/** How long to wait before the lock of another process is tried again. */
+/** How long to wait before the next attempt while another process has the lock. */
 export const lockRetryMs = 5
 
 export type WriteQueue = {
-  /** `isScript` says that the work also writes without yielding statements. */
+  /** `isScript`: whether the work also writes in other ways than by yielding statements. */
   write<T>(work: () => Work<T>, deadline?: number, isScript?: boolean): Promise<T>
-  /** Accepts no more writes, and resolves when those that wait are done. */
+  /** Accepts no more writes, and resolves when the waiting writes are done. */
   close(): Promise<void>
 }
 
@@ -98,7 +97,7 @@ export function openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite }: Wr
   }
 }
 
-/** Jobs past their deadline fail, also while another process has the lock. */
+/** Whether the job may still run. A job past its deadline fails here, also while another process has the lock. */
 function isInTime({ deadline, settle }: Job, now: number): boolean {
   if (now <= deadline) return true
   settle({ error: new StoreError('deadline') })

@@ -8,9 +8,9 @@ import { nodeOf } from './template-cache.ts'
 export type Placeholders<Values extends readonly Value[]> = { [At in keyof Values]: Placeholder }
 
 /**
- * A statement whose text depends on `args` alone, which are compared by identity, and on the number of values. `build`
- * runs once for each combination; it puts a placeholder where a value belongs. Use it on hot paths: for the statement
- * of a Get, this saves 2 µs of 20.
+ * A statement whose text depends only on `args`, which are compared by identity, and on the number of values. `build`
+ * runs once for each combination and puts a placeholder where each value belongs. Use this function on hot paths: for
+ * the statement of a Get it saves 2 of 20 µs.
  */
 export function prepared<const Args extends readonly unknown[], Values extends readonly Value[]>(
   build: (placeholders: Placeholders<Values>, ...args: Args) => Sql,

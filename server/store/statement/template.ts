@@ -11,7 +11,7 @@ export const placeholderCount = (template: Template): number => template.length 
 /** Puts fragments between pieces of text: text[0], fragments[0], text[1], fragments[1], … */
 export function compose(text: readonly string[], fragments: readonly Template[]): Template {
   const template = [text[0] ?? '']
-  const append = (more = '') => template.push((template.pop() ?? '') + more)
+  const append = (piece = '') => template.push((template.pop() ?? '') + piece)
   fragments.forEach((fragment, at) => {
     append(fragment[0])
     template.push(...fragment.slice(1))
