@@ -1,4 +1,4 @@
-// Every service of v1. They convert requests and replies, and call the services of v2.
+// Every service of v1. These services convert requests and replies, and call the services of v2.
 import type { Dependencies } from './resources/dependencies.ts'
 import type { AnyService } from './resources/resource.ts'
 import type { AdvisoryWrites, V1Dependencies } from './resources/v1/dependencies.ts'

@@ -26,14 +26,14 @@ describe('deadlines', () => {
       [120, ['past', 'first', 'middle', 'last']],
     ] as const) {
       time = at
-      // The interval that checks the deadlines does not keep the process alive, and this loop does.
+      // This loop also keeps the process alive, which the interval that checks the deadlines does not.
       while (rejected.length < expected.length) await pause(5)
       assert.deepEqual(rejected, expected)
     }
     await Promise.all(waits)
   })
 
-  test('are checked again after a time without any', async () => {
+  test('are checked again after a time without calls', async () => {
     const deadlines = openDeadlines(Date.now)
     await deadlines.enforce(Promise.resolve(1), deadlines.after(1000))
     await pause(60)
@@ -42,7 +42,7 @@ describe('deadlines', () => {
     await pending
   })
 
-  test('tell how much time is left', () => {
+  test('report how much time is left', () => {
     let time = 1000
     const deadlines = openDeadlines(() => time)
     const deadline = deadlines.after(500)

@@ -11,11 +11,11 @@ export type Deadlines = {
 
 const checkIntervalMs = 20
 
-type Pending = { deadline: number; giveUp(): void }
+type PendingCall = { deadline: number; rejectCall(): void }
 
-/** One interval serves all calls: a timer per call would cost more than the rest of the corridor. */
+/** One interval serves all calls: a timer for each call would take more time than the rest of the corridor. */
 export function openDeadlines(now: () => number): Deadlines {
-  const pending = new Set<Pending>()
+  const pending = new Set<PendingCall>()
   let interval: NodeJS.Timeout | undefined
 
   function check(): void {
@@ -27,7 +27,7 @@ export function openDeadlines(now: () => number): Deadlines {
     for (const call of pending) {
       if (call.deadline > time) continue
       pending.delete(call)
-      call.giveUp()
+      call.rejectCall()
     }
   }
 
@@ -36,7 +36,7 @@ export function openDeadlines(now: () => number): Deadlines {
     msUntil: (deadline) => deadline - now(),
     enforce: (promise, deadline) =>
       new Promise((resolve, reject) => {
-        const call: Pending = { deadline, giveUp: () => reject(deadlineExceeded()) }
+        const call: PendingCall = { deadline, rejectCall: () => reject(deadlineExceeded()) }
         pending.add(call)
         interval ??= setInterval(check, checkIntervalMs).unref()
         promise.then(

@@ -19,33 +19,36 @@ describe('the log of refusals', () => {
       ...{ maxLines: 2, periodMs },
       ...options,
     })
-  const admitted = (refusals: ReturnType<typeof open>, addresses: readonly string[], code = 'NOT_FOUND') =>
-    addresses.filter((address) => refusals.admit(address, code)).length
+  const countAdmitted = (
+    refusals: ReturnType<typeof open>,
+    addresses: readonly string[],
+    code = 'NOT_FOUND',
+  ) => addresses.filter((address) => refusals.admit(address, code)).length
 
-  test('has some lines for each network, and then one line with counts for each period', () => {
+  test('has a limited number of lines for each network in a period, and one line that counts its other refusals', () => {
     const refusals = open()
-    assert.equal(admitted(refusals, Array(5).fill('192.0.2.1')), 2)
-    assert.equal(admitted(refusals, Array(2).fill('192.0.2.1'), 'UNAUTHENTICATED'), 0)
-    assert.equal(admitted(refusals, ['192.0.2.2']), 1)
+    assert.equal(countAdmitted(refusals, Array(5).fill('192.0.2.1')), 2)
+    assert.equal(countAdmitted(refusals, Array(2).fill('192.0.2.1'), 'UNAUTHENTICATED'), 0)
+    assert.equal(countAdmitted(refusals, ['192.0.2.2']), 1)
     assert.deepEqual(written, [])
     mock.timers.tick(periodMs)
     assert.deepEqual(
       written.map(({ network, counts }) => [network, counts]),
       [['192.0.2.1', { NOT_FOUND: 3, UNAUTHENTICATED: 2 }]],
     )
-    assert.equal(admitted(refusals, Array(5).fill('192.0.2.1')), 2)
+    assert.equal(countAdmitted(refusals, Array(5).fill('192.0.2.1')), 2)
   })
 
   test('counts all addresses of an IPv6 network together', () => {
     const refusals = open()
-    assert.equal(admitted(refusals, ['2001:db8::1', '2001:db8::2', '2001:db8::3']), 2)
-    assert.equal(admitted(refusals, ['2001:db8:0:1::1']), 1)
+    assert.equal(countAdmitted(refusals, ['2001:db8::1', '2001:db8::2', '2001:db8::3']), 2)
+    assert.equal(countAdmitted(refusals, ['2001:db8:0:1::1']), 1)
   })
 
-  test('is bounded however many networks there are, and loses no count', () => {
+  test('has a limited number of lines for any number of networks, and counts every refusal without a line', () => {
     const refusals = open({ maxTotalLines: 50 })
     const addresses = Array.from({ length: 5000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`)
-    assert.equal(admitted(refusals, addresses), 50)
+    assert.equal(countAdmitted(refusals, addresses), 50)
     refusals.flush()
     assert.ok(written.length <= 1001, `${written.length} lines`)
     assert.equal(

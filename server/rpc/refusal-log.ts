@@ -1,29 +1,32 @@
-// Limits the log lines of refused requests whose caller is not known. A network that causes many gets one line with their
-// counts for each period, so that a flood of requests causes neither a flood of lines nor the work of writing them.
+// Limits the log lines for refused requests of unknown callers. If a network causes many refusals, one line per period
+// contains their counts, so that a flood of requests does not cause a flood of lines.
 import type { Log } from '../log.ts'
 import { networkOf } from '../wire/client-network.ts'
 
 export type RefusalLog = {
-  /** Whether a refusal may have a line of its own; otherwise it is counted by `kind`: its code, or the text of its line. */
+  /**
+   * Returns whether to write a line for this refusal; if not, the refusal is counted. `kind` is the name of its status
+   * code, or the text of its line.
+   */
   admit(address: string, kind: string): boolean
   /** Writes the counts that no line contains yet. */
   flush(): void
 }
 
 export type RefusalLogOptions = {
-  /** Maximum lines of one network in a period. */
+  /** Maximum number of lines for one network in a period. */
   maxLines: number
-  /** Maximum lines of all networks in a period. */
+  /** Maximum number of lines for all networks together in a period. */
   maxTotalLines: number
   periodMs: number
 }
 
 const defaults: RefusalLogOptions = { maxLines: 100, maxTotalLines: 10_000, periodMs: 10_000 }
-/** How many networks are counted separately in a period. */
+/** Maximum number of networks that are counted separately in a period. Further networks are counted together. */
 const maxNetworks = 1000
 const otherNetworks = 'others'
 
-/** The lines that a network has in this period. `counts` are its refusals without a line, by kind. */
+/** `lines` is the number of lines for a network in this period. `counts` are its refusals without a line, by kind. */
 type NetworkRefusals = { lines: number; counts: Map<string, number> | undefined }
 
 export function openRefusalLog(log: Log, overrides: Partial<RefusalLogOptions> = {}): RefusalLog {

@@ -1,4 +1,4 @@
-// Writes one log line and one observation for each call; many refusals of unknown callers share a line (refusal-log.ts).
+// Logs and measures each call. Each has a log line, except that refusals of unknown callers are limited (refusal-log.ts).
 // Internal errors are logged with their cause, which callers never see.
 import type { Method } from '@stemma/api/method.ts'
 import type { Registry } from 'prom-client'
@@ -54,7 +54,7 @@ export function openReport(log: Log, refusals: RefusalLog): { report: Report; re
       log.line(`"requestId":"${requestId}",${fields}${caller.identity}","ms":${ms},"msg":"call"`)
       return
     }
-    // Anyone can cause refusals of unknown callers, in any number.
+    // Anyone can cause any number of refusals without a known caller, so their lines are limited.
     if (error && !caller?.identity && !isServerError(error) && !refusals.admit(address, code)) return
     const line = { requestId, door, method: method.name, code, caller: caller?.identity, ms }
     if (!error) log.info(line, 'call')
@@ -65,7 +65,7 @@ export function openReport(log: Log, refusals: RefusalLog): { report: Report; re
   return { report, registry: openRegistry(allSeries) }
 }
 
-/** The message with those of its causes, which callers do not see. */
+/** The message of the error and of its causes. Callers do not see the causes. */
 function reasonOf(error: Error): string {
   const { message, cause } = error
   return cause instanceof Error ? `${message} (${reasonOf(cause)})` : message

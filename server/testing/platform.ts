@@ -18,7 +18,7 @@ export type Platform = TestIdentities & {
   engine: Engine
   app: App
   config: Config
-  /** Where it listens, with the real port. */
+  /** The URL at which it listens. */
   url: string
   /** A second connection to the same store, as another process would have. */
   store: Store
@@ -34,7 +34,7 @@ const testSettings = [
   ...['--log-level', 'silent', '--drain-delay', '0'],
 ]
 
-/** Hashes with the real cost take 0.2 seconds of CPU time each. */
+/** Low, because a hash with the real cost takes 0.2 seconds of CPU time. */
 export const passwordCost = { N: 1024, r: 8, p: 1 }
 
 export async function startPlatform(

@@ -33,8 +33,8 @@ export function publicFolder(): string {
 
 function isReachable(folder: string): boolean {
   if (process.getuid?.() !== 0) return true
-  const open = (fs.statSync(folder).mode & 0o001) !== 0
-  return open && (dirname(folder) === folder || isReachable(dirname(folder)))
+  const isOpenToOthers = (fs.statSync(folder).mode & 0o001) !== 0
+  return isOpenToOthers && (dirname(folder) === folder || isReachable(dirname(folder)))
 }
 
 function findPackage(): string {
@@ -54,7 +54,7 @@ function copyInto(target: string, source: string): void {
     fs.rmSync(path, { force: true })
     fs.symlinkSync(basename(link.source), path)
   }
-  openToAll(partial)
+  makeReadable(partial)
   try {
     fs.renameSync(partial, target)
   } catch (error) {
@@ -78,16 +78,16 @@ function listEntries(folder: string): fs.Dirent[] {
 }
 
 /** npm created the files with the umask of its user, so others may not be able to read them. */
-function openToAll(folder: string): void {
+function makeReadable(folder: string): void {
   fs.chmodSync(folder, 0o755)
   for (const entry of listEntries(folder)) {
     if (entry.isSymbolicLink()) continue
-    const executable = entry.isDirectory() || basename(entry.parentPath) === 'bin'
-    fs.chmodSync(join(entry.parentPath, entry.name), executable ? 0o755 : 0o644)
+    const isExecutable = entry.isDirectory() || basename(entry.parentPath) === 'bin'
+    fs.chmodSync(join(entry.parentPath, entry.name), isExecutable ? 0o755 : 0o644)
   }
 }
 
-/** A hash of names and sizes. It detects another version, and a copy from which a cleaner of /tmp has deleted files. */
+/** A hash of file names and sizes. It differs for another version, and for a copy from which files were deleted. */
 function fingerprint(folder: string): string {
   const files = listEntries(folder)
     .filter((entry) => entry.isFile())

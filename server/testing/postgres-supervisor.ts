@@ -23,7 +23,7 @@ const settings = {
 }
 let home: string | undefined
 let server: ChildProcess | undefined
-let stopping = false
+let isStopping = false
 
 process.on('disconnect', stop)
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
@@ -64,12 +64,13 @@ async function start(): Promise<string> {
     })
     const failure = await waitUntilReady(server)
     if (failure === undefined) return `postgres://stemma:${password}@127.0.0.1:${port}/postgres`
-    const portWasTaken = failure.includes('Address already in use')
-    if (!portWasTaken || stopping || attempt === startAttempts) throw new Error(`postgres failed: ${failure}`)
+    const isPortTaken = failure.includes('Address already in use')
+    if (!isPortTaken || isStopping || attempt === startAttempts)
+      throw new Error(`postgres failed: ${failure}`)
   }
 }
 
-/** Undefined once it accepts connections; otherwise the log it wrote before it exited. */
+/** Resolves to undefined when the server accepts connections, or to the end of its log if it exits before. */
 function waitUntilReady(starting: ChildProcess): Promise<string | undefined> {
   return new Promise((resolve) => {
     let log = ''
@@ -93,8 +94,8 @@ async function findFreePort(): Promise<number> {
 }
 
 async function stop(): Promise<void> {
-  if (stopping) return
-  stopping = true
+  if (isStopping) return
+  isStopping = true
   if (server?.pid && server.exitCode === null && server.signalCode === null) {
     server.kill('SIGINT') // PostgreSQL's fast shutdown
     setTimeout(() => server?.kill('SIGKILL'), stopTimeoutMs)

@@ -18,7 +18,7 @@ export interface Database {
 /** Starts a new cluster. It is removed by `stop` or when this process exits. */
 export async function startCluster({ fsync = false } = {}): Promise<Cluster> {
   const supervisor = fork(new URL('./postgres-supervisor.ts', import.meta.url), fsync ? ['--fsync'] : [], {
-    // Ctrl-C then reaches only this process, and the supervisor shuts the cluster down after it.
+    // Ctrl-C then reaches only this process. The supervisor shuts the cluster down when this process has exited.
     detached: true,
     // Do not inherit flags of this process such as --test.
     execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -16,7 +16,10 @@ export type RawResponse = {
 export type RawClient = {
   socket: Socket
   send(bytes: string | Uint8Array): void
-  /** The next response; rejects if the connection ends before it is complete. `isHead`: the request was HEAD, so there is no body. */
+  /**
+   * The next response; rejects if the connection ends before the response is complete. `isHead`: whether the request was
+   * HEAD, so that the response has no body.
+   */
   response(isHead?: boolean): Promise<RawResponse>
   /** The bytes after the last complete response, up to the end of the connection. */
   rest(): Promise<Buffer>

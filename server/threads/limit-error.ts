@@ -1,4 +1,4 @@
-/** `cost`: the task needed too much time or memory. `queue`: too many tasks wait. `closed`: the pool is closed. */
+/** `cost`: the task exceeded its time or memory limit. `queue`: too many tasks wait. `closed`: the pool is closed. */
 export class LimitError extends Error {
   readonly reason: 'cost' | 'queue' | 'closed'
 

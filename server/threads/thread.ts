@@ -1,13 +1,13 @@
-// One thread of a pool. It performs one job at a time, and is ended if the job exceeds its time or memory.
+// One thread of a pool. It performs one job at a time, and is terminated if the job exceeds its time or memory limit.
 import { Worker } from 'node:worker_threads'
 import { LimitError } from './limit-error.ts'
 
 export type ThreadOptions = {
   /** The module that the thread runs. It answers each message with one message. */
   program: URL
-  /** How long a job may run, in milliseconds. Waiting does not count. */
+  /** How long a job may run. The time it waits for a thread is not included. */
   timeLimitMs: number
-  /** The heap of the thread, in megabytes. */
+  /** The maximum size of the thread's heap. */
   maxHeapMb: number
 }
 
@@ -20,7 +20,7 @@ export type Job = {
 
 export type Thread = {
   perform(job: Job): void
-  /** Rejects the running job, if there is one. */
+  /** Terminates the thread and rejects its running job, if there is one. */
   end(reason: Error): Promise<unknown>
 }
 

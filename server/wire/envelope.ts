@@ -3,7 +3,7 @@ import type { Message } from '@bufbuild/protobuf'
 import type { MaybePromise } from './maybe-promise.ts'
 import type { Reply } from './reply.ts'
 
-/** Everything a door knows of a call before it reads the request. */
+/** Everything that a door knows about a call before it reads the request message. */
 export type Envelope = {
   door: 'rest' | 'grpc'
   requestId: string

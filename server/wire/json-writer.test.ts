@@ -245,7 +245,7 @@ describe('a shape', () => {
     assert.match(shapeOf(GroupSchema), /^[0-9a-f]{12}$/)
   })
 
-  test('changes with a new field, and with the name, type, presence and omit_empty of a field', () => {
+  test('changes if a field is added, or if the name, type, presence or omit_empty of a field changes', () => {
     const others = [
       { ...base.M, more: 'string' },
       { title: 'string', inner: 'Inner', color: 'Color' },
@@ -266,7 +266,7 @@ describe('a shape', () => {
     assert.equal(new Set(shapes).size, shapes.length)
   })
 
-  test('stays the same when options change that the writer does not read', () => {
+  test('stays the same if options change that the writer does not read', () => {
     const rules = { maxLength: 3, pattern: '^a', hint: 'must begin with a' }
     const others = [
       { ...base.M, name: { type: 'string', rules } },
@@ -275,7 +275,7 @@ describe('a shape', () => {
     for (const M of others) assert.equal(shape({ ...base, M }), shape(base))
   })
 
-  test('changes with a nested message at any depth, and with an enum', () => {
+  test('changes if a nested message at any depth or an enum changes', () => {
     const deep = (text: string) => ({ ...base, Inner: { deeper: 'Deeper' }, Deeper: { [text]: 'string' } })
     assert.notEqual(shape(deep('a')), shape(deep('b')))
     assert.notEqual(shape(base), shape(base, { Color: { ...colors, GREEN: 3 } }))

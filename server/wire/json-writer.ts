@@ -9,7 +9,7 @@ import { isInputOnly, rulesOf } from '@stemma/api/method.ts'
 
 type Write = (value: never) => string
 
-/** The writer of each message type. Its size is limited, because the contract has a fixed number of message types. */
+/** The writer of each message type. The map needs no size limit: the contract has a fixed number of message types. */
 const writers = new Map<DescMessage, (message: Message) => string>()
 
 export function writeJson(desc: DescMessage, message: Message): string {
@@ -71,7 +71,7 @@ function writerOf(desc: DescMessage): (message: Message) => string {
 
 /** Writes `"key":value`, or an empty string if the field is omitted. */
 function fieldWriter(field: DescField): (message: Record<string, unknown>) => string {
-  // Secrets: accepted in requests, never written.
+  // Input-only fields are secrets: accepted in requests, never written.
   if (isInputOnly(field)) return () => ''
   const key = `${JSON.stringify(field.jsonName)}:`
   const name = field.localName

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { andThen, recover } from './maybe-promise.ts'
 
 describe('a value or a promise', () => {
-  test('is passed on at once, or when the promise resolves', async () => {
+  test('is passed on immediately, or when the promise resolves', async () => {
     assert.equal(
       andThen(1, (value) => value + 1),
       2,

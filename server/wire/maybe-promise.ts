@@ -1,9 +1,9 @@
-// A value or a promise of it: the embedded store answers synchronously, and awaiting a value that is already there
-// would cost every call several microtasks.
+// A value or a promise of it: the embedded store answers synchronously, and awaiting a value that is not a promise would
+// delay every call by several microtasks.
 
 export type MaybePromise<T> = T | Promise<T>
 
-/** Calls `next` with the value: at once if it is there, otherwise when the promise resolves. */
+/** Calls `next` with the value: immediately, or when the promise resolves. */
 export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value)
 }

@@ -1,4 +1,4 @@
-/** A person as an issuer names them. Sign-in passes it to resources, which store it as an identity. */
+/** A person as an issuer describes them. Sign-in passes this to resources, which store it as an identity. */
 export type Person = {
   issuer: string
   subject: string
