@@ -4,7 +4,10 @@ import { StatusError, tooManyRequests } from '../aip/errors.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { networkOf } from '../wire/client-network.ts'
 
-/** A key is an IP address, which stands for its network, or other text, such as the digest of an account's address. */
+/**
+ * A key is an IP address or other text, such as the digest of an account's e-mail address. All IPv6 addresses of a /64
+ * count as one key.
+ */
 export type Throttle = {
   /** Refuses a key with too many recent failures. */
   require(key: string): void
@@ -17,9 +20,9 @@ export type Throttle = {
 type Failures = { count: number; since: number }
 
 /**
- * At this many keys the oldest is forgotten. To have the failures of an account forgotten, a guesser must fail with
- * 10,000 other keys within the period, which the limit of 50 failures for each address allows only from 200 IPv4
- * addresses or IPv6 /64s.
+ * A throttle with this many keys drops the oldest one when it adds another. To make it drop an account, a guesser must
+ * fail with 10,000 other keys within the period. The limit of 50 failures for each address allows this only from 200
+ * IPv4 addresses or IPv6 /64s.
  */
 const keyLimit = 10_000
 
@@ -79,8 +82,9 @@ export function attemptAll(attempts: readonly Attempt[]): () => void {
 const refusals = new Set<Code>([Code.UNAUTHENTICATED, Code.PERMISSION_DENIED])
 
 /**
- * Runs an action, and counts it if it is refused. After too many refusals of a key, further ones get the error that too
- * many attempts have failed. An action that succeeds is never counted. `keyOf` is called only after a refusal.
+ * Runs an action, and counts it if it is refused. After too many refusals of a key, each further refusal is replaced by
+ * the error that too many attempts have failed. An action that succeeds is never counted. `keyOf` is called only after
+ * a refusal.
  */
 export async function throttled<T>(
   throttle: Throttle,

@@ -29,22 +29,25 @@ const isBareDot = ({ kind, isRepeated }: Atom) => kind === 'any' && !isRepeated
 function faultOfHost(host: Atom[]): string | undefined {
   if (someAtom(host, isBareDot))
     return 'must escape the dots of its host: \\. matches a dot, and . any character'
-  const budget = { left: maxEnds }
+  const budget = { left: maxCombinations }
   return alternativesOf(host).every((sequence) => hasFixedEnd(sequence, budget))
     ? undefined
     : `must match the hosts of one domain only and name that domain in full, such as ${example}`
 }
 
-/** How many combinations of alternatives are examined; a host with more is refused. */
-const maxEnds = 200
+/** The maximum number of combinations of alternatives that are examined. A host with more is refused. */
+const maxCombinations = 200
 
-/** Whether a host is one text, or ends with a domain. The alternatives of a group are examined one by one. */
+/**
+ * Whether the pattern of a host matches a single host, or ends with a literal domain. The alternatives of a group are
+ * examined one by one.
+ */
 function hasFixedEnd(atoms: Atom[], budget: { left: number }): boolean {
   if (--budget.left < 0) return false
   const at = atoms.findLastIndex(({ kind, isRepeated }) => kind !== 'literal' || isRepeated)
   const end = atoms.slice(at + 1)
   if (at < 0 || isDomain(end.map(({ literal }) => literal).join(''))) return true
-  const { kind, isRepeated, body } = atoms[at] as Atom // `at` is an index of it
+  const { kind, isRepeated, body } = atoms[at] as Atom // `at` is an index of `atoms`
   if (kind !== 'group' || isRepeated) return false
   const start = atoms.slice(0, at)
   return alternativesOf(atomsOf(body)).every((inner) => hasFixedEnd([...start, ...inner, ...end], budget))
@@ -53,14 +56,17 @@ function hasFixedEnd(atoms: Atom[], budget: { left: number }): boolean {
 /** Domains of one label that nobody can register publicly (RFC 6761, RFC 6762, and `internal`). */
 const privateDomains = new Set(['test', 'example', 'invalid', 'localhost', 'local', 'internal'])
 
-/** Without the dot at its start, `example\.com` would also be the end of `attackerexample.com`. */
+/**
+ * Whether a text is a dot and a domain, such as `.example.com`. Without the dot, `attackerexample.com` would also
+ * match.
+ */
 function isDomain(end: string): boolean {
   const [before, ...labels] = end.split('.')
   if (before !== '' || labels.includes('')) return false
   return labels.length > 1 || privateDomains.has(labels[0] ?? '')
 }
 
-/** Whether an issuer is the exact one, or matches the pattern. */
+/** Whether an issuer is the issuer of the rule, or matches the pattern of the rule. */
 export function matchesIssuer(patterns: Patterns, rule: ValueOrPattern, issuer: string): boolean {
   if (rule.case !== 'issuerPattern') return rule.case === 'issuer' && rule.value === issuer
   const url = isNormal(issuer) ? partsOf(issuer) : undefined
@@ -75,8 +81,8 @@ export function matchesIssuer(patterns: Patterns, rule: ValueOrPattern, issuer: 
 }
 
 /**
- * Whether an issuer means what its text says. Requests go to the normal form of a URL, so that `https://a.test\.b.test`
- * would be fetched from `a.test`, and `https://a.test/x/../y` from `/y`.
+ * Whether an issuer is a URL in normal form. Requests go to the normal form of a URL: `https://a.test\.b.test` would be
+ * fetched from the host `a.test`, and `https://a.test/x/../y` from the path `/y`.
  */
 function isNormal(issuer: string): boolean {
   if (!URL.canParse(issuer) || /[?#]/.test(issuer)) return false

@@ -56,7 +56,7 @@ function endOfGroup(pattern: string, from: number): number {
   return pattern.length
 }
 
-/** The character that a token stands for; empty if it is none. */
+/** The character that a token matches; empty if the token is not a literal. */
 function literalOf(start: string): string {
   if (/^\\[!-/:-@[-`{-~]$/.test(start)) return start.slice(1)
   return /^[^\\[().|^$*+?]$/su.test(start) ? start : ''
@@ -70,7 +70,7 @@ function kindOf(start: string): Atom['kind'] {
   return /^\((?:\?(?::|P?<\w+>))?$/.test(start) ? 'group' : 'other'
 }
 
-/** The sequences between the `|` of these atoms. */
+/** Splits atoms at each `|`. */
 export function alternativesOf(atoms: readonly Atom[]): Atom[][] {
   const alternatives: Atom[][] = [[]]
   for (const atom of atoms) {
@@ -82,6 +82,6 @@ export function alternativesOf(atoms: readonly Atom[]): Atom[][] {
 
 export const sourceOf = (atoms: readonly Atom[]) => atoms.map(({ text }) => text).join('')
 
-/** Whether one of these atoms, or of those in their groups, has a property. */
+/** Whether one of these atoms, or an atom inside one of their groups, passes the test. */
 export const someAtom = (atoms: readonly Atom[], test: (atom: Atom) => boolean): boolean =>
   atoms.some((atom) => test(atom) || (atom.kind === 'group' && someAtom(atomsOf(atom.body), test)))

@@ -31,7 +31,7 @@ describe('a pattern of URLs', () => {
       assert.equal(splitUrlPattern(pattern), undefined, pattern)
   })
 
-  test('of issuers matches only URLs in normal form, each part by itself', () => {
+  test('of issuers matches only URLs in normal form, part by part', () => {
     const pattern = 'https://.+\\.example\\.com(/.*)?'
     for (const issuer of ['https://a.example.com', 'https://a.b.example.com/', 'https://a.example.com/x/y'])
       assert.equal(accepts(pattern, issuer), true, issuer)
@@ -85,7 +85,7 @@ describe('a pattern of URLs', () => {
     for (const pattern of unsafe) assert.match(issuerPatternFault(pattern) ?? '', /^must /, pattern)
   })
 
-  test('of other claims matches each part by itself, and other alternatives as a whole', () => {
+  test('of other claims matches URLs part by part, and alternatives that are not URLs as a whole', () => {
     const pattern = 'sts-.+|spiffe://.+\\.example\\.org/ns/.+'
     assert.equal(patternFault(pattern), undefined)
     for (const text of ['sts-a/b', 'spiffe://x.example.org/ns/a/b'])

@@ -6,7 +6,9 @@ import { alternativesOf, atomsOf, someAtom, sourceOf } from './pattern-atoms.ts'
 /** The parts of a URL, or their patterns. `port` and `path` start with `:` and `/`, or are empty. */
 export type UrlParts = { scheme: string; host: string; port: string; path: string }
 
-/** No user, and no character in the host that URL parsers treat in a special way, such as `\` or `%`. */
+/**
+ * A URL without a user, and without characters in the host that URL parsers treat in a special way, such as `\` or `%`.
+ */
 const url = /^([a-z][a-z0-9+.-]*):\/\/([A-Za-z0-9._-]+)(:\d{1,5})?((?:[/?#].*)?)$/s
 
 export function partsOf(text: string): UrlParts | undefined {
@@ -29,35 +31,41 @@ export function splitUrlPattern(pattern: string): PatternAlternative[] | undefin
   return someAtom(atoms, ({ kind }) => kind === 'other') ? ['unclear'] : sequences.map(splitSequence)
 }
 
-/** The alternatives of a pattern, also if a group contains them all, without the anchors around them. */
+/**
+ * The alternatives of a pattern, without the anchors around them. If an alternative is a single group, it is replaced
+ * by the alternatives of the group.
+ */
 function sequencesOf(atoms: readonly Atom[]): Atom[][] {
   return alternativesOf(atoms).flatMap((alternative) => {
     const from = alternative[0]?.text === '^' ? 1 : 0
     const to = alternative.at(-1)?.text === '$' ? -1 : alternative.length
     const sequence = alternative.slice(from, to)
-    const [only] = sequence
-    const isGroup = sequence.length === 1 && only?.kind === 'group' && !only.isRepeated
-    return isGroup ? sequencesOf(atomsOf(only.body)) : [sequence]
+    const [onlyAtom] = sequence
+    const isGroup = sequence.length === 1 && onlyAtom?.kind === 'group' && !onlyAtom.isRepeated
+    return isGroup ? sequencesOf(atomsOf(onlyAtom.body)) : [sequence]
   })
 }
 
 function splitSequence(atoms: Atom[]): PatternAlternative {
   const [start, scheme] = schemeStart.exec(sourceOf(atoms)) ?? []
   if (start === undefined || scheme === undefined) return { text: sourceOf(atoms) }
-  const rest = atoms.slice(atomsOf(start).length)
-  const pathAt = positionOf('/', rest)
-  const portAt = positionOf(':', rest.slice(0, pathAt))
-  const host = rest.slice(0, portAt)
+  const afterScheme = atoms.slice(atomsOf(start).length)
+  const pathAt = positionOf('/', afterScheme)
+  const portAt = positionOf(':', afterScheme.slice(0, pathAt))
+  const host = afterScheme.slice(0, portAt)
   const isClear =
     host.length > 0 &&
-    !someAtom(rest, ({ kind }) => kind === 'anchor') &&
+    !someAtom(afterScheme, ({ kind }) => kind === 'anchor') &&
     !someAtom(host, ({ literal }) => '/@?#:'.includes(literal || ' '))
   if (!isClear) return 'unclear'
-  const [port, path] = [rest.slice(portAt, pathAt), rest.slice(pathAt)]
+  const [port, path] = [afterScheme.slice(portAt, pathAt), afterScheme.slice(pathAt)]
   return { parts: { scheme, host: sourceOf(host), port: sourceOf(port), path: sourceOf(path) } }
 }
 
-/** The index of the first atom that is this character, or a group that starts with it. */
+/**
+ * The index of the first atom that is this character, or a group that starts with this character; `atoms.length` if
+ * there is none.
+ */
 function positionOf(character: string, atoms: readonly Atom[]): number {
   const isStart = ({ kind, literal, body }: Atom) =>
     literal === character || (kind === 'group' && atomsOf(body)[0]?.literal === character)

@@ -24,7 +24,7 @@ export function connect(
     const request = url.protocol === 'https:' ? requestHttps(options, resolve) : requestHttp(options, resolve)
     request.on('error', reject)
     request.on('upgrade', (_, socket) => socket.destroy())
-    // Also after an upgrade or an early end: without a response, the request has failed.
+    // Without a response, for example after an upgrade, the request has failed. After a response, this has no effect.
     request.on('close', () => reject(new Error('it closed the connection')))
     request.end(body)
   })

@@ -12,8 +12,8 @@ export function guardedFetch(outbound: Outbound, issuer: string, isTrusted: bool
       ...(body !== undefined && body !== null && { body: String(body) }),
     })
     // Headers that occur several times, such as Set-Cookie, are of no use here.
-    const single = Object.entries(response.headers).filter(([, value]) => typeof value === 'string')
+    const singleHeaders = Object.entries(response.headers).filter(([, value]) => typeof value === 'string')
     const content = response.body.length > 0 ? new Uint8Array(response.body) : null
-    return new Response(content, { status: response.status, headers: single as [string, string][] })
+    return new Response(content, { status: response.status, headers: singleHeaders as [string, string][] })
   }
 }

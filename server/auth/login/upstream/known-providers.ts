@@ -12,11 +12,12 @@ export type KnownProvider = {
   /** The client secret, encrypted for `providerSecretPurpose`; empty if there is none. */
   sealedSecret: string
   updateTime: number
-  /** The name of its organization. */
+  /** The name of the organization that the provider belongs to. */
   organization: string
   /**
-   * The domain whose addresses it may verify: that of its organization, if it is in the organization itself. A provider
-   * of a sub-group may verify none, since an administrator of the sub-group does not speak for the domain.
+   * The domain whose e-mail addresses this provider may verify: the domain of its organization, if the provider is
+   * directly in the organization. A provider of a sub-group may verify no addresses, since the administrators of a
+   * sub-group may not act for the whole domain.
    */
   domain: string | undefined
 }
@@ -25,7 +26,7 @@ export const providerSecretPurpose = 'identity provider'
 
 const maxProviders = 1000
 
-/** Oldest first. In the condition, `p` is the provider and `o` its organization. */
+/** Returns the oldest provider first. In the condition, `p` is the provider and `o` its organization. */
 async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
   const rows = await store.query(sql`select p.uid, p.proto, p.client_secret, p.update_time, o.name,
     case when p.parent = o.uid then o.domain end
@@ -34,7 +35,7 @@ async function select(store: Store, condition: Sql): Promise<KnownProvider[]> {
   return rows.flatMap(providerOf)
 }
 
-/** As selected above. */
+/** The columns that `select` reads. */
 type Columns = [
   uid: string,
   proto: Uint8Array,
@@ -62,7 +63,7 @@ export const findProvidersByIssuer = (store: Store, issuer: string) =>
 export const findProviderByUid = async (store: Store, uid: string) =>
   (await select(store, sql`p.uid = ${uid}`))[0]
 
-/** The first provider of the organization that is verified to own a domain. */
+/** The oldest provider of the organization that is verified to own the domain. */
 export const findProviderByDomain = async (store: Store, domain: string) =>
   (await select(store, sql`o.domain = ${domain.toLowerCase()} and p.parent = o.uid`))[0]
 

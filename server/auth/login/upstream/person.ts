@@ -1,4 +1,4 @@
-// The person that a provider's token names, and which of its claims are trusted.
+// The person that a provider's token names. Decides which claims of the token are trusted.
 import { IdentityProvider_OIDC_CorrelationRule as CorrelationRule } from '@stemma/api/gen/platform/iam/v2beta1/identity_provider_pb.ts'
 import type { Person } from '../../../wire/person.ts'
 import type { KnownProvider } from './known-providers.ts'
@@ -14,7 +14,9 @@ export function personOf({ configuration, domain }: KnownProvider, claims: IdTok
   return { ...person, subject: `oid:${requireText('oid', claims.oid)}` }
 }
 
-/** The person that a token names by its subject. `domain` is the one whose addresses its issuer may verify. */
+/**
+ * The person that a token names by its subject. `domain` is the domain whose e-mail addresses the issuer may verify.
+ */
 export function personBySubject(issuer: string, claims: IdTokenClaims, domain: string | undefined): Person {
   const subject = requireText('sub', claims.sub)
   const emails = emailsOf(claims, domain)
@@ -22,22 +24,22 @@ export function personBySubject(issuer: string, claims: IdTokenClaims, domain: s
   return { issuer, subject, name, ...emails, verifiesDomain: domain }
 }
 
-/** The error is for the log; the caller replaces it by one that people see. */
+/** The error is only logged: the caller catches it and shows another one to the person. */
 function requireText(name: string, value: unknown): string {
   if (typeof value === 'string' && /^[^\p{C}]{1,255}$/u.test(value)) return value
   throw new Error(`the claim ${name} of the provider's token is missing or malformed`)
 }
 
-/** The domain of the address in a token. */
+/** The domain of the e-mail address in a token. */
 export const emailDomainOf = ({ email }: IdTokenClaims) =>
   typeof email === 'string' ? email.slice(email.lastIndexOf('@') + 1).toLowerCase() : undefined
 
-/** An organization may verify addresses of the domain that it is verified to own, and no others. */
+/** A provider may verify only e-mail addresses of `domain`, which its organization is verified to own. */
 function emailsOf(claims: IdTokenClaims, domain: string | undefined): Partial<Person> {
   const { email, email_verified: isVerified } = claims
   if (typeof email !== 'string' || !/^[^\s\p{C}]{1,255}$/u.test(email)) return {}
-  const isOwn = domain !== undefined && emailDomainOf(claims) === domain
-  return isOwn && (isVerified === true || isVerified === 'true') ? { email } : { emailUnverified: email }
+  const isOfDomain = domain !== undefined && emailDomainOf(claims) === domain
+  return isOfDomain && (isVerified === true || isVerified === 'true') ? { email } : { emailUnverified: email }
 }
 
 function nameOf({ name }: IdTokenClaims): string | undefined {

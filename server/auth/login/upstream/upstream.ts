@@ -1,4 +1,4 @@
-// Sign-in by the identity provider of an organization, called upstream here.
+// Sign-in at the identity provider of an organization. The code calls such a provider "upstream".
 import type * as oidc from 'openid-client'
 import { Code } from '../../../aip/code.ts'
 import { invalidField, StatusError } from '../../../aip/errors.ts'
@@ -35,17 +35,17 @@ export type CachedConfiguration = {
 /** The dependencies, with the cache of provider configurations that belongs to them. */
 export type Upstream = UpstreamDependencies & { configurations: BoundedMap<string, CachedConfiguration> }
 
-const configurationLimit = 200
+const maxConfigurations = 200
 
 export const openUpstream = (deps: UpstreamDependencies): Upstream => ({
   ...deps,
-  configurations: new BoundedMap(configurationLimit),
+  configurations: new BoundedMap(maxConfigurations),
 })
 
 const unknownOrganization = () =>
-  invalidField('organization', 'is not known here by this name; ask its administrator')
+  invalidField('organization', 'is not known here by this name; ask its administrator for the right one')
 
-/** The same message whatever went wrong; the cause is for the log. */
+/** The person sees the same message for every cause; the cause is only logged. */
 export const upstreamFailed = (cause: unknown) =>
   new StatusError(Code.UNAUTHENTICATED, 'the sign-in at your organization did not work; try again', { cause })
 
