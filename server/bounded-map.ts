@@ -42,7 +42,7 @@ export class BoundedMap<K, V> {
     this.#entries.clear()
   }
 
-  /** The value of a key. If there is none, it is made and stored. */
+  /** Returns the value of a key. If the key has no value, makes one and stores it. */
   getOrMake(key: K, make: () => V): V {
     let value = this.#entries.get(key)
     if (value === undefined) {

@@ -1,4 +1,4 @@
-// Finds stored identities with patterns that could not be stored today, because they are older than a rule.
+// Finds stored identities whose patterns are refused today, by rules that are newer than the identities.
 import { fromBinary } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import type { FieldViolation } from '../aip/errors.ts'
@@ -8,20 +8,20 @@ import { sql } from '../store/sql.ts'
 
 export type UnsafePattern = FieldViolation & { identity: string }
 
-/** Compiling patterns blocks the process, which does nothing else. Rows are read in batches to bound memory. */
+/** Rows are read in batches to limit the memory use. */
 const batchSize = 500
 
 export async function findUnsafePatterns(store: Store): Promise<UnsafePattern[]> {
-  const found: UnsafePattern[] = []
+  const unsafe: UnsafePattern[] = []
   for (let after = ''; ; ) {
     const rows = await store.query(
       sql`select uid, proto from identities where uid > ${after} order by uid limit ${batchSize}`,
     )
     for (const [uid, proto] of rows as [string, Uint8Array][]) {
       const faults = patternFaultsOf(fromBinary(IdentitySchema, proto))
-      found.push(...faults.map((fault) => ({ identity: uid, ...fault })))
+      unsafe.push(...faults.map((fault) => ({ identity: uid, ...fault })))
       after = uid
     }
-    if (rows.length < batchSize) return found
+    if (rows.length < batchSize) return unsafe
   }
 }

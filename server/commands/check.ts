@@ -43,6 +43,6 @@ function summarize(count: number, shouldRepair: boolean): string {
   if (count === 0) return 'All totals are correct.\n'
   const wrong = count === 1 ? '1 total was wrong' : `${count} totals were wrong`
   return shouldRepair
-    ? `${wrong} and corrected.\n`
+    ? `${wrong} and ${count === 1 ? 'has' : 'have'} been corrected.\n`
     : `${wrong}; stemmad check --repair corrects wrong totals.\n`
 }

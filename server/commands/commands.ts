@@ -48,7 +48,10 @@ export async function runCommand(
   }
 }
 
-/** On standard output if `name` asks for help, else as an error about an unknown command. */
+/**
+ * Prints the help to standard output if `name` asks for help. Otherwise prints it to standard error, after a message
+ * that the command is unknown.
+ */
 function printHelp(name: string, context: CommandContext): number {
   const isRequested = ['help', '--help', '-h'].includes(name)
   if (isRequested) context.stdout.write(`${help()}\n`)

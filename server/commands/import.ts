@@ -11,7 +11,7 @@ export const importRecords: Command = {
   usage: 'import advisories --group UID FILE|DIR|-',
   summary: 'Imports advisories from a file, folder, zip archive or standard input.',
   details: `Reads OSV records, Alpine-style security databases and OpenVEX documents. An import that was interrupted can be
-started again: it skips what is already stored.`,
+started again: it skips records that are already stored.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, { group: { type: 'string' } })
     const [resource, path, ...extra] = positionals

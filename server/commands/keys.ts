@@ -6,7 +6,7 @@ import { withPreparedStore } from './with-store.ts'
 
 export const keys: Command = {
   usage: 'keys rotate [--revoke]',
-  summary: 'Creates new keys for tokens.',
+  summary: 'Creates new keys for signing tokens.',
   details: `The new keys come into use after ten minutes, and tokens signed before stay valid until they expire. With --revoke,
 the new keys come into use at once and all tokens signed before are invalid.`,
   async run(args, context) {

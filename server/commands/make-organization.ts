@@ -1,4 +1,4 @@
-// Creates an organization with its owner, without a caller who is authorized to do so.
+// Creates an organization with its owner on behalf of the operator: there is no caller to authorize.
 import { newChildUid } from '../aip/uid.ts'
 import { vouchFor } from '../auth/login/accounts.ts'
 import { peopleOf } from '../authentication.ts'

@@ -5,7 +5,7 @@ import { withPreparedStore } from './with-store.ts'
 export const migrate: Command = {
   usage: 'migrate',
   summary: 'Applies the migrations of this version to the store.',
-  details: 'serve does the same when it starts.',
+  details: 'stemmad serve also does this when it starts.',
   async run(args, context) {
     const { config } = readConfig(context.env, args)
     const applied = await withPreparedStore(config, context, async (prepared) => prepared.applied)

@@ -3,7 +3,7 @@ import { createSecureContext } from 'node:tls'
 
 export type Tls = { cert: string; key: string }
 
-/** Undefined if TLS is off, or if a fault was added. */
+/** Returns undefined if TLS is off. If the files are wrong, also adds a fault to `faults`. */
 export function readTls(certFile: string, keyFile: string, faults: string[]): Tls | undefined {
   if (certFile === '' && keyFile === '') return undefined
   if (certFile === '' || keyFile === '') {

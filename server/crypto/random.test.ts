@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pooled } from './random.ts'
 
-test('a pool returns no byte twice, and passes large requests on', () => {
+test('a pool returns no byte twice, and serves requests that are larger than the pool', () => {
   let calls = 0
   let next = 0
   const counting = (size: number) => {

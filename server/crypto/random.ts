@@ -3,7 +3,10 @@ export type RandomBytes = (size: number) => Buffer
 
 const poolSize = 4096
 
-/** Draws random bytes in blocks, since a call costs more than the bytes. No byte is returned twice. */
+/**
+ * Gets random bytes from `random` in blocks of `poolSize`, because a call takes longer than generating a few bytes. No
+ * byte is returned twice.
+ */
 export function pooled(random: RandomBytes): RandomBytes {
   let pool: Buffer = Buffer.alloc(0)
   let used = 0

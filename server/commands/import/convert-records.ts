@@ -1,4 +1,4 @@
-// Converts records to rows on a thread of its own, while the main thread writes rows to the store.
+// Converts records to rows on a separate thread, while the main thread writes rows to the store.
 import { on } from 'node:events'
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -19,10 +19,13 @@ export type Chunk = {
   broken: { file: string; reason: string }[]
 }
 
-/** From the thread: a chunk, or a mistake of the operator. */
+/** A message from the thread: a chunk, or an error that the operator can correct. */
 export type Message = Chunk | { usageError: string }
 
-/** How many chunks the thread may send before the main thread asks for more with `'next'`: about one batch. */
+/**
+ * The number of chunks that the thread may send before the main thread has handled the first. For each chunk that it
+ * has handled, the main thread sends `'next'`. The number is enough for about one batch.
+ */
 export const chunksAhead = 15
 
 /** The heap of the thread. Values of a record live briefly, so a small old generation is enough. */

@@ -19,7 +19,10 @@ const port = parentPort
 if (!port) throw new Error('convert-thread.ts runs only as a thread of stemmad import')
 const { group, path, time } = workerData as Task
 
-/** How many chunks may be sent now. The main thread adds one for each chunk that it has handled. */
+/**
+ * The number of chunks that may be sent now. Each message of the main thread says that it has handled a chunk, and adds
+ * one.
+ */
 let credits = chunksAhead
 let onCredit = () => {}
 port.on('message', () => {

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Returns V8's collector. Creates a V8 context, so only the import calls it. */
+/** Returns V8's function `gc`. This creates a V8 context, so only the import does it. */
 export function exposeGarbageCollector(): () => void {
   setFlagsFromString('--expose-gc')
   return runInNewContext('gc') as () => void

@@ -16,7 +16,7 @@ export type Summary = Record<Outcome, number> & {
   records: number
   /** Records without a package. */
   empty: number
-  /** Records that cannot be imported, and packages of otherwise valid records that cannot. */
+  /** The number of records that cannot be imported, plus the number of invalid packages in valid records. */
   broken: number
 }
 
@@ -24,7 +24,7 @@ export type ImportDependencies = { store: Store; now(): number }
 
 /** Pause between two transactions, in which the store serves other calls. */
 const pauseMs = 10
-const maxReported = 100
+const maxReportedErrors = 100
 
 /** `path` is a file, a folder, a zip archive or `-` for standard input. `report` gets a line for each broken record. */
 export async function importAdvisories(
@@ -42,8 +42,8 @@ export async function importAdvisories(
   for await (const chunk of convertRecords({ group, path, time: now() })) {
     for (const { file, reason } of chunk.broken) {
       summary.broken++
-      if (summary.broken <= maxReported) report(`${file}: ${reason}`)
-      else if (summary.broken === maxReported + 1)
+      if (summary.broken <= maxReportedErrors) report(`${file}: ${reason}`)
+      else if (summary.broken === maxReportedErrors + 1)
         report('further broken records are counted, but not listed')
     }
     for (const item of chunk.items) {
