@@ -9,7 +9,10 @@ type Sink = { write(text: string): unknown }
 
 export type LogOptions = {
   now?: () => number
-  /** Collects lines and writes many at once: a write per call is expensive. Off at a terminal. */
+  /**
+   * Whether lines are collected and many are written at once, because one write per call is slow. By default, only if
+   * standard output is not a terminal.
+   */
   isBuffered?: boolean
 }
 

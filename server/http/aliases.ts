@@ -1,4 +1,4 @@
-// Other names for the contract: v2 means v2beta1, and published clients put a vendor prefix before gRPC packages.
+// Aliases for names of the contract: v2 means v2beta1, and published clients put a vendor prefix before gRPC packages.
 // Page tokens, logs, metrics and reflection use only the names of the contract.
 
 const stable = 'v2'

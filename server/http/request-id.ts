@@ -11,7 +11,7 @@ const lastInSeries = 999_999
 
 /**
  * New ids are a random prefix and a counter of six digits, in the form of a UUID. They must be unique among all copies
- * of the server but need not be hard to guess, and a counter costs less than random bytes for every request.
+ * of the server but need not be hard to guess, and a counter is faster than random bytes for every request.
  */
 export function openRequestIds(randomUuid: () => string): RequestIds {
   let prefix = ''

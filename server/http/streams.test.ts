@@ -95,7 +95,10 @@ function callGrpc(port: number, deadline?: number): ClientReadableStream<Buffer>
   return call
 }
 
-/** A call of which only the headers are read. The client of grpc-js would read ahead, so it uses plain HTTP/2. */
+/**
+ * Makes a call and reads only the headers of its response. Uses plain HTTP/2, because the client of grpc-js would read
+ * ahead.
+ */
 async function callAndPause(port: number, extra: OutgoingHttpHeaders = {}): Promise<ClientHttp2Stream> {
   const session = connect(`http://127.0.0.1:${port}`)
   session.on('error', () => {})

@@ -1,5 +1,5 @@
-// Responses that are streams. Each reply is written when the client has read the one before, so a slow client takes no
-// memory, and a client that disconnects ends the work.
+// Responses that are streams. Each reply is written when the client has read the previous one, so no replies collect in
+// memory for a slow client. When the client disconnects, the work ends.
 import type { StatusError } from '../aip/errors.ts'
 import { asStatusError, cancelled, deadlineExceeded, unavailable } from '../aip/errors.ts'
 import type { StreamCorridor } from '../wire/envelope.ts'
@@ -11,13 +11,13 @@ export type StreamClient = {
   open(): boolean
   write(reply: Reply, onWritten: () => void): void
   end(): void
-  /** Ends the response in a way that cannot be taken for its regular end. */
+  /** Ends the response in such a way that the client cannot mistake it for a complete one. */
   fail(error: StatusError): void
   onDisconnect(listener: () => void): void
 }
 
 export type Streams<E> = {
-  /** Rejects if the call fails before the response began; later errors go to the client. */
+  /** Rejects if the call fails before the response begins. Later errors are sent to the client with `fail`. */
   run(client: StreamClient, ...call: Parameters<StreamCorridor<E>>): Promise<void>
   /** Aborts running and future streams because the server stops. */
   abortAll(): void

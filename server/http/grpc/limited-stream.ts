@@ -15,7 +15,7 @@ export type RequestState = {
   method: Method | undefined
   authorization: string | undefined
   isCompressed: boolean
-  /** Undefined if not every chunk is checked: for an uncompressed request to one of our own methods. */
+  /** Undefined for an uncompressed request to one of our own methods: its first chunks are not checked. */
   messages: MessageCounter | undefined
   maxMessages: number
   /** A request is `trusted` once its access token is verified. */
@@ -28,7 +28,10 @@ export type RequestState = {
   isEndWaiting: boolean
   isRefused: boolean
   bytes: number
-  /** The bytes of this request that are counted against the limits; can be more than `bytes` if it is compressed. */
+  /**
+   * The bytes that are counted against the limits for this request. Can be more than `bytes` if the request is
+   * compressed.
+   */
   reserved: number
   /** The networks and the identity whose bytes include this request (request-bytes.ts); empty until it is counted. */
   owners: readonly string[]
@@ -45,8 +48,11 @@ export type RequestHeaders = {
   'grpc-encoding'?: string | string[] | undefined
 }
 
-/** The first bytes of each request, which are not checked. HTTP/2 does not extend the window of the stream for so few. */
-export const freeBytes = 16 * 1024
+/**
+ * The number of bytes at the start of each request that are not checked. For so few bytes, HTTP/2 does not extend the
+ * flow-control window of the stream.
+ */
+export const uncheckedBytes = 16 * 1024
 const noOwners: readonly string[] = []
 
 /** Must be called before the stream is passed to grpc-js. `method` is undefined for the standard services of gRPC. */
@@ -97,7 +103,7 @@ function onEvent(this: LimitedStream, event: string, listener: Listener & (() =>
 function onData(this: LimitedStream, chunk: Buffer): void {
   const { request } = this
   request.bytes += chunk.length
-  if (request.bytes > freeBytes || request.messages) request.check(this, chunk)
+  if (request.bytes > uncheckedBytes || request.messages) request.check(this, chunk)
   if (request.isRefused) return
   if (request.isCheckingToken) request.waiting = [...(request.waiting ?? []), chunk]
   else request.receive?.(chunk)

@@ -13,7 +13,7 @@ const maxOwnerBytes = {
   trusted: [48 * mib, 40 * mib, 32 * mib, 24 * mib],
 }
 const maxTotalBytes = { anonymous: 32 * mib, trusted: 64 * mib }
-/** A message compressed with deflate can be this many times as large when it is decompressed. */
+/** Decompression with deflate makes a message at most this many times as large. */
 const maxInflation = 1032
 
 export type RequestBytes = {

@@ -1,11 +1,11 @@
-// Requests that are refused for every caller: those with too many messages, and too large ones to a standard service of
-// gRPC.
+// Requests that are refused whoever the caller is: requests with too many messages, and requests to a standard service
+// of gRPC that are too large.
 import type { Method } from '@stemma/api/method.ts'
 import type { StatusError } from '../../aip/errors.ts'
 import { malformed, tooLarge } from '../../aip/errors.ts'
 import { isReflection } from './standard-services.ts'
 
-/** The maximum size of all messages of a request to a standard service. They contain only names. */
+/** The maximum size of all messages of a request to a standard service together. These messages contain only names. */
 const maxStandardBytes = 64 * 1024
 const maxReflectionMessages = 1000
 

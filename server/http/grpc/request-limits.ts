@@ -11,7 +11,7 @@ import type { MaybePromise } from '../../wire/maybe-promise.ts'
 import type { InterceptedStream } from './intercepted-stream.ts'
 import { rejectStream } from './intercepted-stream.ts'
 import type { LimitedStream, RequestHeaders } from './limited-stream.ts'
-import { freeBytes, limitStream, receiveWaiting } from './limited-stream.ts'
+import { limitStream, receiveWaiting, uncheckedBytes } from './limited-stream.ts'
 import { openRequestBytes } from './request-bytes.ts'
 import { requestFault } from './request-faults.ts'
 import type { SessionGuard, SessionGuardOptions } from './session-guard.ts'
@@ -110,7 +110,7 @@ export function openRequestLimits(
       if (!request.isCheckingToken) checkToken(stream)
     }
     // Health checks are smaller, so they are answered whatever other requests use.
-    else if (bytes > freeBytes || isCompressed) reserve(stream)
+    else if (bytes > uncheckedBytes || isCompressed) reserve(stream)
   }
 
   return {

@@ -17,9 +17,9 @@ export type SessionUsage = {
   headerBytes: number
   /** Bytes of small replies that the client has not read. */
   unsentBytes: number
-  /** Bytes of the requests of open calls: `trusted` ones have a verified access token. */
+  /** Bytes of the requests of open calls. A call is `trusted` if its access token is verified. */
   requestBytes: { anonymous: number; trusted: number }
-  /** Streams that node:http2 has reported. It resets streams with too many headers itself, and does not report them. */
+  /** Number of streams that node:http2 has reported. It resets streams with too many headers without reporting them. */
   streams: number
   openStreams: number
   /** Open streams of the standard services. */
@@ -28,7 +28,7 @@ export type SessionUsage = {
   usedAt: number
 }
 
-/** Bytes that each header counts besides its name and value (RFC 9113 section 6.5.2). */
+/** Bytes that are counted for each header in addition to its name and value (RFC 9113 section 6.5.2). */
 const headerOverhead = 32
 
 export const newUsage = (session: Http2Session, now: number): SessionUsage => ({
@@ -50,12 +50,12 @@ export function headerSize(rawHeaders: readonly string[]): number {
 }
 
 /**
- * Must be called with every reply. `isBudgeted`: whether the reply is large, so that it already counts against the budget
- * of its caller (server/rpc/unsent-budget.ts).
+ * Must be called with every reply. `isBudgeted` is true for a large reply, which already counts against the budget of
+ * its caller (server/rpc/unsent-budget.ts).
  */
 export function countReply(stream: ServerHttp2Stream, bytes: number, isBudgeted: boolean): void {
   if (stream.destroyed) return
-  const guarded = stream as GuardedStream // every stream is opened by the guard
+  const guarded = stream as GuardedStream // session-guard.ts prepares every stream
   guarded.replyBytes = bytes
   if (isBudgeted) return
   guarded.unsentBytes = bytes

@@ -29,10 +29,11 @@ export function portOf(server: Server | undefined): number | undefined {
   return typeof address === 'object' && address ? address.port : undefined
 }
 
-/** False if the host is optional and this machine does not have it. */
+/** Returns false if the host is optional and this machine does not have its address. */
 function bind(server: Server, port: number, host: string, isOptional: boolean): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    // Kept after the server listens, so that a connection that cannot be accepted does not end the process.
+    // This listener also stays after the server listens. Otherwise an error in accepting a connection would end the
+    // process.
     server.on('error', (error: NodeJS.ErrnoException) => {
       const isMissing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'
       if (isOptional && isMissing) resolve(false)

@@ -42,7 +42,7 @@ describe('open connections', () => {
     assert.deepEqual(admitted, [true, true, true, false])
   })
 
-  test('of a network with many make room for those of networks with few', async () => {
+  test('of a network with many are closed to admit those of networks with few', async () => {
     const isProxy = (address: string) => address === '192.0.2.99'
     const counter = openConnectionCounter({ perNetwork: 4, total: 6, isProxy })
     const admit = (address: string) => {
@@ -57,7 +57,7 @@ describe('open connections', () => {
       greedy.map((socket) => socket?.destroyed),
       [true, true, true, false],
     )
-    // Now every network has one, except the proxy, which stands for many clients.
+    // Now every network has one connection, except the proxy, which forwards the calls of many clients.
     assert.equal(admit('192.0.2.5'), undefined)
     assert.ok(proxied.every((socket) => socket && !socket.destroyed))
     await new Promise((resolve) => setImmediate(resolve))

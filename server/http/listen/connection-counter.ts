@@ -1,11 +1,14 @@
-// Limits the open connections of one network and in total. Each takes memory, whatever its client does with it.
+// Limits the open connections of one network and in total. Each connection takes memory, even if it is idle.
 import type { Socket } from 'node:net'
 import { networksOf } from '../../wire/client-network.ts'
 import type { Connection } from './connections-by-network.ts'
 import { openConnectionsByNetwork } from './connections-by-network.ts'
 
 export type ConnectionLimits = {
-  /** From one IPv4 address or IPv6 /64. Does not apply to trusted proxies, which carry the calls of many clients. */
+  /**
+   * Maximum from one IPv4 address or IPv6 /64. Does not apply to trusted proxies, which forward the calls of many
+   * clients.
+   */
   perNetwork: number
   total: number
 }

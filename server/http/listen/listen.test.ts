@@ -88,7 +88,7 @@ for (const isTls of [false, true]) {
       assert.equal((await client.rest()).length, 0)
     })
 
-    test('keeps nothing of a client that disconnects without sending', async () => {
+    test('releases the connection of a client that disconnects early', async () => {
       const door = await openDoor({ isTls })
       const clients = await Promise.all(['', 'PR', get('/healthz')].map(() => connect(door, isTls)))
       clients.forEach((client, at) => {
@@ -102,7 +102,7 @@ for (const isTls of [false, true]) {
     test('answers input that only starts like HTTP/2 as HTTP/1.1', async () => {
       const timeoutsMs = { headers: 100, checkInterval: 50 }
       const client = await connect(await openDoor({ isTls, timeoutsMs }), isTls)
-      // The HTTP/1.1 parser of Node takes the bytes for HTTP/2 and waits for more.
+      // The HTTP/1.1 parser of Node mistakes the bytes for HTTP/2 and waits for more.
       client.send('PRI /elsewhere HTTP/1.1\r\n\r\n')
       assertError(await client.response(), 408, 4)
     })
@@ -158,7 +158,7 @@ test('HTTP/2 under TLS requires ALPN', async () => {
   assertError(await client.response(), 400, 3)
 })
 
-test('nothing is kept of a client that disconnects during the TLS handshake', async () => {
+test('the connection of a client that disconnects during the TLS handshake is released', async () => {
   const door = await openDoor({ isTls: true })
   for (const part of [0, 100]) {
     const client = await connect(door)
@@ -270,11 +270,11 @@ describe('limits', () => {
     assert.equal((await client.rest()).length, 0)
   })
 
-  test('answers a request that announces no body, and the next one', async () => {
+  test('answers a POST request that announces no body, and the next request on the connection', async () => {
     const client = await connect(await openDoor())
-    for (const more of ['', 'Content-Type: application/json\r\n', '', 'Expect: 100-continue\r\n']) {
-      client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\n${more}\r\n`)
-      assert.equal((await client.response()).status, 200, more)
+    for (const header of ['', 'Content-Type: application/json\r\n', '', 'Expect: 100-continue\r\n']) {
+      client.send(`POST ${groups} HTTP/1.1\r\nHost: a\r\n${header}\r\n`)
+      assert.equal((await client.response()).status, 200, header)
     }
   })
 
@@ -464,7 +464,7 @@ describe('every response', () => {
     }
   }
 
-  test('has a new request id if the one sent contains other characters', async () => {
+  test('has a new request id if the request id that was sent is malformed', async () => {
     const client = await connect(await openDoor())
     for (const sent of ['', 'a b', 'x'.repeat(129), '"', 'ä']) {
       client.send(get(groups, `X-Request-Id: ${sent}`))

@@ -1,4 +1,5 @@
-// Answers a connection on which no request was parsed, with an error in the same form as every other, and closes it.
+// Answers a connection on which no request could be parsed: sends an error in the same form as all other errors, and
+// closes the connection.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'

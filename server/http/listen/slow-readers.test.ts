@@ -42,7 +42,7 @@ describe('connections of slow readers', () => {
     return { connections: connections as [Connection, ...Connection[]], pass }
   }
 
-  test('are closed if they read nothing, or a byte now and then', () => {
+  test('are closed if the client reads nothing, or a byte now and then', () => {
     const { connections, pass } = open(2)
     const [idle, trickle] = connections
     for (const connection of connections) connection.write(1000)
@@ -56,7 +56,7 @@ describe('connections of slow readers', () => {
     assert.deepEqual([idle.isClosed, trickle?.isClosed], [true, true])
   })
 
-  test('are kept if they read at the minimum rate, however long it takes', () => {
+  test('stay open if the client reads at the minimum rate, however long it takes', () => {
     const { connections, pass } = open(1)
     const [reader] = connections
     reader.write(100_000)
@@ -68,7 +68,7 @@ describe('connections of slow readers', () => {
     }
   })
 
-  test('are kept while every response is read in time, and while nothing is unsent', () => {
+  test('stay open while every response is read in time, and while nothing is unsent', () => {
     const { connections, pass } = open(2)
     const [reader, quiet] = connections
     for (let times = 0; times < 100; times++) {

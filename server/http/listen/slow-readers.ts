@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 
 export type SlowReaderOptions = {
-  /** A client has the time that its unsent bytes take at this rate, and `graceMs` more, to read them. */
+  /** A client must read its unsent bytes within the time that they take at this rate, plus `graceMs`. */
   minBytesPerSecond: number
   graceMs: number
   /** Maximum unsent bytes of all connections together. Beyond it, the connections with the most are closed. */

@@ -1,4 +1,6 @@
-/** In milliseconds. Unless the comment says otherwise: how long a client may take. */
+/**
+ * All times are in milliseconds. Unless its comment says otherwise, each is the longest time that a client may take.
+ */
 export type TimeoutsMs = {
   /** To send the bytes that show its protocol, and to complete the TLS handshake. */
   firstBytes: number
@@ -8,7 +10,7 @@ export type TimeoutsMs = {
   request: number
   /** To send the next request on an open connection. */
   keepAlive: number
-  /** How long a connection may be without any traffic. Longer than a call without a stream may take. */
+  /** How long a connection may be without any traffic. Must be longer than the longest call that is not a stream. */
   idle: number
   /** To go on sending after its request was rejected, so that it can read the error. */
   linger: number
@@ -18,7 +20,7 @@ export type TimeoutsMs = {
   firstBytesAtStop: number
   /** How long the network of an abusive connection is slowed down. */
   penalty: number
-  /** The pause between two new connections of such a network. */
+  /** The pause between two new connections from the network of an abusive connection. */
   penaltyPause: number
 }
 

@@ -14,7 +14,10 @@ const contentTypeOf = (request: IncomingMessage) =>
 export const isForm = (request: IncomingMessage) => contentTypeOf(request) === formType
 export const isJson = (request: IncomingMessage) => jsonType.test(contentTypeOf(request))
 
-/** Accepts JSON with its type or with none, and JSON with the type of a form, as `curl -d` sends it. */
+/**
+ * Accepts JSON with a JSON content type, without a content type, and with the content type of a form, which `curl -d`
+ * sends.
+ */
 export async function readJsonText(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const type = contentTypeOf(request)
   if (type !== '' && type !== formType && !jsonType.test(type)) throw unsupported()
@@ -45,7 +48,7 @@ export async function readText(request: IncomingMessage, response: ServerRespons
         reject(malformed('the body is not well-formed UTF-8'))
       }
     })
-    // The only error of a request that is being read: the client has closed the connection.
+    // While a body is read, the only possible error is that the client has closed the connection.
     request.on('error', () => reject(cancelled()))
     request.on('close', () => {
       if (!request.complete) reject(cancelled())
@@ -60,8 +63,8 @@ const oversized = () => tooLarge(`the body must be at most ${maxBodyBytes} bytes
 const announcedBytes = (request: IncomingMessage) => Number(request.headers['content-length'] ?? 0)
 
 /**
- * Whether the rest of the body is, or may be, too long to be read and discarded. A short rest is discarded, so that the
- * connection can be used again.
+ * Whether the unread part of the body is, or may be, too long to be read and discarded. A short unread part is
+ * discarded, so that the connection can be used again.
  */
 export function hasLongUnreadBody(request: IncomingMessage): boolean {
   if (request.complete || awaitsContinue(request)) return false

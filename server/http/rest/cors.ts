@@ -1,6 +1,6 @@
 // Which web pages may call the API. Tokens are sent in a header and never in cookies, so credentials are not allowed.
 
-/** From `cgclientid` on, headers of published clients: client id, request id and trace context. */
+/** Published clients send the headers from `cgclientid` on: client id, request id and trace context. */
 const requestHeaders = [
   ...['authorization', 'content-type', 'if-match', 'user-agent', 'x-request-id', 'cgclientid', 'cgrequestid'],
   ...['traceparent', 'tracestate', 'baggage'],

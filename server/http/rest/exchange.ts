@@ -16,7 +16,7 @@ export type RestContext<E extends Endpoint> = DoorOptions & {
   securityHeaders: readonly string[]
   renderError: ReturnType<typeof openErrorRenderer>
   isDraining(): boolean
-  /** How long a client may go on sending a body after it was rejected, in milliseconds. */
+  /** How long a client may go on sending a body after its request was rejected. */
   lingerMs: number
 }
 

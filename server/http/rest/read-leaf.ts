@@ -13,7 +13,7 @@ export type JsonObject = { [key: string]: JsonValue }
 export const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** `elementPath` returns the path of a list element in errors; elements in a query have no index. */
+/** `elementPath` returns the path of a list element for errors. Elements in a query string have no index. */
 export function readLeaf(
   target: ReflectMessage,
   field: DescField,
@@ -23,7 +23,7 @@ export function readLeaf(
 ): void {
   try {
     if (isFieldMask(field) && typeof value === 'string') {
-      // Paths keep their spelling: parseMask accepts proto and JSON spelling.
+      // Paths are stored as they are spelled: parseMask accepts both the proto and the JSON spelling.
       target.set(field, reflect(field.message, create(field.message, { paths: value.split(',') })))
     } else if (isString(field) && typeof value === 'string' && value.isWellFormed()) target.set(field, value)
     else mergeFromJson(target.desc, target.message, { [field.jsonName]: checked(field, value) })
@@ -107,7 +107,9 @@ const integers = new Set([
 const integerKey = /^-?\d{1,20}$/
 const numeral = /^-?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,4})?$/
 
-/** `1.0` and `1e2` are whole. JSON.parse rounds numbers beyond 2^53, so only a string can contain them. */
+/**
+ * `1.0` and `1e2` are whole numbers. JSON.parse rounds numbers beyond 2^53, so such numbers must be sent as strings.
+ */
 function wholeNumber(value: JsonValue): JsonValue {
   if (typeof value !== 'string' && typeof value !== 'number') return value
   if (typeof value === 'string' && /^-?\d{1,40}$/.test(value)) return value
@@ -139,8 +141,8 @@ const maxNames = 12
 
 function oneOf({ values }: DescEnum): string {
   const names = values.map(({ name }) => name)
-  const rest = names.length > maxNames ? `, … (${names.length} in all)` : ''
-  return `one of ${names.slice(0, maxNames).join(', ')}${rest}`
+  const ending = names.length > maxNames ? `, … (${names.length} in all)` : ''
+  return `one of ${names.slice(0, maxNames).join(', ')}${ending}`
 }
 
 const scalarNames = new Map([

@@ -85,8 +85,8 @@ function matchRoute({ template, mayBeEmpty }: Route, segments: readonly string[]
 }
 
 /** Whether `**` matches no segment. */
-const isEmptyAt = ({ many, tokens }: Template, segments: readonly string[]) =>
-  many >= 0 && segments.length < tokens.length
+const isEmptyAt = ({ manyIndex, tokens }: Template, segments: readonly string[]) =>
+  manyIndex >= 0 && segments.length < tokens.length
 
 /**
  * The shape of the resource that a path refers to. The first route that matches is the most specific, and other routes

@@ -5,18 +5,20 @@ type Token = { kind: 'literal'; text: string } | { kind: 'one' } | { kind: 'many
 export type Template = {
   tokens: Token[]
   /** The index of the `**` token, or -1. */
-  many: number
+  manyIndex: number
   /** The custom verb (AIP-136); empty if there is none. */
   verb: string
-  /** The verb with its colon, as it ends a path. */
+  /** The verb with its colon, as it appears at the end of a path. */
   ending: string
-  /** Which tokens fill which request field. */
+  /**
+   * The request fields that the path fills: each from the tokens with the index `from` up to, but not including, `to`.
+   */
   variables: { field: string; from: number; to: number }[]
 }
 
 export function parseTemplate(text: string): Template {
   const [, path = '', verb = ''] = /^\/(.*?)(?::([A-Za-z0-9_]+))?$/.exec(text) ?? []
-  const template: Template = { tokens: [], many: -1, verb, ending: `:${verb}`, variables: [] }
+  const template: Template = { tokens: [], manyIndex: -1, verb, ending: `:${verb}`, variables: [] }
   for (const part of splitOutsideBraces(path)) {
     const [, field, pattern = '*'] = /^\{([A-Za-z0-9_.]+)(?:=(.*))?\}$/.exec(part) ?? []
     const from = template.tokens.length
@@ -26,7 +28,7 @@ export function parseTemplate(text: string): Template {
   }
   if (template.tokens.filter(({ kind }) => kind === 'many').length > 1)
     throw new Error(`${text} contains ** twice`)
-  template.many = template.tokens.findIndex(({ kind }) => kind === 'many')
+  template.manyIndex = template.tokens.findIndex(({ kind }) => kind === 'many')
   return template
 }
 
@@ -42,15 +44,15 @@ function tokenOf(segment: string): Token {
 
 /** The request fields that a path fills; undefined if it does not match. `**` matches all segments that remain. */
 export function matchTemplate(
-  { tokens, many, verb, ending, variables }: Template,
+  { tokens, manyIndex, verb, ending, variables }: Template,
   segments: readonly string[],
 ): Map<string, string> | undefined {
   const extra = segments.length - tokens.length
-  if (many < 0 ? extra !== 0 : extra < -1) return undefined
+  if (manyIndex < 0 ? extra !== 0 : extra < -1) return undefined
   const hasVerb = verb === '' || (segments.at(-1) ?? '').endsWith(ending)
   if (!hasVerb) return undefined
   const path = verb === '' ? segments : withoutEnding(segments, ending.length)
-  const positionOf = (token: number) => (many >= 0 && token > many ? token + extra : token)
+  const positionOf = (token: number) => (manyIndex >= 0 && token > manyIndex ? token + extra : token)
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index]
     if (token?.kind === 'literal' && path[positionOf(index)] !== token.text) return undefined
