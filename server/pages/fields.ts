@@ -10,8 +10,8 @@ export const alert = (message: string | undefined): Html | undefined =>
   message === undefined ? undefined : html`<p role="alert" id="problem">${message}</p>`
 
 /**
- * The attributes of a field: focus, and references to its error and to the element `rule` that explains it. The field
- * in error has the focus, otherwise the field `first`.
+ * The attributes of a form field: focus, and references to its error and to the element with the id `rule`, which
+ * explains the field. The field with the error gets the focus; if there is no error, the field `first` does.
  */
 export function fieldAttributes(
   field: string,
@@ -27,7 +27,7 @@ export function fieldAttributes(
   }`
 }
 
-/** A field for a new password. Its rule is described by the element `password-rule`. */
+/** A field for a new password. The element with the id `password-rule` describes which passwords are accepted. */
 export const newPasswordField = (
   attributes: Html,
   id = 'password',

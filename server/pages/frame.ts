@@ -41,7 +41,8 @@ code span { white-space: nowrap }
 
 /**
  * There is no form-action: a sign-in ends with a redirect to the client's own port, and browsers apply form-action to
- * redirects too. Our pages have no scripts; script-src is here for oidc-provider, which adds the hash of its own.
+ * redirects too. Our pages have no scripts; script-src is here for oidc-provider, which adds the hash of its own
+ * script.
  */
 export const contentSecurityPolicy = `default-src 'none'; style-src ${hashOf(style)}; script-src 'self'; base-uri 'none'; frame-ancestors 'none'`
 

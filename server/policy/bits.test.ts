@@ -28,11 +28,11 @@ describe('a set of capabilities', () => {
 
   test('is decoded to the same set', () => {
     fc.assert(
-      fc.property(fc.subarray(numbers), (held) => {
-        const bits = decodeBits(encodeBits(held))
+      fc.property(fc.subarray(numbers), (subset) => {
+        const bits = decodeBits(encodeBits(subset))
         assert.deepEqual(
           [...bits].sort((a, b) => a - b),
-          held.map((number) => bitOf.get(number) ?? -1).sort((a, b) => a - b),
+          subset.map((number) => bitOf.get(number) ?? -1).sort((a, b) => a - b),
         )
       }),
     )
@@ -40,8 +40,11 @@ describe('a set of capabilities', () => {
 
   test('has the same encoding in any order and with duplicates', () => {
     fc.assert(
-      fc.property(fc.shuffledSubarray(numbers), (held) => {
-        assert.equal(encodeBits([...held, ...held]), encodeBits(new Set(held.toSorted((a, b) => a - b))))
+      fc.property(fc.shuffledSubarray(numbers), (subset) => {
+        assert.equal(
+          encodeBits([...subset, ...subset]),
+          encodeBits(new Set(subset.toSorted((a, b) => a - b))),
+        )
       }),
     )
   })
@@ -57,7 +60,9 @@ describe('a set of capabilities', () => {
   test('is base64url with padding', () => {
     assert.equal(encodeBits([]).length, 24)
     assert.ok(encodeBits([]).endsWith('=='))
-    fc.assert(fc.property(fc.subarray(numbers), (held) => /^[A-Za-z0-9_-]+={0,2}$/.test(encodeBits(held))))
+    fc.assert(
+      fc.property(fc.subarray(numbers), (subset) => /^[A-Za-z0-9_-]+={0,2}$/.test(encodeBits(subset))),
+    )
   })
 
   test('leaves out numbers that are not capabilities', () => {

@@ -6,7 +6,7 @@ import type { BuiltInRole } from './built-in-roles.ts'
 import { builtInRole, builtInRoles } from './built-in-roles.ts'
 import { capabilityNamed } from './capabilities.ts'
 
-const held = (name: string) => new Set(builtInRole(name).capabilities)
+const capabilitiesOf = (name: string) => new Set(builtInRole(name).capabilities)
 
 /** Capabilities with greater numbers are our own, and may be added to roles. */
 const lastPublished = 10_000
@@ -14,10 +14,10 @@ const published = ({ capabilities }: BuiltInRole) =>
   capabilities.filter((name) => (capabilityNamed(name)?.number ?? 0) <= lastPublished)
 
 describe('built-in roles', () => {
-  test('hold as many capabilities as the published roles', () => {
+  test('contain as many capabilities as the published roles', () => {
     const counts = builtInRoles.map((role) => [role.name, published(role).length])
     assert.deepEqual(Object.fromEntries(counts), {
-      // 138 published, and four capabilities on advisories that are not among them.
+      // 138 published capabilities, and four for advisories that the published role does not contain.
       owner: 142,
       editor: 62,
       viewer: 51,
@@ -29,7 +29,7 @@ describe('built-in roles', () => {
     })
   })
 
-  test('hold exactly the published capabilities, which never change', () => {
+  test('contain exactly the published capabilities, which never change', () => {
     const digests = builtInRoles.map((role) => {
       const digest = createHash('sha256').update(published(role).sort().join('\n')).digest('hex')
       return [role.name, digest.slice(0, 16)]
@@ -46,13 +46,13 @@ describe('built-in roles', () => {
     })
   })
 
-  test('hold each capability once', () => {
+  test('contain each capability once', () => {
     for (const { name, capabilities } of builtInRoles)
-      assert.equal(held(name).size, capabilities.length, name)
+      assert.equal(capabilitiesOf(name).size, capabilities.length, name)
   })
 
   test('let the owner do everything with advisories, beyond the published set', () => {
-    const advisories = [...held('owner')].filter((name) => name.startsWith('advisories.'))
+    const advisories = [...capabilitiesOf('owner')].filter((name) => name.startsWith('advisories.'))
     assert.deepEqual(
       advisories.sort(),
       ['approve', 'create', 'delete', 'list', 'update'].map((verb) => `advisories.${verb}`),
@@ -60,7 +60,7 @@ describe('built-in roles', () => {
     assert.equal(published(builtInRole('owner')).length - (advisories.length - 1), 138)
   })
 
-  test('hold no capability that is reserved to the platform', () => {
+  test('contain no capability that is reserved for the platform', () => {
     for (const { name, capabilities } of builtInRoles) {
       for (const capability of capabilities) {
         assert.equal(capabilityNamed(capability)?.internalOnly, false, `${name}: ${capability}`)
@@ -104,7 +104,7 @@ describe('built-in roles', () => {
       ['registry.pull_token_creator', 'owner'],
     ]
     for (const [smaller = '', larger = ''] of pairs) {
-      assert.ok(held(smaller).isSubsetOf(held(larger)), `${smaller} in ${larger}`)
+      assert.ok(capabilitiesOf(smaller).isSubsetOf(capabilitiesOf(larger)), `${smaller} in ${larger}`)
     }
   })
 
@@ -114,13 +114,13 @@ describe('built-in roles', () => {
         name,
       )
     for (const role of ['viewer', 'editor', 'console_viewer', 'registry.pull', 'apk.pull']) {
-      assert.deepEqual([...held(role)].filter(isWrite), [], role)
+      assert.deepEqual([...capabilitiesOf(role)].filter(isWrite), [], role)
     }
-    assert.deepEqual([...held('registry.pull_token_creator')].filter(isWrite).sort(), [
+    assert.deepEqual([...capabilitiesOf('registry.pull_token_creator')].filter(isWrite).sort(), [
       'identity.create',
       'role_bindings.create',
     ])
-    assert.ok(!held('registry.pull_token_creator').has('identity.list'))
+    assert.ok(!capabilitiesOf('registry.pull_token_creator').has('identity.list'))
   })
 
   test('are found by their exact name', () => {

@@ -1,5 +1,5 @@
-// The built-in roles, derived from the contract: each capability names the smallest roles that hold it. Their uids are
-// the same on every server.
+// The built-in roles, derived from the contract: each capability names the smallest roles that contain it, and larger
+// roles include smaller ones. The uids of the roles are the same on every server.
 import { createHash } from 'node:crypto'
 import type { DescEnumValue } from '@bufbuild/protobuf'
 import { getOption, hasOption } from '@bufbuild/protobuf'
@@ -21,12 +21,12 @@ export const builtInRole = (name: string): BuiltInRole => {
 function roleOf(value: DescEnumValue): BuiltInRole {
   const { uid, name, description } = getOption(value, roleOption)
   const included = withIncluded(value.number)
-  const held = allCapabilities.filter(({ roles }) => roles.some((role) => included.has(role)))
+  const contained = allCapabilities.filter(({ roles }) => roles.some((role) => included.has(role)))
   return {
     uid: uid || uidOf(name),
     name,
     description,
-    capabilities: held.map((capability) => capability.name),
+    capabilities: contained.map((capability) => capability.name),
   }
 }
 

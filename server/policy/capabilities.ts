@@ -8,7 +8,7 @@ export type CapabilityInfo = {
   name: string
   bit: number
   internalOnly: boolean
-  /** The smallest built-in roles that hold it; see built-in-roles.ts for those that include them. */
+  /** The smallest built-in roles that contain the capability. Larger roles include these (built-in-roles.ts). */
   roles: readonly BuiltInRole[]
 }
 

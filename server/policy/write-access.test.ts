@@ -20,7 +20,7 @@ const group = create(GroupSchema)
 const entry = { uid: '', now: 0 }
 declare const row: Entry
 
-/** Never called: they only have to compile, or not. */
+/** Never called. The type checker must accept the first handler, and refuse the marked lines of the others. */
 export const handlers = {
   authorized: ({ store }: Dependencies, { demand }: Call) =>
     store.write(function* () {

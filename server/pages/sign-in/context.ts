@@ -5,11 +5,11 @@ import { html } from '../html.ts'
 export type SignInContext = {
   /** The path of this sign-in; its forms are sent to paths below it. */
   path: string
-  /** Whether it signs in a device whose code was entered before. */
+  /** Whether this sign-in is for a device whose code was entered before. */
   isDevice: boolean
   /** The code of a program on another machine that waits for this sign-in; empty if there is none. */
   headlessCode: string
-  /** Whether it also accepts an invite. */
+  /** Whether this sign-in also accepts an invite. */
   isInvited: boolean
 }
 

@@ -6,7 +6,7 @@ import { html } from '../html.ts'
 import type { SignInContext } from './context.ts'
 import { cancelForm, notices } from './context.ts'
 
-/** The values typed before, and the error in them. */
+/** The values that the person typed before, and the error in these values. */
 export type LoginForm = {
   email: string
   organization: string
