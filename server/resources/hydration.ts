@@ -1,6 +1,6 @@
 // Resources that contain parts of other resources. A role binding contains its identity, group and role; an invite
-// contains its role. The row of an identity, group or role stores that field rendered, as JSON and as bytes, and SQL
-// joins the fields to the row that contains them, so nothing is decoded.
+// contains its role. The row of an identity, group or role stores its part as a rendered field, in JSON and in bytes.
+// SQL joins these fields to the row of the binding or invite, so no message is decoded.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { toBinary } from '@bufbuild/protobuf'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
@@ -11,12 +11,12 @@ import { writeJson } from '../wire/json-writer.ts'
 
 type MessageField = DescField & { fieldKind: 'message' }
 
-/** A field with its key, as the JSON of the other resource contains it: `"identity":{…}`. */
+/** A field with its key, as it appears in the JSON of the containing resource: `"identity":{…}`. */
 export function fieldAsJson(field: MessageField, value: Message): string {
   return `${JSON.stringify(field.jsonName)}:${writeJson(field.message, value)}`
 }
 
-/** A field with its tag, as the bytes of the other resource contain it. */
+/** A field with its tag, as it appears in the bytes of the containing resource. */
 export function fieldAsBytes(field: MessageField, value: Message): Uint8Array {
   const writer = new BinaryWriter().tag(field.number, WireType.LengthDelimited)
   return writer.bytes(toBinary(field.message, value)).finish()
@@ -33,14 +33,17 @@ export type JoinedField = {
   from: { table: Pick<Table, 'name'>; shape: string }
   /** The column with the uid of the other row. */
   by: string
-  /** The columns of the other row with the field. */
+  /** The columns of the other row that contain the rendered field. */
   json: string
   bytes: string
   /** Whether the other row may have been deleted; the field is left out then. */
   isOptional?: boolean
 }
 
-/** The SQL that renders rows of the table `name` with their joined fields. The JSON is null if a part is stale. */
+/**
+ * The SQL that renders rows of the table `name` with their joined fields. The JSON is null if the JSON of the row or of
+ * a joined field is stale.
+ */
 export function hydrated(name: string, fields: readonly JoinedField[]): (form: Form) => Sql {
   return (form) => {
     if (form.kind === 'bytes') {
@@ -50,9 +53,10 @@ export function hydrated(name: string, fields: readonly JoinedField[]): (form: F
     const parts = fields.map((field) =>
       joinField(name, field, raw(`case when shape = '${field.from.shape}' then ',' || ${field.json} end`)),
     )
-    const own = `substr(${name}.json, 1, length(${name}.json) - 1)`
+    // Without the closing brace, which follows the joined fields.
+    const ownJson = `substr(${name}.json, 1, length(${name}.json) - 1)`
     const isCurrent = `${name}.shape = '${form.shape}'`
-    return sql`${join([raw(`case when ${isCurrent} then ${own} end`), ...parts], ' || ')} || '}'`
+    return sql`${join([raw(`case when ${isCurrent} then ${ownJson} end`), ...parts], ' || ')} || '}'`
   }
 }
 

@@ -36,21 +36,21 @@ onEachStore('rows with JSON of another shape', (engine) => {
   })
   after(() => platform.stop())
 
-  /** Requires that both doors return the same, and returns it. */
+  /** Asserts that both doors return the same replies, and returns them. */
   async function readAll() {
     const { token, organization } = platform.owner
     const doors = [restDoor(platform.url), grpcDoor(platform.url)]
-    const all = []
+    const replies = []
     for (const door of doors) {
       const bindings = await door.call(listRoleBindings, { pageSize: 200 }, token)
       const [first] = (bindings.body?.roleBindings ?? []) as { uid: string }[]
       const binding = await door.call(getRoleBinding, { uid: first?.uid ?? '' }, token)
       const group = await door.call(getGroup, { uid: organization }, token)
-      all.push({ bindings, binding, group, groups: await door.call(listGroups, {}, token) })
+      replies.push({ bindings, binding, group, groups: await door.call(listGroups, {}, token) })
       door.close()
     }
-    assert.deepEqual(all[1], all[0])
-    return all[0]
+    assert.deepEqual(replies[1], replies[0])
+    return replies[0]
   }
 
   const setShape = async (shape: string, kinds: readonly string[]) => {
@@ -79,8 +79,8 @@ onEachStore('rows with JSON of another shape', (engine) => {
     })
     await prepareStore(platform.config, platform.store)
     for (const kind of talliedKinds) {
-      const left = await platform.store.query(sql`select uid from ${raw(kind)} where shape = ''`)
-      assert.deepEqual(left, [], kind)
+      const staleRows = await platform.store.query(sql`select uid from ${raw(kind)} where shape = ''`)
+      assert.deepEqual(staleRows, [], kind)
     }
     assert.deepEqual(await readAll(), fresh)
     assert.deepEqual(await platform.store.query(secrets), before, 'extra columns keep their values')

@@ -13,7 +13,7 @@ export function withStatusErrors(store: Store): Store {
   }
 }
 
-/** A broken constraint that no resource has handled stays as it is: a bug in the server. */
+/** A constraint error that no resource has handled is a bug in the server, so it is not converted. */
 function toStatusError(error: unknown): never {
   if (!(error instanceof StoreError)) throw error
   if (error.kind === 'unavailable')

@@ -34,7 +34,7 @@ export function* lockResource<D extends DescMessage, X extends ExtraColumns>(
   return { ...row, resource: messageOf(kind, row.proto), columns }
 }
 
-/** Later than the last change whatever the clock says, since entity tags are made of update times. */
+/** Always later than the last change, even if the clock is behind it, because entity tags are made of update times. */
 export const nextUpdateTime = (now: number, last: number): number => Math.max(now, last + 1)
 
 export type Change<X extends ExtraColumns> = {

@@ -49,7 +49,10 @@ export async function* streamResources<T>(
   } while (after)
 }
 
-/** Searches once for all pages, since a search may cost more than a page. Each page still applies grants and filters. */
+/**
+ * Searches once for all pages, since a search may take longer than reading a page. Each page still applies grants and
+ * filters.
+ */
 function withOneSearch({ search, ...options }: ListOptions): ListOptions {
   if (!search) return options
   let result: SearchResult | undefined

@@ -28,17 +28,21 @@ export function* ensurePerson({ access, now }: WriteContext, person: Person): Wo
   return uid
 }
 
-/** Stores an address that the issuer has verified, or marks the old one as unverified if the issuer no longer names it. */
+/**
+ * Stores an e-mail address that the issuer has verified. Marks the stored address as unverified if the issuer no longer
+ * names it.
+ */
 function* updateEmail(access: WriteAccess, person: Person, stored: Identity, updateTime: number): Work<void> {
-  const { emailUnverified, email: verified, ...rest } = stored
+  const { emailUnverified, email: verified, ...otherFields } = stored
   const { verifiesDomain } = person
-  const isDropped = verifiesDomain !== undefined && verified?.toLowerCase().endsWith(`@${verifiesDomain}`)
-  const email = person.email ?? (isDropped ? undefined : verified)
+  const isOfIssuerDomain =
+    verifiesDomain !== undefined && verified?.toLowerCase().endsWith(`@${verifiesDomain}`)
+  const email = person.email ?? (isOfIssuerDomain ? undefined : verified)
   if (email === verified) return
   const addresses = email === undefined ? { emailUnverified: verified ?? emailUnverified } : { email }
   const changed = create(IdentitySchema, {
-    ...rest,
-    ...(addresses as { email: string }), // the other case sets the other field of the oneof
+    ...otherFields,
+    ...(addresses as { email: string }), // or `emailUnverified`, the other field of the oneof
     updateTime: timestampFromMs(updateTime),
   })
   yield* replaceResource(access, identities, changed, { uid: stored.uid, updateTime })
@@ -60,8 +64,9 @@ export function identityOf({ issuer, subject, name, email, emailUnverified }: Pe
 }
 
 /**
- * Binds a person to the default role of an identity provider, once for each group: a role that was taken away does not
- * come back at the next sign-in, nor by another provider of the group. The table `arrivals` records who has had one.
+ * Binds a person to the default role of an identity provider, but only once for each group: a binding that was deleted
+ * is not created again by the next sign-in, nor by another provider of the group. The table `arrivals` records which
+ * people have had a default role in which group.
  */
 export function* grantDefaultRole(context: WriteContext, provider: string, identity: string): Work<void> {
   const row = yield* first(

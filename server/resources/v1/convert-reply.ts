@@ -16,7 +16,10 @@ export async function convertReply<O extends DescMessage, D extends DescMessage>
   return { ...messageReply(desc, convert(message)), ...(etag !== undefined && { etag }) }
 }
 
-/** The reply of v1 to Delete. v1 lists what blocks a deletion only in the message, v2 also in the error details. */
+/**
+ * The reply of v1 to Delete. v1 names the resources that block a deletion only in the message; v2 names them also in
+ * the error details.
+ */
 export async function deleteReply(reply: Promise<unknown>): Promise<Reply> {
   try {
     await reply

@@ -8,7 +8,8 @@ const name = 'group_access_requests'
 export const groupAccessRequests = kindOf(GroupAccessRequestSchema, name, {
   /** The identity that asks for access. */
   extraColumns: { identity: 'text' },
-  // Uses the field that is stored for role bindings: `identity` has the same name and number here.
+  // Uses the columns of identities that are rendered for role bindings: the field `identity` has the same name and
+  // number in both messages.
   rendered: hydrated(name, [
     { from: identities, by: 'identity', json: 'binding_json', bytes: 'binding_bytes' },
   ]),

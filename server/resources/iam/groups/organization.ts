@@ -1,4 +1,4 @@
-// Creates organizations, and decides who may.
+// Creates organizations, and checks who may create them.
 import { create } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'

@@ -11,7 +11,8 @@ import { roleBindings } from '../role-bindings/table.ts'
 
 /**
  * Refuses to delete a group that contains resources. An organization has no parent, so the role that allows a caller to
- * delete it is bound in the organization itself: if it contains nothing but bindings of the caller, they are deleted.
+ * delete it is bound in the organization itself: if the organization contains nothing but bindings of the caller, these
+ * are deleted.
  */
 export function* requireEmpty(access: WriteAccess, uid: string, caller: string): Work<void> {
   const contents = yield* contentsOf(uid)
@@ -19,10 +20,10 @@ export function* requireEmpty(access: WriteAccess, uid: string, caller: string):
   // An association has the uid of its group, so the tally does not count it among the contents of the group.
   if (association) contents.push({ kind: accountAssociations.table.name, count: 1 })
   if (contents.length === 0) return
-  const own = parentOf(uid) === '' ? yield* bindingsOf(caller, uid) : []
+  const callerBindings = parentOf(uid) === '' ? yield* bindingsOf(caller, uid) : []
   const [only, ...others] = contents
-  if (only?.kind === roleBindings.table.name && only.count === own.length && others.length === 0) {
-    for (const binding of own) yield* removeEntry(access, roleBindings, binding)
+  if (only?.kind === roleBindings.table.name && only.count === callerBindings.length && others.length === 0) {
+    for (const binding of callerBindings) yield* removeEntry(access, roleBindings, binding)
     return
   }
   const kinds = contents.map(({ kind }) => kind.replaceAll('_', ' ')).sort()

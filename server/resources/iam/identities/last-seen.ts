@@ -8,9 +8,9 @@ import type { WriteAccess } from '../../../store/write-access.ts'
 import { lockResource, replaceResource } from '../../stored-resource.ts'
 import { identities } from './table.ts'
 
-/** The least time between two writes for an identity. */
+/** The minimum time between two writes for one identity. */
 const intervalMs = 60_000
-const cacheLimit = 10_000
+const maxCachedIdentities = 10_000
 
 export type RecordSeen = (identity: string) => void
 
@@ -22,7 +22,7 @@ type LastSeenOptions = {
 }
 
 export function openLastSeen({ store, access, now, onError }: LastSeenOptions): RecordSeen {
-  const recorded = new BoundedMap<string, number>(cacheLimit)
+  const recorded = new BoundedMap<string, number>(maxCachedIdentities)
   return (identity) => {
     const time = now()
     if (time - (recorded.get(identity) ?? Number.NEGATIVE_INFINITY) < intervalMs) return
@@ -36,7 +36,7 @@ export function* writeLastSeen(access: WriteAccess, uid: string, time: number): 
   if (!stored) return
   const { resource: identity, updateTime } = stored
   const before = identity.lastSeenTime ? timestampMs(identity.lastSeenTime) : 0
-  // Another copy of the server may have recorded it.
+  // Another copy of the server may have recorded a use within the interval.
   if (time - before < intervalMs) return
   identity.lastSeenTime = timestampFromMs(time)
   yield* replaceResource(access, identities, identity, { uid, updateTime })

@@ -6,6 +6,6 @@ export const identityProviders = kindOf(IdentityProviderSchema, 'identity_provid
     default_role: ({ defaultRole }) => defaultRole,
     issuer: ({ configuration }) => configuration.value?.issuer ?? '',
   },
-  /** The client secret is sealed. */
+  /** The client secret is encrypted. */
   extraColumns: { client_secret: 'text' },
 })

@@ -1,4 +1,4 @@
-// Stores the built-in roles, and updates those of an older version.
+// Stores the built-in roles, and updates those that an older version has stored.
 import { create, equals } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { RoleSchema } from '@stemma/api/gen/platform/iam/v2beta1/role_pb.ts'

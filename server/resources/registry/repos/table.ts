@@ -3,6 +3,6 @@ import { kindOf } from '../../kind.ts'
 
 export const repos = kindOf(RepoSchema, 'repos', {
   hasChildren: true,
-  /** Not part of the resource, since lists do not show it. */
+  /** The readme is not part of the resource, since lists do not show it. */
   extraColumns: { readme: 'text' },
 })

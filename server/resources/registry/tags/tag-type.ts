@@ -1,9 +1,10 @@
-// Types of tags, by their names. Lists leave out tags that tools create unless they are asked for.
+// Types of tags, which follow from their names. Tools create tags of these types, so lists leave them out unless the
+// request includes them.
 
-/** Bits: a name may have several types. */
+/** Each type is one bit, since a name may have several types. */
 export const tagTypes = { referrer: 1, date: 2, epoch: 4 }
 
-/** Of a name such as `sha256-…` (referrer), `1.2-20260131` (date) or `1.2-r3` (epoch). */
+/** The types of a name, as bits: `sha256-…` is a referrer, `1.2-20260131` a date and `1.2-r3` an epoch. */
 export function tagTypeOf(name: string): number {
   const isReferrer = name.startsWith('sha256-')
   const isDate = /-20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$/.test(name)
@@ -11,6 +12,6 @@ export function tagTypeOf(name: string): number {
   return (isReferrer ? tagTypes.referrer : 0) + (isDate ? tagTypes.date : 0) + (isEpoch ? tagTypes.epoch : 0)
 }
 
-/** Every combination of these bits, with 0 for names without a type. */
+/** Every combination of these bits, including 0, which stands for names without a type. */
 export const typesWithin = (bits: number): number[] =>
   Array.from({ length: 8 }, (_, type) => type).filter((type) => (type & ~bits) === 0)

@@ -1,4 +1,4 @@
-// Repos of v1, which include the readme. In v2 it has calls of its own.
+// Repos of v1, which include the readme. In v2, the readme has calls of its own.
 import { create } from '@bufbuild/protobuf'
 import type {
   CreateRepoRequest,
@@ -89,7 +89,10 @@ async function findRepo(callV2: CallV2, call: Call<CreateRepoRequest>, name: str
   return (await callV2(call, v2.listRepos, request)).message.repos[0]
 }
 
-/** Clients use Create to make sure that a repo exists, so fields that are not set keep their values. */
+/**
+ * Updates only the fields that the request sets. Clients use Create to make sure that a repo exists, so the other
+ * fields must keep their values.
+ */
 async function updateSetFields(
   { store, callV2, callV2WithReadme }: V1Dependencies,
   call: Call<CreateRepoRequest>,
@@ -102,7 +105,7 @@ async function updateSetFields(
   return convertReply(reply, V1RepoSchema, (updated) => repoToV1(updated, repo.readme || oldReadme))
 }
 
-/** By uid. The caller may see these repos already, and needs no other capability for their readmes. */
+/** Returns readmes by the uids of their repos. A caller who may see a repo needs no other capability for its readme. */
 const readReadmes = (store: Store, repos: readonly { uid: string }[]) =>
   store.read(function* () {
     const uids = repos.map(({ uid }) => uid)

@@ -73,7 +73,7 @@ async function findTag(callV2: CallV2, call: Call<CreateTagRequest>, name: strin
   return reply.message.tags[0]
 }
 
-/** Published clients send updates without a digest. The tag then keeps its own, because every tag has one. */
+/** Published clients send updates without a digest. The tag then keeps its digest, because every tag must have one. */
 function replaceTag(callV2: CallV2, call: Call, uid: string, tag: V1Tag): Promise<Reply> {
   const paths = ['name', 'deprecated', 'bundles', ...(tag.digest === '' ? [] : ['digest'])]
   const reply = callV2(call, v2.updateTag, { tag: { uid, ...tagFromV1(tag) }, updateMask: { paths } })

@@ -17,7 +17,7 @@ export const inviteFromV1 = ({ ttl, role, email, singleUse }: GroupInviteRequest
   ...(ttl && { ttl }),
 })
 
-/** With the code, which v2 returns only on creation. */
+/** The invite with its code, which v2 returns only on creation. */
 export const inviteToV1 = (invite: GroupInvite): V1Invite =>
   create(V1InviteSchema, { ...sharedFields(invite), code: invite.code ?? '' })
 

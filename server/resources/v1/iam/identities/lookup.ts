@@ -23,6 +23,6 @@ export function* findIdentity(grants: Grants, issuer: string, subject: string): 
     size: 1,
     form: { kind: 'bytes' },
   })
-  const [bytes] = rows as Uint8Array[] // the form asked for above
+  const [bytes] = rows as Uint8Array[] // the form is bytes
   return bytes && messageOf(identities, bytes)
 }

@@ -12,7 +12,7 @@ import type { RoleBinding } from '@stemma/api/gen/platform/iam/v2beta1/role_bind
 
 export const bindingFromV1 = ({ identity, role }: V1Binding) => ({ identityUid: identity, roleUid: role })
 
-/** With uids only, as Create and Update return it. */
+/** The binding with uids only, as Create and Update return it. */
 export const bindingToV1 = ({ uid, identity, group, role }: RoleBinding): V1Binding =>
   create(V1BindingSchema, {
     id: uid,
@@ -21,7 +21,7 @@ export const bindingToV1 = ({ uid, identity, group, role }: RoleBinding): V1Bind
     role: role?.uid ?? '',
   })
 
-/** With the details of identity, group and role, as List returns it. */
+/** The binding with the details of its identity, group and role, as List returns it. */
 export function listedBindingToV1({ uid, identity, group, role, createTime }: RoleBinding): V1ListedBinding {
   return create(V1ListedBindingSchema, {
     id: uid,
