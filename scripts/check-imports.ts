@@ -1,5 +1,5 @@
-// Checks that every file imports only rooms that its own room may import, and that no imports form a cycle, types
-// included.
+// Checks that every file imports only rooms that its own room may import (rooms.ts), and that imports form no cycle, not
+// even a cycle of `import type`.
 import { join, posix } from 'node:path'
 import { findCycles } from './import-cycles.ts'
 import { type Import, listFiles, readImports } from './imports.ts'
@@ -7,17 +7,17 @@ import { internal, mayImport, restricted, shared } from './rooms.ts'
 
 const root = join(import.meta.dirname, '..')
 const imports = listFiles(root).flatMap((file) => readImports(root, file))
-const offences = imports.filter((entry) => !isTest(entry.file) && !isAllowed(entry))
+const forbiddenImports = imports.filter((entry) => !isTest(entry.file) && !isAllowed(entry))
 const cycles = findCycles(imports)
-for (const offence of offences) console.error(describe(offence))
+for (const forbiddenImport of forbiddenImports) console.error(describe(forbiddenImport))
 for (const cycle of cycles) console.error(`import cycle: ${cycle.join(' -> ')}`)
-process.exitCode = offences.length + cycles.length > 0 ? 1 : 0
+process.exitCode = forbiddenImports.length + cycles.length > 0 ? 1 : 0
 
 function isTest(file: string): boolean {
   return file.endsWith('.test.ts') || /^server\/(testing\/|.*\/test-stores\.ts$)/.test(file)
 }
 
-function isAllowed({ file, target, typeOnly }: Import): boolean {
+function isAllowed({ file, target, isTypeOnly }: Import): boolean {
   const from = roomOf(file)
   const to = roomOf(target)
   const allowed = [...(mayImport[from] ?? []), ...(from.startsWith('server/') ? shared : [])]
@@ -27,7 +27,7 @@ function isAllowed({ file, target, typeOnly }: Import): boolean {
   if (from === 'server/resources' && to === from) return isNear(file, target) || isTable(target)
   if (to === from || allowed.includes(to) || allowed.includes('*')) return true
   if (isTable(target) && allowed.includes('tables')) return true
-  return typeOnly && allowed.includes(`type ${to}`)
+  return isTypeOnly && allowed.includes(`type ${to}`)
 }
 
 function roomOf(path: string): string {

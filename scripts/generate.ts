@@ -24,7 +24,7 @@ write(
   'api/gen/services-v2beta1.ts',
   servicesText(v2, 'The services of v2beta1, for programs that need no others.'),
 )
-// These import the generated code, so they run in processes of their own after it is written.
+// These scripts import the generated code, so each runs in its own process after the code is written.
 run(join(import.meta.dirname, 'generate-routes.ts'), output)
 run(join(import.meta.dirname, 'generate-docs.ts'), output)
 
@@ -69,7 +69,7 @@ function run(...args: string[]): void {
     stdio: 'inherit',
     env: {
       ...process.env,
-      // buf.gen.yaml starts its plugin with `node`: make that the Node that runs this script.
+      // buf.gen.yaml starts its plugin with `node`. With this PATH, that is the Node that runs this script.
       PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
       BUF_CACHE_DIR: join(root, '.cache/buf'),
     },

@@ -1,4 +1,4 @@
-// Finds the imports between our files.
+// Finds the imports between files of this repository.
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
@@ -7,7 +7,7 @@ export interface Import {
   line: number
   target: string
   /** True for `import type` and `export type`, which Node removes (verbatimModuleSyntax). */
-  typeOnly: boolean
+  isTypeOnly: boolean
 }
 
 const names = String.raw`(?:[\w$]+\s*,\s*)?(?:\{[^}]*\}|\*(?:\s+as\s+[\w$]+)?|[\w$]+)`
@@ -33,7 +33,7 @@ export function readImports(root: string, file: string): Import[] {
   return matches.flatMap(({ index, groups }) => {
     const target = resolve(file, groups?.path ?? '')
     const line = text.slice(0, index).split('\n').length
-    return target ? [{ file, line, target, typeOnly: groups?.type !== undefined }] : []
+    return target ? [{ file, line, target, isTypeOnly: groups?.type !== undefined }] : []
   })
 }
 

@@ -1,5 +1,5 @@
 // Runs programs on the Node version that this repository pins, whatever Node the machine has. A published package has
-// a copy of this file but no Node, and uses the machine's if it is new enough.
+// a copy of this file but no Node, and uses the machine's Node if that is new enough.
 // Plain JavaScript, because the machine's Node has to run it.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,14 +20,14 @@ const isPackage = import.meta.url.includes('/node_modules/')
 const pinned = isPackage ? undefined : pinnedByPlatform[`${process.platform}-${process.arch}`]
 const compileCache = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
 
-// A terminal sends these to the child as well; forwarding them would signal it twice.
+// A terminal sends these signals to the child as well; forwarding them would signal the child twice.
 const sentByTerminal = ['SIGINT', 'SIGQUIT', 'SIGHUP']
 const forwardedSignals = ['SIGTERM', 'SIGUSR2', ...sentByTerminal]
 
-/** Runs Node with these arguments and resolves to its exit code. If a signal ended the child, it ends this process too. */
+/** Runs Node with these arguments and resolves to its exit code. A signal that ends the child also ends this process. */
 export async function runPinned(args, { cwd, env = process.env } = {}) {
   const node = findNode()
-  if (node === undefined) return refuse(`this is ${process.versions.node}`)
+  if (node === undefined) return refuse(`this is Node ${process.versions.node}`)
 
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd,
@@ -55,7 +55,7 @@ function findNode() {
   try {
     if (pinned) return createRequire(import.meta.url).resolve(pinned)
   } catch {
-    // Not installed: the machine's Node may be new enough.
+    // The pinned Node is not installed. The machine's Node may be new enough.
   }
   return major > wantedMajor ? process.execPath : undefined
 }
@@ -63,7 +63,7 @@ function findNode() {
 function refuse(reason) {
   const ways = [`install Node ${wantedMajor} or newer`]
   if (pinned) ways.unshift('run npm ci with optional dependencies')
-  console.error(`Stemma needs Node ${wantedMajor} and ${reason}: ${ways.join(', or ')}`)
+  console.error(`Stemma needs Node ${wantedMajor}, but ${reason}: ${ways.join(', or ')}`)
   return 1
 }
 

@@ -1,21 +1,21 @@
 // Reads the comments of the protos, which generated descriptors leave out.
 import type { DescriptorProto, EnumDescriptorProto, FileDescriptorProto } from '@bufbuild/protobuf/wkt'
 
-/** Full names by the path of SourceCodeInfo, which alternates field numbers of descriptor.proto and indexes. */
+/** Full names by path in SourceCodeInfo. In a path, field numbers of descriptor.proto alternate with indexes. */
 type NamesByPath = Map<string, string>
 
 /** Comments by the full name of the message, field, service, method, enum or value. */
 export function commentsOf(file: FileDescriptorProto): [name: string, comment: string][] {
   const names: NamesByPath = new Map()
-  const within = (name: string) => [file.package, name].filter(Boolean).join('.')
+  const fullNameOf = (name: string) => [file.package, name].filter(Boolean).join('.')
   file.messageType.forEach((message, at) => {
-    addMessage(names, message, within(message.name), [4, at])
+    addMessage(names, message, fullNameOf(message.name), [4, at])
   })
   file.enumType.forEach((enumProto, at) => {
-    addEnum(names, enumProto, within(enumProto.name), [5, at])
+    addEnum(names, enumProto, fullNameOf(enumProto.name), [5, at])
   })
   file.service.forEach((service, at) => {
-    const name = within(service.name)
+    const name = fullNameOf(service.name)
     names.set(`6,${at}`, name)
     service.method.forEach((method, index) => {
       names.set(`6,${at},2,${index}`, `${name}.${method.name}`)

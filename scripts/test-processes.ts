@@ -38,6 +38,6 @@ export function groupTestFiles(root: string, files: string[]): TestGroups {
 /** A hook outside `describe` would also run for the other files of a group, so its file has a process of its own. */
 const hasHookAtRoot = (path: string) => /^(before|after)(Each)?\(/m.test(readFileSync(path, 'utf8'))
 
-/** The folder of the tests in a file, or of those that the file of a group imports. `path` is relative to the root. */
+/** The folder of a test file, or of the tests that the file of a group imports. `path` is relative to the root. */
 export const folderOfTests = (path: string) =>
   dirname(path.replace(/^node_modules\/\.cache\/tests-\w+\//, ''))

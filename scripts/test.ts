@@ -1,4 +1,4 @@
-// Runs every check and every test; with paths or flags of `node --test`, only the tests that these select.
+// Runs every check and every test; with paths or flags of `node --test`, runs only the tests that they select.
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { runPinned } from './pinned-node.mjs'
@@ -9,22 +9,23 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--')
 const flags = args.filter((arg) => arg.startsWith('-'))
 const paths = args.filter((arg) => !arg.startsWith('-')).map((path) => path.replace(/^\.\/|\/$/g, ''))
 
-const every = globSync('{api,server,cli,e2e,scripts,bench}/**/*.test.ts', {
+const allFiles = globSync('{api,server,cli,e2e,scripts,bench}/**/*.test.ts', {
   cwd: root,
   exclude: ['**/node_modules'],
 })
-const chosen = paths.length === 0 ? every : every.filter((file) => paths.some((path) => isWithin(file, path)))
-const unmatched = paths.filter((path) => !every.some((file) => isWithin(file, path)))
+const selected =
+  paths.length === 0 ? allFiles : allFiles.filter((file) => paths.some((path) => isWithin(file, path)))
+const unmatched = paths.filter((path) => !allFiles.some((file) => isWithin(file, path)))
 if (unmatched.length > 0) {
   console.error(`no test file in ${unmatched.join(', ')}`)
   process.exit(1)
 }
 
 const checksExitCode = args.length === 0 ? await runPinned([join(root, 'scripts/check.ts')]) : 0
-// Node exits with 0 if it is interrupted before the first test.
+// Node exits with 0 if it is interrupted before the first test, so this script records the interrupt itself.
 let interruptExitCode = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => (interruptExitCode = 1))
-const groups = groupTestFiles(root, chosen.sort())
+const groups = groupTestFiles(root, selected.sort())
 const testsExitCode = await runPinned(
   [
     '--test',

@@ -8,7 +8,7 @@ import { openText } from '../../server/crypto/secret.ts'
 import { raw, sql } from '../../server/store/sql.ts'
 import type { Platform } from '../../server/testing/platform.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
-import type { Begun } from '../sign-in/sign-in.ts'
+import type { StartedSignIn } from '../sign-in/sign-in.ts'
 import { addAccount, begin, password, redeem, relyingParty, signIn, startSignIn } from '../sign-in/sign-in.ts'
 import type { Page } from '../sign-in/visitor.ts'
 import { Visitor } from '../sign-in/visitor.ts'
@@ -54,7 +54,12 @@ onEachStore('a caller who begins sign-ins and does not finish them', (engine) =>
 
   const visitorAt = (address: string) => Object.assign(new Visitor(platform.url), { address })
 
-  type Unfinished = { visitor: Visitor; begun: Begun; page: Page; device: DeviceAuthorizationResponse }
+  type Unfinished = {
+    visitor: Visitor
+    begun: StartedSignIn
+    page: Page
+    device: DeviceAuthorizationResponse
+  }
 
   /** Opens the form of a sign-in and asks for a device code, without finishing either. */
   async function beginAt(address: string): Promise<Unfinished> {

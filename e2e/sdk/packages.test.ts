@@ -108,7 +108,7 @@ describe('the packages', { timeout: 240_000 }, () => {
         { node, launcher },
       )
       assert.equal(code, 1)
-      assert.equal(stderr, 'Stemma needs Node 24 and this is 22.1.0: install Node 24 or newer\n')
+      assert.equal(stderr, 'Stemma needs Node 24, but this is Node 22.1.0: install Node 24 or newer\n')
     }
     assert.equal((await manifestOf('server')).engines.node, '>=24')
   })

@@ -54,7 +54,7 @@ describe('a server that receives a signal', timeout, () => {
 
   const readiness = () => statusOf(`${server.url}/readyz`).catch(() => 0)
 
-  test('finishes all calls on SIGTERM and loses none', async () => {
+  test('answers every accepted call on SIGTERM, and loses no acknowledged write', async () => {
     server = await serve(folder, ['--drain-delay', '2'])
     let isStopping = false
     const acknowledged: string[] = []
@@ -94,9 +94,9 @@ describe('a server that receives a signal', timeout, () => {
       }
     }
 
-    const late = await rawClient(server.port)
+    const lateClient = await rawClient(server.port)
     const lateRequest = createRequest('late-rest')
-    late.send(lateRequest.slice(0, -5))
+    lateClient.send(lateRequest.slice(0, -5))
     const session = connect(server.url)
     const lateCall = startCall(session, owner.token)
     const load = [reuseConnection(), reuseConnection(), reuseConnection(), reconnect(), reconnect()]
@@ -110,14 +110,14 @@ describe('a server that receives a signal', timeout, () => {
     await Promise.all(load)
     await until(async () => (await readiness()) === 0)
 
-    // The port is closed; calls that began before are still answered.
-    late.send(lateRequest.slice(-5))
-    const answer = await late.response()
+    // The port is closed, but calls that began earlier are still answered.
+    lateClient.send(lateRequest.slice(-5))
+    const answer = await lateClient.response()
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('connection'), 'close')
     lateCall.finish(owner.organization.uid, 'late-grpc')
     assert.equal(await lateCall.status, '0')
-    late.close()
+    lateClient.close()
 
     const { code, stderr } = await server.exited
     assert.equal(code, 0, stderr)
@@ -126,8 +126,8 @@ describe('a server that receives a signal', timeout, () => {
     assert.ok(acknowledged.length > 20)
     for (const name of [...acknowledged, 'late-rest', 'late-grpc'])
       assert.ok(names.has(name), `${name} is lost`)
-    const accepted = server.log().map(({ requestId }) => String(requestId))
-    for (const name of accepted.filter((id) => id.startsWith('made-')))
+    const loggedIds = server.log().map(({ requestId }) => String(requestId))
+    for (const name of loggedIds.filter((id) => id.startsWith('made-')))
       assert.ok(answered.has(name), `${name} was accepted and not answered`)
   })
 
@@ -137,7 +137,7 @@ describe('a server that receives a signal', timeout, () => {
     assert.equal((await server.exited).code, 0)
   })
 
-  test('counts a signal to its process group once', async () => {
+  test('treats a signal to its whole process group as one signal', async () => {
     server = await serve(folder, ['--drain-delay', '1'])
     server.signal('SIGTERM', true)
     assert.equal((await server.exited).code, 0)
@@ -162,7 +162,7 @@ describe('a server that receives a signal', timeout, () => {
   }
 })
 
-/** A `ServingStatus` of grpc.health.v1. */
+/** The `ServingStatus` NOT_SERVING of grpc.health.v1. */
 const notServing = 2
 
 function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
@@ -180,7 +180,7 @@ function healthOf(session: ClientHttp2Session): Promise<number | undefined> {
   })
 }
 
-/** A call whose request message is sent later. */
+/** Starts a gRPC call. Its request message is sent by `finish`. */
 function startCall(session: ClientHttp2Session, token: string) {
   const stream = session.request({
     ':method': 'POST',

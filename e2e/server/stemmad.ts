@@ -1,4 +1,5 @@
-// Runs the real stemmad as an operator does: through its launcher, on the machine's Node; or in this process.
+// Runs the real stemmad as an operator does: through its launcher, on the machine's Node. `runStemmadInline` runs
+// it in this process instead.
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -14,8 +15,8 @@ import { runCommand } from '../../server/commands/commands.ts'
 /** A launcher and the Node that starts it. */
 export type Program = { node: string; launcher: string }
 
-const ours: Program = {
-  // npm_node_execpath is the machine's Node; the tests may run on another.
+const defaultProgram: Program = {
+  // npm_node_execpath is the machine's Node; the tests may run on another one.
   node: process.env.npm_node_execpath ?? process.execPath,
   launcher: join(import.meta.dirname, '../../server/bin/stemmad.mjs'),
 }
@@ -43,34 +44,35 @@ function start(
   args: string[],
   env: NodeJS.ProcessEnv = {},
   stdin: 'ignore' | 'pipe' = 'ignore',
-  { node, launcher }: Program = ours,
+  { node, launcher }: Program = defaultProgram,
 ): ChildProcess {
   return spawn(node, [launcher, ...args], {
     cwd: folder,
-    // Without the environment of the tests, and in a process group of its own.
+    // The child does not inherit the environment of the tests. `detached` gives it its own process group.
     env: { PATH: process.env.PATH, HOME: folder, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
     detached: true,
   })
 }
 
-/** `piped` is the standard input of stemmad. */
+/** `input` is the text of the standard input. */
 export async function runStemmad(
   folder: string,
   args: string[],
   env?: NodeJS.ProcessEnv,
-  piped?: string,
+  input?: string,
   program?: Program,
 ): Promise<ExitResult> {
-  const child = start(folder, args, env, piped === undefined ? 'ignore' : 'pipe', program)
-  child.stdin?.end(piped)
+  const child = start(folder, args, env, input === undefined ? 'ignore' : 'pipe', program)
+  child.stdin?.end(input)
   return watch(child).exited
 }
 
-/** Runs a command of stemmad in this process, which is faster than a process of its own. */
-export async function runStemmadInline(args: string[], piped = ''): Promise<ExitResult> {
-  const [stdin, stdout, stderr] = [Readable.from([piped]), new PassThrough(), new PassThrough()]
-  const streams = { stdin, stdout, stderr } as unknown as CommandContext // commands use only what a pipe has as well
+/** Runs a command of stemmad in this process, which is faster than starting a process. */
+export async function runStemmadInline(args: string[], input = ''): Promise<ExitResult> {
+  const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
+  // Commands use only properties that pipes have too.
+  const streams = { stdin, stdout, stderr } as unknown as CommandContext
   const ended = runCommand(args, { ...streams, env: {}, now: Date.now, random: randomBytes }).finally(() => {
     stdout.end()
     stderr.end()
@@ -87,13 +89,13 @@ export async function runAndKill(
 ): Promise<void> {
   const child = start(folder, args)
   const { exited } = watch(child)
-  let isOver = false
+  let hasExited = false
   void exited.then(() => {
-    isOver = true
+    hasExited = true
   })
-  while (!isOver && !(await condition())) await pause(5)
+  while (!hasExited && !(await condition())) await pause(5)
   // Kills the launcher and the server.
-  if (!isOver && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  if (!hasExited && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   await exited
 }
 
@@ -109,15 +111,15 @@ function watch(child: ChildProcess) {
 
 /** Resolves when the server has printed its address. */
 export async function serve(folder: string, args: string[] = [], program?: Program): Promise<RunningServer> {
-  const fixed = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
-  const child = start(folder, [...fixed, ...args], {}, 'ignore', program)
+  const fixedArgs = ['serve', '--port', '0', '--base-url', 'http://stemma.test']
+  const child = start(folder, [...fixedArgs, ...args], {}, 'ignore', program)
   const { exited, output } = watch(child)
-  const isUp = new Promise<void>((resolve) => {
+  const started = new Promise<void>((resolve) => {
     child.stdout?.on('data', () => {
       if (output().includes('Ctrl-C')) resolve()
     })
   })
-  await Promise.race([isUp, exited.then(({ stderr }) => Promise.reject(new Error(`stemmad: ${stderr}`)))])
+  await Promise.race([started, exited.then(({ stderr }) => Promise.reject(new Error(`stemmad: ${stderr}`)))])
   const port = Number(/on 127\.0\.0\.1:(\d+)/.exec(output())?.[1])
   return {
     port,
@@ -144,15 +146,15 @@ export type Bootstrapped = {
 }
 
 export async function bootstrap(folder: string, ...args: string[]): Promise<Bootstrapped> {
-  const fixed = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test']
-  const { code, stdout, stderr } = await runStemmad(folder, ['bootstrap', ...fixed, ...args])
+  const fixedArgs = ['--org', 'acme', '--json', '--base-url', 'http://stemma.test']
+  const { code, stdout, stderr } = await runStemmad(folder, ['bootstrap', ...fixedArgs, ...args])
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout)
 }
 
 export const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-/** Polls until the condition holds; the test's own timeout ends a wait that is too long. */
+/** Polls until the condition holds; the timeout of the test limits the wait. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await pause(20)
 }

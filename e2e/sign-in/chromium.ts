@@ -9,29 +9,29 @@ import { promisify } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core'
 import { chromium } from 'playwright-core'
 
-/** Generous, so that a slow machine does not reach them. */
+/** Long enough for slow machines. */
 const timeoutMs = { unpack: 240_000, launch: 120_000, step: 60_000 }
-/** The lowest minor version of glibc 2 that the package's libraries need. */
-const oldestGlibc = 34
+/** The libraries of the package need at least this minor version of glibc 2. */
+const minGlibcMinor = 34
 
 /** The reason why the browser cannot run on this machine, if there is one. */
-export const noChromium: string | undefined = reasonAgainst()
+export const noChromium: string | undefined = reasonNotToRun()
 
-function reasonAgainst(): string | undefined {
+function reasonNotToRun(): string | undefined {
   const machine = `${process.platform}-${process.arch}`
   if (machine !== 'linux-x64') return `@sparticuz/chromium has no browser for ${machine}`
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
   const version = header.glibcVersionRuntime ?? 'none'
-  const isNewEnough = Number(version.split('.')[1]) >= oldestGlibc
-  return isNewEnough ? undefined : `Chromium needs glibc 2.${oldestGlibc}, and this machine has ${version}`
+  const isNewEnough = Number(version.split('.')[1]) >= minGlibcMinor
+  return isNewEnough ? undefined : `Chromium needs glibc 2.${minGlibcMinor}, and this machine has ${version}`
 }
 
-/** The caller must close it: it keeps the process alive. */
+/** The caller must close the browser, because an open browser keeps the process alive. */
 export async function openChromium(): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-chromium-'))
-  const clear = () => rmSync(folder, { recursive: true, force: true })
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true })
   // Also runs when the test run is interrupted.
-  process.once('exit', clear)
+  process.once('exit', removeFolder)
   await unpack(folder)
   const browser = await chromium.launch({
     executablePath: join(folder, 'chromium'),
@@ -43,7 +43,7 @@ export async function openChromium(): Promise<Browser> {
     },
     timeout: timeoutMs.launch,
   })
-  return browser.once('disconnected', clear)
+  return browser.once('disconnected', removeFolder)
 }
 
 /** A browser context without cookies. */
@@ -56,8 +56,8 @@ export async function newVisitor(browser: Browser, options: BrowserContextOption
 const unpackJs = 'import(process.argv[1]).then(({ default: chromium }) => chromium.executablePath())'
 
 /**
- * The package unpacks into the temporary folder of its process, and unpacks its libraries only in AWS Lambda. So it
- * runs in a process whose environment looks like Lambda.
+ * The package unpacks into the temporary folder of its process, and unpacks its libraries only in AWS Lambda. So
+ * the package runs in a child process whose environment looks like Lambda.
  */
 async function unpack(folder: string): Promise<void> {
   await promisify(execFile)(process.execPath, ['-e', unpackJs, import.meta.resolve('@sparticuz/chromium')], {

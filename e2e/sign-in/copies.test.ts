@@ -54,14 +54,14 @@ onEachStore('sign-in', (engine) => {
   const settings = (port: number) =>
     readConfig({}, [...place.settings, '--base-url', url, '--port', String(port), '--drain-delay', '0'])
 
-  const open = (port: number) => startApp(settings(port).config, openLog('silent'))
+  const startServer = (port: number) => startApp(settings(port).config, openLog('silent'))
 
   test('survives a restart at every step', async () => {
     const { port } = new URL(url)
-    let app = await open(Number(port))
+    let app = await startServer(Number(port))
     const restart = async () => {
       await app.stop(true)
-      app = await open(Number(port))
+      app = await startServer(Number(port))
     }
     try {
       const party = await relyingParty(url)
@@ -87,7 +87,7 @@ onEachStore('sign-in', (engine) => {
     let copies: App[]
     let balancer: Server
     before(async () => {
-      copies = await Promise.all([open(0), open(0)])
+      copies = await Promise.all([startServer(0), startServer(0)])
       balancer = await startBalancer(
         copies.map(({ port }) => port),
         Number(new URL(url).port),
@@ -111,7 +111,7 @@ onEachStore('sign-in', (engine) => {
       }
     })
 
-    test('redeems a code only once', async () => {
+    test('redeems a code at most once', async () => {
       const party = await relyingParty(url)
       const visitor = new Visitor(url)
       const begun = await begin(party)
@@ -126,18 +126,18 @@ onEachStore('sign-in', (engine) => {
       const { secret, keys } = await prepareStore(config, store)
       await rotateKeys({ store, secret, now: Date.now, random: randomBytes }, true)
       await keys.reload()
-      const { tokens: before } = await signIn({ url } as Platform, ada)
+      const { tokens: oldTokens } = await signIn({ url } as Platform, ada)
       const [row] = await store.query(sql`select identity from accounts where email = ${ada}`)
       const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
       const token = await mintToken(signer, { identity: row?.[0] as string, audience: config.baseUrl })
       await store.close()
-      // An unknown key makes a copy read the keys again at once.
+      // A copy that does not know the key of a token reads the keys again at once.
       for (const { port } of copies) assert.equal(await statusWith(`http://127.0.0.1:${port}`, token), 200)
       for (const { port } of copies) {
         const { tokens } = await signIn({ url } as Platform, ada)
         assert.equal(decodeProtectedHeader(tokens.access_token).kid, keys.signing().kid)
         assert.equal(await statusWith(`http://127.0.0.1:${port}`, tokens.access_token), 200)
-        assert.equal(await statusWith(`http://127.0.0.1:${port}`, before.access_token), 401)
+        assert.equal(await statusWith(`http://127.0.0.1:${port}`, oldTokens.access_token), 401)
       }
     })
   })
@@ -149,7 +149,7 @@ async function statusWith(url: string, token: string): Promise<number> {
 }
 
 /** A balancer that sends each request to the next server. */
-async function startBalancer(ports: number[], ownPort: number): Promise<Server> {
+async function startBalancer(ports: number[], balancerPort: number): Promise<Server> {
   let count = 0
   const server = createServer((request, response) => {
     const { method, url: path, headers } = request
@@ -161,6 +161,6 @@ async function startBalancer(ports: number[], ownPort: number): Promise<Server> 
     forwarded.on('error', () => response.writeHead(502).end())
     request.pipe(forwarded)
   })
-  await once(server.listen(ownPort, '127.0.0.1'), 'listening')
+  await once(server.listen(balancerPort, '127.0.0.1'), 'listening')
   return server
 }

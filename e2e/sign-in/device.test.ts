@@ -61,15 +61,15 @@ onEachStore('the device flow', (engine) => {
     const end = await visitor.submit(login, { email: ada, password })
     assert.equal(end.title, 'Your device is signed in')
     const { access_token = '', refresh_token = '' } = await poll(device)
-    const me = await fetch(`${platform.url}/auth/v1/ok`, {
+    const whoami = await fetch(`${platform.url}/auth/v1/ok`, {
       headers: { authorization: `Bearer ${access_token}` },
     })
-    assert.equal(((await me.json()) as { subject: string }).subject, identity)
+    assert.equal(((await whoami.json()) as { subject: string }).subject, identity)
     assert.ok((await oidc.refreshTokenGrant(party, refresh_token)).access_token)
     assert.equal((await poll(device)).error, 'invalid_grant', 'a device code is redeemed once')
   })
 
-  test('fills in the code of a link, and waits for the person to send it', async () => {
+  test('fills in the code from the link, but does not submit it for the person', async () => {
     const { visitor } = await signIn(platform, ada)
     const device = await start()
     const page = await visitor.open(device.verification_uri_complete ?? '')
@@ -96,9 +96,9 @@ onEachStore('the device flow', (engine) => {
   test('refuses missing and unknown codes, and throttles wrong ones', async () => {
     const visitor = new Visitor(platform.url)
     const page = await visitor.open(`${platform.url}/device`)
-    const none = await visitor.submit(page, { user_code: '' })
-    assert.match(none.alert ?? '', /There is no such code/)
-    let last = await visitor.submit(none, { user_code: 'BBBB-BBBB' })
+    const missing = await visitor.submit(page, { user_code: '' })
+    assert.match(missing.alert ?? '', /There is no such code/)
+    let last = await visitor.submit(missing, { user_code: 'BBBB-BBBB' })
     assert.match(last.alert ?? '', /There is no such code/)
     for (let count = 0; count < 60 && last.status !== 429; count++)
       last = await visitor.submit(last, { user_code: 'BBBB-BBBB' })

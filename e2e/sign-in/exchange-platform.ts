@@ -15,7 +15,7 @@ export type ExchangePlatform = {
   issuer: ForeignIssuer
   platform: Platform
   doors: [rest: Door, grpc: Door]
-  /** Calls as the owner and returns the response; fails on an error. */
+  /** Calls as the owner of the organization and returns the response; fails on an error. */
   callAsOwner(method: DescMethod, request: JsonObject): Promise<JsonObject>
   /** Creates an identity in the organization, by default one that matches the tokens of `issuer.sign()`. */
   createIdentity(relationship?: JsonObject): Promise<JsonObject & { uid: string }>

@@ -1,4 +1,4 @@
-// docs/specification.md, Token exchange: with real issuers over real sockets.
+// The token exchange (section Token exchange of docs/specification.md), with real issuers over real sockets.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -86,26 +86,26 @@ onEachStore('the token exchange', (engine) => {
     for (const answer of answers) assert.equal(answer.headers.get('cache-control'), 'no-store')
   })
 
-  test('an exchange updates lastSeenTime at most once a minute and keeps updateTime and ETag', async () => {
+  test('an exchange updates lastSeenTime at most once a minute, and does not change updateTime and ETag', async () => {
     let clockOffsetMs = 0
     const clocked = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs })
     const [door] = clocked.doors
     try {
-      const made = await clocked.createIdentity()
-      const { uid } = made
+      const created = await clocked.createIdentity()
+      const { uid } = created
       const assume = async () =>
         assert.ok((await door.call(exchange, { identity: uid }, await clocked.issuer.sign())).body)
       const read = () => clocked.callAsOwner(getIdentity, { uid })
       await assume()
-      assert.deepEqual(await read(), made)
+      assert.deepEqual(await read(), created)
       clockOffsetMs = 121_000
       await assume()
       // lastSeenTime is written after the response.
-      while ((await read()).lastSeenTime === made.lastSeenTime) await pause(10)
-      const { lastSeenTime, ...rest } = await read()
-      const { lastSeenTime: before, ...same } = made
-      assert.ok(Date.parse(lastSeenTime as string) >= Date.parse(before as string) + 120_000)
-      assert.deepEqual(rest, same)
+      while ((await read()).lastSeenTime === created.lastSeenTime) await pause(10)
+      const { lastSeenTime, ...otherFields } = await read()
+      const { lastSeenTime: createdLastSeenTime, ...createdOtherFields } = created
+      assert.ok(Date.parse(lastSeenTime as string) >= Date.parse(createdLastSeenTime as string) + 120_000)
+      assert.deepEqual(otherFields, createdOtherFields)
     } finally {
       await clocked.stop()
     }
@@ -113,22 +113,22 @@ onEachStore('the token exchange', (engine) => {
 
   test('keys are fetched once, and again for an unknown key id', async () => {
     let clockOffsetMs = 0
-    const own = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')
-    const { issuer: fresh } = own
-    const [door] = own.doors
+    const clocked = await startExchangePlatform(engine, { now: () => Date.now() + clockOffsetMs }, 'ES256')
+    const { issuer: newIssuer } = clocked
+    const [door] = clocked.doors
     try {
-      const { uid } = await own.createIdentity()
+      const { uid } = await clocked.createIdentity()
       const attempt = async () =>
-        (await door.call(exchange, { identity: uid }, await fresh.sign())).error?.code ?? 0
+        (await door.call(exchange, { identity: uid }, await newIssuer.sign())).error?.code ?? 0
       assert.deepEqual(await Promise.all([attempt(), attempt(), attempt(), attempt()]), [0, 0, 0, 0])
-      assert.equal(fresh.requestCounts.get(keysPath), 1)
-      await fresh.rotate()
+      assert.equal(newIssuer.requestCounts.get(keysPath), 1)
+      await newIssuer.rotate()
       assert.equal(await attempt(), 16, 'keys are fetched at most every 30 seconds')
       clockOffsetMs = 31_000
       assert.equal(await attempt(), 0)
-      assert.equal(fresh.requestCounts.get(keysPath), 2)
+      assert.equal(newIssuer.requestCounts.get(keysPath), 2)
     } finally {
-      await own.stop()
+      await clocked.stop()
     }
   })
 
@@ -151,15 +151,15 @@ onEachStore('the token exchange', (engine) => {
         assert.equal((await attempt(identity, { sub }))?.code, 7, sub)
     })
 
-    test('the audience of the identity, or else one of ours', async () => {
+    test('the audience that the identity requires, or else an audience of this server', async () => {
       for (const aud of ['http://stemma.test', 'stemma.test', ['other', 'stemma.test']])
         assert.equal(await attempt(identity, { aud }), undefined, String(aud))
       for (const aud of ['http://stemma.test/', 'https://stemma.test', 'other', ['a', 'b']])
         assert.match((await attempt(identity, { aud }))?.message ?? '', /invalid "aud"/, String(aud))
       const claimMatch = { issuer: issuer.issuer, subject: 'robot', audiencePattern: 'sts-.+' }
-      const own = await makeIdentity({ claimMatch })
-      assert.equal(await attempt(own, { aud: 'sts-prod' }), undefined)
-      assert.match((await attempt(own, {}))?.message ?? '', /invalid "aud"/)
+      const withAudience = await makeIdentity({ claimMatch })
+      assert.equal(await attempt(withAudience, { aud: 'sts-prod' }), undefined)
+      assert.match((await attempt(withAudience, {}))?.message ?? '', /invalid "aud"/)
     })
 
     test('further claims, and names the one that does not match', async () => {
@@ -182,7 +182,7 @@ onEachStore('the token exchange', (engine) => {
       }
     })
 
-    test('and gives the same error for an unknown identity, issuer or subject', async () => {
+    test('nothing for an unknown identity, issuer or subject, and returns the same error for each', async () => {
       const stranger = await startIssuer()
       const elsewhere = await makeIdentity({ claimMatch: { issuer: 'https://else.test', subject: 'robot' } })
       const errors = [
@@ -206,34 +206,34 @@ onEachStore('the token exchange', (engine) => {
     const team = (await asOwner(createGroup, { parent: organization, group: { name: 'team' } })).uid as string
     await asOwner(createGroup, { parent: team, group: { name: 'inner' } })
     const owner = await makeIdentity({ claimMatch: { issuer: issuer.issuer, subject: 'owner' } }, 'owner')
-    const get = async (request: JsonObject) => {
+    const exchangeWith = async (request: JsonObject) => {
       const token = await issuer.sign({ sub: 'owner' })
       return (await door.call(exchange, { identity: owner, ...request }, token)).body?.token as string
     }
-    const whole = await get({})
-    const inTeam = await get({ scopes: [team] })
-    assert.ok(Number(await list(whole)) >= 3)
+    const unlimited = await exchangeWith({})
+    const inTeam = await exchangeWith({ scopes: [team] })
+    assert.ok(Number(await list(unlimited)) >= 3)
     assert.equal(await list(inTeam), '2')
     assert.equal((await door.call(getGroup, { uid: organization }, inTeam)).error?.code, 7)
-    const reading = await get({ cap: ['groups.list'] })
-    assert.equal(await list(reading), await list(whole))
+    const listOnly = await exchangeWith({ cap: ['groups.list'] })
+    assert.equal(await list(listOnly), await list(unlimited))
     const create = { parent: team, group: { name: 'x' } }
-    assert.equal((await door.call(createGroup, create, reading)).error?.code, 7)
+    assert.equal((await door.call(createGroup, create, listOnly)).error?.code, 7)
     assert.ok((await door.call(createGroup, create, inTeam)).body)
     assert.equal((await door.call(createGroup, { group: { name: 'org' } }, inTeam)).error?.code, 7)
     // An exchange of a limited token can only add limits.
-    const again = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, reading)
-    assert.equal(await list(again.body?.token as string), '0')
-    const same = await door.call(exchange, { identity: owner }, inTeam)
-    assert.equal(await list(same.body?.token as string), await list(inTeam))
-    assert.ok((decodeJwt(same.body?.token as string).exp ?? 0) <= (decodeJwt(inTeam).exp ?? 0))
+    const narrowed = await door.call(exchange, { identity: owner, cap: ['groups.create'] }, listOnly)
+    assert.equal(await list(narrowed.body?.token as string), '0')
+    const unchanged = await door.call(exchange, { identity: owner }, inTeam)
+    assert.equal(await list(unchanged.body?.token as string), await list(inTeam))
+    assert.ok((decodeJwt(unchanged.body?.token as string).exp ?? 0) <= (decodeJwt(inTeam).exp ?? 0))
     for (const bad of [{ cap: ['groups.fly'] }, { scopes: ['x'] }, { aud: ['https://else.test'] }]) {
       const token = await issuer.sign({ sub: 'owner' })
       assert.equal((await door.call(exchange, { identity: owner, ...bad }, token)).error?.code, 3)
     }
   })
 
-  test('static keys work without network, only for their subject and key', async () => {
+  test('static keys work without network access, and only for their subject and key', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
@@ -247,7 +247,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: uid }, await sign({}))).error?.code, 16)
   })
 
-  test('an identity that matches our own issuer can be assumed with a platform token', async () => {
+  test('an identity that matches tokens of this server can be assumed with such a token', async () => {
     const [door] = doors as [Door]
     const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '[0-9a-f]{40}' }
     const anyUser = await makeIdentity({ claimMatch }, 'viewer')
@@ -260,7 +260,7 @@ onEachStore('the token exchange', (engine) => {
     assert.equal((await door.call(exchange, { identity: anyUser }, user.token)).error?.code, 16)
   })
 
-  test('static keys cannot impersonate our own issuer', async () => {
+  test('static keys cannot impersonate this server as an issuer', async () => {
     const [door] = doors as [Door]
     const offline = await startIssuer('ES256')
     const issuerKeys = JSON.stringify({ keys: [offline.key().jwk] })
@@ -275,17 +275,17 @@ onEachStore('the token exchange', (engine) => {
     }
   })
 
-  test('exchanging a token of ours extends neither its lifetime nor its access', async () => {
+  test('exchanging a token of this server extends neither its lifetime nor its access', async () => {
     const [door] = doors as [Door]
     const claimMatch = { issuer: 'http://stemma.test', subjectPattern: '.+' }
     const [a, b] = [await makeIdentity({ claimMatch }), await makeIdentity({ claimMatch })]
     let token = await platform.tokenOf(platform.owner.identity)
-    const end = decodeJwt(token).exp ?? 0
+    const expiry = decodeJwt(token).exp ?? 0
     await pause(1100)
     for (const uid of [a, b, a]) {
       const { body } = await door.call(exchange, { identity: uid }, token)
       token = body?.token as string
-      assert.ok((decodeJwt(token).exp ?? 0) <= end)
+      assert.ok((decodeJwt(token).exp ?? 0) <= expiry)
     }
     const aud = ['stemma.test']
     const narrow = await door.call(exchange, { identity: platform.owner.identity, aud }, platform.owner.token)

@@ -10,7 +10,7 @@ export type ForeignIssuer = {
   issuer: string
   /** The number of requests for each path. */
   requestCounts: Map<string, number>
-  /** A valid token, with these claims changed. */
+  /** Signs a token that is valid unless `claims` or `header` replace its defaults. */
   sign(claims?: JWTPayload, header?: Record<string, unknown>): Promise<string>
   /** The current signing key. */
   key(): { kid: string; privateKey: CryptoKey; jwk: JWK }
@@ -28,7 +28,7 @@ export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
   const requestCounts = new Map<string, number>()
   const replacements = new Map<string, (request: IncomingMessage, response: ServerResponse) => void>()
   let key = await makeKey(algorithm, 'key-1')
-  let count = 1
+  let keyCount = 1
 
   const server = createServer((request, response) => {
     const path = request.url ?? ''
@@ -50,13 +50,13 @@ export async function startIssuer(algorithm = 'RS256'): Promise<ForeignIssuer> {
     key: () => key,
     sign(claims = {}, header = {}) {
       const now = Math.floor(Date.now() / 1000)
-      const usual = { iss: issuer, sub: 'robot', aud: 'http://stemma.test', iat: now, exp: now + 600 }
-      return new SignJWT({ ...usual, ...claims })
+      const defaults = { iss: issuer, sub: 'robot', aud: 'http://stemma.test', iat: now, exp: now + 600 }
+      return new SignJWT({ ...defaults, ...claims })
         .setProtectedHeader({ alg: algorithm, kid: key.kid, ...header })
         .sign(key.privateKey)
     },
     async rotate() {
-      key = await makeKey(algorithm, `key-${++count}`)
+      key = await makeKey(algorithm, `key-${++keyCount}`)
     },
     replaceResponse: (path, answer) => replacements.set(path, answer),
     async close() {

@@ -7,5 +7,5 @@ export const jwks = JSON.stringify({
   keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', use: 'sig' }],
 })
 
-/** A private key, which somebody may send by mistake. */
+/** A key set with a private key, which somebody may send by mistake. */
 export const privateJwks = JSON.stringify({ keys: [privateKey.export({ format: 'jwk' })] })

@@ -10,7 +10,7 @@ export const clientSecret = 'a secret that only acme and stemma know'
 
 export type OrganizationProvider = {
   issuer: string
-  /** Signs a person in on the provider's pages; `page` is its sign-in page, or our page that leads there. */
+  /** Signs a person in. `page` is the sign-in page of the provider, or the page of stemmad that leads to it. */
   signIn(visitor: Visitor, page: Page, login: string): Promise<Page>
   close(): Promise<void>
 }
@@ -50,10 +50,10 @@ export async function startProvider(
   server.on('request', provider.callback())
   return {
     issuer,
-    async signIn(visitor, before, login) {
-      // Our page asks for confirmation first.
-      const isOurs = !before.url.startsWith(issuer)
-      const page = isOurs ? await visitor.submitTo(before, '/organization') : before
+    async signIn(visitor, firstPage, login) {
+      // The page of stemmad asks for confirmation first.
+      const isOurs = !firstPage.url.startsWith(issuer)
+      const page = isOurs ? await visitor.submitTo(firstPage, '/organization') : firstPage
       const consent = await visitor.submit(page, { login, password: 'any password' })
       return visitor.submit(consent, {})
     },

@@ -14,7 +14,7 @@ import * as oidc from 'openid-client'
 import type { OrganizationProvider } from './organization-provider.ts'
 import { clientId, clientSecret, startProvider } from './organization-provider.ts'
 import { addIdentityProvider, addVerifiedOrganization, callRest } from './organizations.ts'
-import type { Begun } from './sign-in.ts'
+import type { StartedSignIn } from './sign-in.ts'
 import { begin, redeem, relyingParty, startSignIn } from './sign-in.ts'
 import type { Page } from './visitor.ts'
 import { Visitor } from './visitor.ts'
@@ -56,14 +56,14 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   const newVisitor = () => new Visitor(platform.url, acme.issuer)
 
   /** Signs in through the pages of both servers and returns the last page. */
-  async function signIn(login: string, more: Record<string, string>, visitor = newVisitor()) {
-    const begun = await begin(party, more)
+  async function signIn(login: string, parameters: Record<string, string>, visitor = newVisitor()) {
+    const begun = await begin(party, parameters)
     const page = await visitor.open(begun.url)
     assert.match(page.title, /^Sign in with /, page.text)
     return { begun, visitor, end: await acme.signIn(visitor, page, login) }
   }
 
-  async function subjectOf({ begun, end }: { begun: Begun; end: Page }): Promise<string> {
+  async function subjectOf({ begun, end }: { begun: StartedSignIn; end: Page }): Promise<string> {
     const tokens = await redeem(party, begun, end)
     return tokens.claims()?.sub ?? ''
   }
@@ -93,11 +93,11 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.deepEqual(await rolesOf(subject), [])
   })
 
-  test('is found only by the domain of a verified organization', async () => {
+  test('finds the provider only by the domain of a verified organization', async () => {
     const visitor = newVisitor()
     const page = await visitor.open((await begin(party)).url)
-    const there = await visitor.submitTo(page, '/organization', { organization: 'Acme.Example' })
-    assert.ok(there.url.startsWith(acme.issuer), there.url)
+    const providerPage = await visitor.submitTo(page, '/organization', { organization: 'Acme.Example' })
+    assert.ok(providerPage.url.startsWith(acme.issuer), providerPage.url)
     for (const organization of ['acme', 'nobody.example', '', 'x'.repeat(300), '0'.repeat(40)]) {
       const other = newVisitor()
       const form = await other.open((await begin(party)).url)
@@ -115,10 +115,10 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     }
     const uid = await addProvider({}, await addVerifiedOrganization(platform, 'other.example'))
     const cyd = await identityOf(await subjectOf(await signIn('cyd-at-acme', { idp_id: uid })))
-    assert.equal(cyd.email, undefined, 'the address is of the domain of another organization')
+    assert.equal(cyd.email, undefined, 'the address belongs to the domain of another organization')
   })
 
-  test('identifies people by their oid if the provider is configured so', async () => {
+  test('identifies people by their claim oid if the provider is configured so', async () => {
     const byOid = await addProvider({ correlationRule: 'CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID' })
     const subject = await subjectOf(await signIn('cyd-at-acme', { idp_id: byOid }))
     assert.equal(subject, userUid(acme.issuer, 'oid:object-of-cyd'))
@@ -127,8 +127,8 @@ onEachStore("sign-in by an organization's provider", (engine) => {
   })
 
   test('works with PKCE and a secret together', async () => {
-    const both = await addProvider({ pkceEnabled: true })
-    assert.ok(await subjectOf(await signIn('ada-at-acme', { idp_id: both })))
+    const withPkce = await addProvider({ pkceEnabled: true })
+    assert.ok(await subjectOf(await signIn('ada-at-acme', { idp_id: withPkce })))
   })
 
   test('accepts an invite during the sign-in, or changes nothing if the invite is invalid', async () => {
@@ -138,8 +138,8 @@ onEachStore("sign-in by an organization's provider", (engine) => {
       email: 'ada@acme.example',
     })
     const code = String(invite.code)
-    const foreign = await signIn('eve-at-acme', { idp_id: provider, invite: code })
-    assert.match(foreign.end.alert ?? '', /is not the code of an invite that you can accept/)
+    const otherPerson = await signIn('eve-at-acme', { idp_id: provider, invite: code })
+    assert.match(otherPerson.end.alert ?? '', /is not the code of an invite that you can accept/)
     const subject = await subjectOf(await signIn('ada-at-acme', { idp_id: provider, invite: code }))
     assert.ok((await rolesOf(subject)).includes('editor'))
     const wrong = await signIn('new-at-acme', { idp_id: provider, invite: 'no such code' })
@@ -147,15 +147,15 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     assert.deepEqual(await identityOf(userUid(acme.issuer, 'new-at-acme')), {})
   })
 
-  test('is also an issuer whose tokens can be exchanged', async () => {
+  test('does not prevent workloads from exchanging tokens of the provider', async () => {
     const made = await call('POST', `identities/${owner.organization}`, {
       name: 'ada as a workload',
       claimMatch: { issuer: acme.issuer, subject: 'ada-at-acme', audience: clientId },
     })
     const options = { execute: [oidc.allowInsecureRequests] }
-    const there = await oidc.discovery(new URL(acme.issuer), clientId, clientSecret, undefined, options)
+    const client = await oidc.discovery(new URL(acme.issuer), clientId, clientSecret, undefined, options)
     const verifier = oidc.randomPKCECodeVerifier()
-    const url = oidc.buildAuthorizationUrl(there, {
+    const url = oidc.buildAuthorizationUrl(client, {
       redirect_uri: `${platform.url}/oauth/callback`,
       scope: 'openid',
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
@@ -163,7 +163,7 @@ onEachStore("sign-in by an organization's provider", (engine) => {
     })
     const visitor = new Visitor(acme.issuer)
     const end = await acme.signIn(visitor, await visitor.open(url.href), 'ada-at-acme')
-    const { id_token: token } = await oidc.authorizationCodeGrant(there, new URL(end.url), {
+    const { id_token: token } = await oidc.authorizationCodeGrant(client, new URL(end.url), {
       pkceCodeVerifier: verifier,
     })
     const exchange = (identity: unknown) =>

@@ -57,10 +57,10 @@ onEachStore('sign-in of published clients', (engine) => {
     assert.equal(claims.iss, platform.config.authUrl)
     assert.deepEqual([claims.aud].flat(), [platform.config.baseUrl])
     assert.equal(claims.email, ada)
-    const me = await fetch(`${platform.url}/auth/v1/ok`, {
+    const whoami = await fetch(`${platform.url}/auth/v1/ok`, {
       headers: { authorization: `Bearer ${answer.token}` },
     })
-    assert.equal(me.status, 200)
+    assert.equal(whoami.status, 200)
   })
 
   test('returns a refresh token that the exchange accepts, if asked for', async () => {
@@ -99,9 +99,9 @@ onEachStore('sign-in of published clients', (engine) => {
       assert.deepEqual(decodeJwt(token).aud, [platform.config.baseUrl, host])
       assert.deepEqual(decodeJwt(token).scopes, [group])
     }
-    const strange = answerOf(await signIn({ exit: 'redirect', redirect, audience: 'https://evil.example' }))
-    assert.equal(strange.status_code, '400')
-    assert.equal(strange.token, undefined)
+    const foreign = answerOf(await signIn({ exit: 'redirect', redirect, audience: 'https://evil.example' }))
+    assert.equal(foreign.status_code, '400')
+    assert.equal(foreign.token, undefined)
     const unknown = answerOf(await signIn({ exit: 'redirect', redirect, scope: 'no-such-group' }))
     assert.match(unknown.error ?? '', /must be the uid of a group/)
   })
@@ -150,7 +150,7 @@ onEachStore('sign-in of published clients', (engine) => {
     ]) {
       const page = await new Visitor(platform.url).open(signInPath({ exit: 'redirect', redirect: elsewhere }))
       assert.equal(page.status, 400, elsewhere)
-      assert.match(page.alert ?? '', /redirect must be an http address of this machine/)
+      assert.match(page.alert ?? '', /redirect must be an http loopback address/)
     }
     const page = await new Visitor(platform.url).open(signInPath({ exit: 'elsewhere', redirect }))
     assert.equal(page.status, 400)

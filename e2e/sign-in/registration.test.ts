@@ -54,8 +54,8 @@ onEachStore('registration', (engine) => {
     return body
   }
 
-  const invite = async (more: JsonObject = {}) => {
-    const groupInvite = { roleUid: builtInRole('editor').uid, ttl: '600s', ...more }
+  const invite = async (fields: JsonObject = {}) => {
+    const groupInvite = { roleUid: builtInRole('editor').uid, ttl: '600s', ...fields }
     return String((await asOwner(createGroupInvite, { groupInvite })).code)
   }
 
@@ -66,12 +66,12 @@ onEachStore('registration', (engine) => {
     return rows.map(([name]) => name)
   }
 
-  const isKnown = async (identity: string) =>
+  const exists = async (identity: string) =>
     (await platform.store.query(sql`select uid from identities where uid = ${identity}`)).length > 0
 
   test('creates a person once and accepts their invite', async () => {
-    for (const [at, door] of doors.entries()) {
-      const sub = `person-${at}`
+    for (const door of doors) {
+      const sub = `person-${door.name}`
       const uid = userUid(issuer.issuer, sub)
       const token = await issuer.sign({ sub })
       for (let count = 0; count < 2; count++) {
@@ -94,7 +94,7 @@ onEachStore('registration', (engine) => {
       }
       const { error } = await door.call(register, {}, await issuer.sign({ sub: 'stranger', aud: 'another' }))
       assert.equal(error?.code, 7)
-      assert.equal(await isKnown(userUid(issuer.issuer, 'stranger')), false)
+      assert.equal(await exists(userUid(issuer.issuer, 'stranger')), false)
     }
   })
 
@@ -117,15 +117,15 @@ onEachStore('registration', (engine) => {
       assert.equal(wrong.error?.code, 3)
       const other = await door.call(register, { identityId: '0'.repeat(40) }, token)
       assert.equal(other.error?.code, 3)
-      assert.equal(await isKnown(uid), false)
+      assert.equal(await exists(uid), false)
     }
   })
 
   test('trusts only addresses of the organization’s domain', async () => {
     const [door] = doors as [Door]
     const code = await invite({ email: 'ada@acme.example' })
-    const sign = (email: string, more: JsonObject = {}) =>
-      issuer.sign({ sub: email, email, email_verified: true, ...more })
+    const sign = (email: string, claims: JsonObject = {}) =>
+      issuer.sign({ sub: email, email, email_verified: true, ...claims })
     for (const token of [
       await sign('ada@acme.example', { email_verified: false }),
       await sign('ada@evil.example'),

@@ -1,4 +1,4 @@
-// A platform for sign-in tests, whose base URL is its real address.
+// A platform for sign-in tests. Its base URL is its real address, because browsers follow redirects to it.
 import { randomBytes } from 'node:crypto'
 import { createServer } from 'node:net'
 import { setPassword, vouchFor } from '@stemma/server/auth/login/accounts.ts'
@@ -34,7 +34,7 @@ export async function startSignIn(
   return startPlatform(engine, ['--port', String(port), '--base-url', url, ...args], overrides)
 }
 
-/** Adds a person with a password. */
+/** Adds a person with a password and returns their uid. */
 export async function addAccount(platform: Platform, email: string): Promise<string> {
   const hash = await openPasswords(randomBytes, passwordCost).hash(password)
   return platform.store.write(function* () {
@@ -49,8 +49,8 @@ export async function addAccount(platform: Platform, email: string): Promise<str
   })
 }
 
-/** The state that a program keeps during its sign-in. */
-export type Begun = { url: string; verifier: string; state: string; redirectUri: string }
+/** A sign-in that a program has started, and the state that the program keeps until the sign-in ends. */
+export type StartedSignIn = { url: string; verifier: string; state: string; redirectUri: string }
 
 const redirectUri = 'http://127.0.0.1:45678/callback'
 
@@ -58,7 +58,10 @@ export async function relyingParty(url: string): Promise<oidc.Configuration> {
   return oidc.discovery(new URL(url), 'stemma', {}, oidc.None(), { execute: [oidc.allowInsecureRequests] })
 }
 
-export async function begin(party: oidc.Configuration, more: Record<string, string> = {}): Promise<Begun> {
+export async function begin(
+  party: oidc.Configuration,
+  parameters: Record<string, string> = {},
+): Promise<StartedSignIn> {
   const verifier = oidc.randomPKCECodeVerifier()
   const state = oidc.randomState()
   const url = oidc.buildAuthorizationUrl(party, {
@@ -68,23 +71,23 @@ export async function begin(party: oidc.Configuration, more: Record<string, stri
     state,
     code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
-    ...more,
+    ...parameters,
   })
   return { url: url.href, verifier, state, redirectUri }
 }
 
-export const redeem = (party: oidc.Configuration, { verifier, state }: Begun, page: Page) =>
+export const redeem = (party: oidc.Configuration, { verifier, state }: StartedSignIn, page: Page) =>
   oidc.authorizationCodeGrant(party, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state })
 
 /** Signs in with a password, in a new browser unless one is given. */
 export async function signIn(
   platform: Platform,
   email: string,
-  more: Record<string, string> = {},
+  parameters: Record<string, string> = {},
   visitor = new Visitor(platform.url),
 ) {
   const party = await relyingParty(platform.url)
-  const begun = await begin(party, more)
+  const begun = await begin(party, parameters)
   const page = await visitor.open(begun.url)
   const end = await visitor.submit(page, { email, password })
   return { visitor, party, end, tokens: await redeem(party, begun, end) }

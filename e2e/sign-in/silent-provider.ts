@@ -13,28 +13,28 @@ export type SilentProvider = {
   issuer: string
   /** The requests to its token endpoint. */
   tokenRequests: URLSearchParams[]
-  /** Redirects people to another URL instead of the callback. */
-  divert(where: ((query: URLSearchParams) => string) | undefined): void
+  /** Redirects people to another URL instead of the callback; undefined restores the callback. */
+  divert(urlOf: ((query: URLSearchParams) => string) | undefined): void
   close(): void
 }
 
-type Request = { nonce: string; challenge: string; redirectUri: string }
+type AuthorizationRequest = { nonce: string; challenge: string; redirectUri: string }
 
 /** `claims` are in every token, besides the subject. */
 export async function startSilentProvider(sub: string, claims: JWTPayload = {}): Promise<SilentProvider> {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
-  const requests = new Map<string, Request>()
+  const requests = new Map<string, AuthorizationRequest>()
   const tokenRequests: URLSearchParams[] = []
-  let diverted: ((query: URLSearchParams) => string) | undefined
+  let divertedUrlOf: ((query: URLSearchParams) => string) | undefined
 
   function authorize(query: URLSearchParams): string {
-    if (diverted) return diverted(query)
-    const [code, back] = [randomUUID(), new URL(query.get('redirect_uri') ?? '')]
+    if (divertedUrlOf) return divertedUrlOf(query)
+    const [code, callback] = [randomUUID(), new URL(query.get('redirect_uri') ?? '')]
     const [nonce, challenge] = [query.get('nonce') ?? '', query.get('code_challenge') ?? '']
-    requests.set(code, { nonce, challenge, redirectUri: back.href })
-    back.search = new URLSearchParams({ code, state: query.get('state') ?? '' }).toString()
-    return back.href
+    requests.set(code, { nonce, challenge, redirectUri: callback.href })
+    callback.search = new URLSearchParams({ code, state: query.get('state') ?? '' }).toString()
+    return callback.href
   }
 
   async function redeem(form: URLSearchParams, authorization: string) {
@@ -78,8 +78,8 @@ export async function startSilentProvider(sub: string, claims: JWTPayload = {}):
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}` // address() returns a string only for pipes
   return {
     ...{ issuer, tokenRequests },
-    divert(where) {
-      diverted = where
+    divert(urlOf) {
+      divertedUrlOf = urlOf
     },
     close() {
       server.closeAllConnections()

@@ -1,4 +1,4 @@
-// The exchange at the standard token endpoint (RFC 8693), by hand and through openid-client.
+// The token exchange at the OAuth token endpoint (RFC 8693), with hand-written requests and with openid-client.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Platform } from '@stemma/server/testing/platform.ts'
@@ -36,9 +36,9 @@ onEachStore('the token endpoint', (engine) => {
 
   const sign = () => issuer.sign({ aud: platform.config.authUrl })
 
-  async function ask(more: Record<string, string | string[]>) {
+  async function ask(parameters: Record<string, string | string[]>) {
     const body = new URLSearchParams({ grant_type: grantType, subject_token_type: typeOf('jwt') })
-    for (const [name, values] of Object.entries(more)) {
+    for (const [name, values] of Object.entries(parameters)) {
       body.delete(name)
       for (const value of [values].flat()) body.append(name, value)
     }
@@ -85,7 +85,7 @@ onEachStore('the token endpoint', (engine) => {
 
   test('returns the error codes of RFC 6749 and RFC 8693', async () => {
     const good = { subject_token: await sign(), identity }
-    for (const [more, error] of [
+    for (const [parameters, error] of [
       [{ subject_token: '' }, 'invalid_request'],
       [{ subject_token: 'nonsense' }, 'invalid_request'],
       [{ subject_token_type: typeOf('saml2') }, 'invalid_request'],
@@ -100,11 +100,11 @@ onEachStore('the token endpoint', (engine) => {
     ] as const) {
       const { status, json } = await ask({
         ...good,
-        ...more,
-        ...('grant_type' in more && { client_id: 'stemma' }),
+        ...parameters,
+        ...('grant_type' in parameters && { client_id: 'stemma' }),
       })
       assert.equal(status, 400, JSON.stringify(json))
-      assert.equal(json.error, error, JSON.stringify([more, json]))
+      assert.equal(json.error, error, JSON.stringify([parameters, json]))
       assert.ok(json.error_description)
     }
   })

@@ -14,8 +14,8 @@ const required = { artifactName: 'nginx', artifactType: 'apk' }
 
 const newId = countingIds('CGA-xxxx-xxxx')
 
-const makeAdvisory = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
-  succeed(create, { parentId: owner.organization, advisory: { ...required, advisoryId: newId(), ...more } })
+const makeAdvisory = ({ succeed, owner }: ExampleContext, fields: JsonObject = {}) =>
+  succeed(create, { parentId: owner.organization, advisory: { ...required, advisoryId: newId(), ...fields } })
 
 async function idsOf({ succeed, owner }: ExampleContext, filter: JsonObject): Promise<unknown[]> {
   const { items, totalCount } = await succeed(list, { uidp: { childrenOf: owner.organization }, ...filter })
@@ -41,7 +41,7 @@ examples('lists of advisories of v1', {
   },
 
   async 'support every filter'(stage) {
-    const one = await makeAdvisory(stage, {
+    const matching = await makeAdvisory(stage, {
       ...{
         artifactName: 'one',
         artifactType: 'npm',
@@ -58,7 +58,7 @@ examples('lists of advisories of v1', {
     })
     await makeAdvisory(stage, { events: [{ detection: { manual: {} }, author: 'bob', status: 'PENDING' }] })
     const filters: JsonObject[] = [
-      { id: one.id as string },
+      { id: matching.id as string },
       { artifactName: ['one', 'none'] },
       { artifactType: ['npm'] },
       { artifactArchitecture: ['aarch64'] },
@@ -73,11 +73,11 @@ examples('lists of advisories of v1', {
       { eventTypes: ['EVENT_TYPE_FILTER_FIXED'] },
       { latestEventType: 'EVENT_TYPE_FILTER_FIXED' },
       { origin: 'one' },
-      { advisoryIds: [one.advisoryId as string] },
+      { advisoryIds: [matching.advisoryId as string] },
       { legacyAdvisoryIds: ['OLD-1'] },
     ]
     for (const filter of filters)
-      assert.deepEqual(await idsOf(stage, filter), [one.id], JSON.stringify(filter))
+      assert.deepEqual(await idsOf(stage, filter), [matching.id], JSON.stringify(filter))
     assert.equal((await idsOf(stage, {})).length, 2)
     assert.deepEqual(await idsOf(stage, { artifactName: ['one'], eventAuthor: ['bob'] }), [])
   },
@@ -86,10 +86,10 @@ examples('lists of advisories of v1', {
     const { succeed, owner } = stage
     const ids: unknown[] = []
     for (const _ of [1, 2, 3]) ids.push((await makeAdvisory(stage)).id)
-    const back = ids.toReversed()
+    const reversed = ids.toReversed()
     for (const field of ['ID', 'CREATED_AT', 'UPDATED_AT', 'DELETED_AT']) {
       assert.deepEqual(await idsOf(stage, { orderBy: `${field}_ASC` }), ids, field)
-      assert.deepEqual(await idsOf(stage, { orderBy: `${field}_DESC` }), back, field)
+      assert.deepEqual(await idsOf(stage, { orderBy: `${field}_DESC` }), reversed, field)
     }
     const uidp = { childrenOf: owner.organization }
     const page = await succeed(list, { uidp, pageSize: '2', orderBy: 'ID_DESC' })
@@ -101,9 +101,9 @@ examples('lists of advisories of v1', {
       [ids[0]],
     )
     assert.equal(next.nextPageToken, '')
-    const same = await succeed(listAdvisories, { uidp, pageSize: 2, orderBy: 'uid desc', pageToken })
+    const nextInV2 = await succeed(listAdvisories, { uidp, pageSize: 2, orderBy: 'uid desc', pageToken })
     assert.deepEqual(
-      (same.advisories as JsonObject[]).map(({ uid }) => uid),
+      (nextInV2.advisories as JsonObject[]).map(({ uid }) => uid),
       [ids[0]],
     )
     assert.equal((await idsOf(stage, { pageSize: '9007199254740993' })).length, 3)

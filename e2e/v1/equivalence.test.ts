@@ -63,7 +63,7 @@ const placesOf = ({ organization, made }: Twin) => [organization, ...made.group]
 const targetOf = (twin: Twin, { kind, at }: Step) =>
   pick(twin.made[kind], at) ?? `${twin.organization}/${'0'.repeat(16)}`
 
-/** The resource of a step, with the field names of a version. */
+/** The resource that a step creates or updates, with the field names of the version. */
 function resourceOf(twin: Twin, step: Step, isV1: boolean): JsonObject {
   const { name, description, capabilities, by, at } = step
   const claimMatch = { issuer: 'https://issuer.test', subject: `robot ${by % 3}` }
@@ -73,7 +73,9 @@ function resourceOf(twin: Twin, step: Step, isV1: boolean): JsonObject {
     case 'identity':
       return { name, description, claimMatch }
     case 'role': {
-      const names = capabilities.map((one) => (isV1 ? one.toLowerCase().replace('_', '.') : `CAP_IAM_${one}`))
+      const names = capabilities.map((capability) =>
+        isV1 ? capability.toLowerCase().replace('_', '.') : `CAP_IAM_${capability}`,
+      )
       return { name, description, capabilities: names }
     }
     case 'binding': {
@@ -131,7 +133,7 @@ onEachStore('v1 and v2', (engine) => {
     return body
   }
 
-  /** Reads small pages, so that there are several. */
+  /** Lists in small pages, so that most lists have several. */
   async function listV2({ organization, token }: Twin, kind: Kind): Promise<JsonObject[]> {
     const all: JsonObject[] = []
     for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
@@ -148,42 +150,48 @@ onEachStore('v1 and v2', (engine) => {
     return body.items as JsonObject[]
   }
 
-  /** The resources that the test created, without times and codes, and with uids replaced by numbers in order of creation. */
-  function plain(twin: Twin, resources: JsonObject[]): string[] {
+  /**
+   * The resources that the test created, as text that is equal for equal twins: without times and codes, and with numbers
+   * in order of creation in place of uids.
+   */
+  function normalize(twin: Twin, resources: JsonObject[]): string[] {
     const uids = Object.values(twin.made).flat()
     const names = uids.map((uid, at): [string, string] => [uid, `#${at}`])
     const byLength = [...names, [twin.organization, 'here'] as const].sort(([a], [b]) => b.length - a.length)
-    const text = (one: JsonObject) => {
-      const written = JSON.stringify(one, (key, value) => (/Time$|^code$/.test(key) ? undefined : value))
-      return byLength.reduce((replaced, [uid, name]) => replaced.replaceAll(`"${uid}"`, `"${name}"`), written)
+    const textOf = (resource: JsonObject) => {
+      const text = JSON.stringify(resource, (key, value) => (/Time$|^code$/.test(key) ? undefined : value))
+      return byLength.reduce((replaced, [uid, name]) => replaced.replaceAll(`"${uid}"`, `"${name}"`), text)
     }
     return resources
       .filter(({ uid }) => uids.includes(uid as string))
-      .map(text)
+      .map(textOf)
       .sort()
   }
 
   async function assertSameViews(twin: Twin): Promise<void> {
     for (const kind of kinds) {
-      const now = (await listV2(twin, kind)).map(v2Briefs[kind])
-      const old = (await listV1(twin, kind)).map(v1Briefs[kind])
-      assert.deepEqual(old, now, kind)
-      for (const [uid] of now)
+      const inV2 = (await listV2(twin, kind)).map(v2Briefs[kind])
+      const inV1 = (await listV1(twin, kind)).map(v1Briefs[kind])
+      assert.deepEqual(inV1, inV2, kind)
+      for (const [uid] of inV2)
         assert.deepEqual((await listV1(twin, kind, { id: uid as string })).map(v1Briefs[kind])[0]?.[0], uid)
     }
   }
 
   test('leave equal states, whichever version a call uses', async () => {
     const property = fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
-      const [one, other] = [await newTwin(), await newTwin()]
+      const [first, second] = [await newTwin(), await newTwin()]
       for (const step of steps) {
-        const codes = [await runStep(one, step, step.isV1), await runStep(other, step, !step.isV1)]
+        const codes = [await runStep(first, step, step.isV1), await runStep(second, step, !step.isV1)]
         assert.equal(codes[0], codes[1], JSON.stringify(step))
       }
       for (const kind of kinds)
-        assert.deepEqual(plain(one, await listV2(one, kind)), plain(other, await listV2(other, kind)))
-      await assertSameViews(one)
-      await assertSameViews(other)
+        assert.deepEqual(
+          normalize(first, await listV2(first, kind)),
+          normalize(second, await listV2(second, kind)),
+        )
+      await assertSameViews(first)
+      await assertSameViews(second)
       assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
     })
     await fc.assert(property, { numRuns: 15 })
@@ -191,22 +199,22 @@ onEachStore('v1 and v2', (engine) => {
 })
 
 type Brief = (resource: JsonObject) => unknown[]
-const inside = (value: unknown) => (value ?? {}) as JsonObject
-const dotted = (names: unknown) =>
+const objectOf = (value: unknown) => (value ?? {}) as JsonObject
+const dottedNames = (names: unknown) =>
   ((names ?? []) as string[]).map((name) => name.replace('CAP_IAM_', '').toLowerCase().replace('_', '.'))
 
-/** The fields that both versions have, in one form. */
+/** The fields of a v2 resource that v1 has too, in the same order and spelling as in `v1Briefs`. */
 const v2Briefs: Record<Kind, Brief> = {
   group: ({ uid, name, description, verified }) => [uid, name, description, verified],
-  role: ({ uid, name, description, capabilities }) => [uid, name, description, dotted(capabilities)],
+  role: ({ uid, name, description, capabilities }) => [uid, name, description, dottedNames(capabilities)],
   identity({ uid, name, description, claimMatch, createTime, updateTime }) {
-    const { issuer, subject } = inside(claimMatch)
+    const { issuer, subject } = objectOf(claimMatch)
     return [uid, name, description, issuer, subject, createTime, updateTime]
   },
   binding({ uid, identity, group, role, createTime }) {
-    const { issuer, subject } = inside(identity)
-    const uids = [inside(identity).uid, inside(group).uid, inside(role).uid]
-    return [uid, ...uids, inside(group).name, inside(role).name, issuer, subject, createTime]
+    const { issuer, subject } = objectOf(identity)
+    const uids = [objectOf(identity).uid, objectOf(group).uid, objectOf(role).uid]
+    return [uid, ...uids, objectOf(group).name, objectOf(role).name, issuer, subject, createTime]
   },
 }
 
@@ -214,12 +222,12 @@ const v1Briefs: Record<Kind, Brief> = {
   group: ({ id, name, description, verified }) => [id, name, description, verified],
   role: ({ id, name, description, capabilities }) => [id, name, description, capabilities],
   identity({ id, name, description, claimMatch, createdAt, updatedAt }) {
-    const { issuer, subject } = inside(claimMatch)
+    const { issuer, subject } = objectOf(claimMatch)
     return [id, name, description, issuer, subject, createdAt, updatedAt]
   },
   binding({ id, identity, group, role, claimMatchIssuer, claimMatchSubject, createdAt }) {
-    const uids = [identity, inside(group).id, inside(role).id]
-    const names = [inside(group).name, inside(role).name]
+    const uids = [identity, objectOf(group).id, objectOf(role).id]
+    const names = [objectOf(group).name, objectOf(role).name]
     return [id, ...uids, ...names, claimMatchIssuer, claimMatchSubject, createdAt]
   },
 }

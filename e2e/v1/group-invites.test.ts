@@ -12,10 +12,10 @@ const v1 = GroupInvites.method
 const v2 = GroupInvitesService.method
 
 const viewer = builtInRole('viewer')
-const terms = { role: viewer.uid, email: 'ada@example.test', singleUse: true }
+const inviteFields = { role: viewer.uid, email: 'ada@example.test', singleUse: true }
 
-const invite = ({ succeed, owner }: ExampleContext, more: JsonObject = {}) =>
-  succeed(v1.create, { group: owner.organization, ttl: '3600s', ...terms, ...more })
+const invite = ({ succeed, owner }: ExampleContext, fields: JsonObject = {}) =>
+  succeed(v1.create, { group: owner.organization, ttl: '3600s', ...inviteFields, ...fields })
 const itemsOf = (list: JsonObject) => list.items as JsonObject[]
 
 examples('invites of v1', {
@@ -28,13 +28,16 @@ examples('invites of v1', {
       [...((role as JsonObject).capabilities as string[])].sort(),
       [...new Set(viewer.capabilities)].sort(),
     )
-    const kept = await stage.succeed(v2.getGroupInvite, { uid: id as string })
-    assert.deepEqual([kept.keyId, kept.expirationTime], [keyId, expiration])
-    assert.deepEqual([kept.roleUid, kept.email, kept.singleUse], [terms.role, terms.email, true])
+    const stored = await stage.succeed(v2.getGroupInvite, { uid: id as string })
+    assert.deepEqual([stored.keyId, stored.expirationTime], [keyId, expiration])
+    assert.deepEqual(
+      [stored.roleUid, stored.email, stored.singleUse],
+      [inviteFields.role, inviteFields.email, true],
+    )
     const [item] = itemsOf(await stage.succeed(v1.list, { id: id as string }))
     const { createdAt, ...rest } = item as JsonObject
-    assert.equal(createdAt, kept.createTime)
-    assert.deepEqual(rest, { id, keyId, expiration, role, email: terms.email, singleUse: true })
+    assert.equal(createdAt, stored.createTime)
+    assert.deepEqual(rest, { id, keyId, expiration, role, email: inviteFields.email, singleUse: true })
   },
 
   async 'invites are listed by group, id and key id'(stage) {
@@ -63,8 +66,8 @@ examples('invites of v1', {
   },
 
   async 'errors name the fields of v1'({ fail, owner }) {
-    const refuse = async (more: JsonObject) =>
-      violations(await fail(v1.create, { group: owner.organization, ...terms, ...more }))
+    const refuse = async (fields: JsonObject) =>
+      violations(await fail(v1.create, { group: owner.organization, ...inviteFields, ...fields }))
     assert.deepEqual(await refuse({}), ['ttl'])
     assert.deepEqual(await refuse({ ttl: '3600s', role: '' }), ['role'])
     assert.deepEqual(await refuse({ ttl: '3600s', role: 'viewer' }), ['role'])

@@ -27,7 +27,7 @@ examples('groups of v1', {
     assert.deepEqual({ uid, name, description }, { uid: id, ...group })
   },
 
-  async 'a list has the key items and contains every match'(stage) {
+  async 'a list has only the key "items" and contains every match'(stage) {
     const { succeed, owner } = stage
     const parent = owner.organization
     assert.deepEqual(Object.keys(await succeed(v1.list, {})), ['items'])
@@ -89,7 +89,12 @@ examples('groups of v1', {
     assert.equal((await fail(v1.update, { id, name, verified: true })).code, 7)
   },
 
-  async 'a parent can be given by name if the caller may see that group'({ succeed, fail, platform, owner }) {
+  async 'a parent can be given by name if the name is unique and the caller may see the group'({
+    succeed,
+    fail,
+    platform,
+    owner,
+  }) {
     const make = (parent: string, name: string) => succeed(v1.create, { parent, group: { name } })
     const team = await make(owner.organization, 'only team')
     const inner = await make(team.name as string, 'inner')

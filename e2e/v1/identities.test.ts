@@ -25,10 +25,10 @@ examples('identities of v1', {
   async 'an identity created by v1 is visible in v2'(stage) {
     const { id, createdAt, updatedAt, lastSeen, ...rest } = await create(stage)
     assert.deepEqual(rest, { ...robot, claimMatch: { ...token, claims: {}, claimPatterns: {} } })
-    const kept = await read(stage, id)
-    assert.deepEqual([kept.createTime, kept.updateTime], [createdAt, updatedAt])
-    assert.equal(kept.lastSeenTime, lastSeen)
-    assert.deepEqual(kept.claimMatch, token)
+    const stored = await read(stage, id)
+    assert.deepEqual([stored.createTime, stored.updateTime], [createdAt, updatedAt])
+    assert.equal(stored.lastSeenTime, lastSeen)
+    assert.deepEqual(stored.claimMatch, token)
   },
 
   async 'every kind of relationship converts to v2 and back'(stage) {
@@ -41,10 +41,10 @@ examples('identities of v1', {
     for (const [relationship, other] of relationships) {
       const [[name, value]] = Object.entries(relationship) as [[string, JsonObject]]
       const { id, ...created } = await create(stage, { name: 'robot', ...relationship })
-      const kept = await read(stage, id)
-      const inV2 = other[name] ?? kept[name === 'static' ? 'staticKeys' : name]
+      const stored = await read(stage, id)
+      const inV2 = other[name] ?? stored[name === 'static' ? 'staticKeys' : name]
       if (typeof value !== 'object') {
-        assert.deepEqual([created[name], kept[name]], [value, inV2])
+        assert.deepEqual([created[name], stored[name]], [value, inV2])
         continue
       }
       for (const [key, part] of Object.entries(value)) {
@@ -76,8 +76,8 @@ examples('identities of v1', {
     const aws = { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' }
     const changed = await succeed(v1.update, { id: id as string, name: 'cloud', awsIdentity: aws })
     assert.deepEqual([changed.description, changed.awsIdentity, changed.claimMatch], ['', aws, undefined])
-    const kept = await read(stage, id)
-    assert.deepEqual([kept.description, kept.awsIdentity, kept.company], ['', aws, 'acme'])
+    const stored = await read(stage, id)
+    assert.deepEqual([stored.description, stored.awsIdentity, stored.company], ['', aws, 'acme'])
     assert.equal((await fail(v1.update, { id: id as string, name: 'cloud' })).code, 3)
   },
 
@@ -123,7 +123,7 @@ examples('identities of v1', {
     assert.equal((await succeed(v1.lookup, { ...token, subject: 'moved' })).id, id)
   },
 
-  async 'the lookup finds a person only for that person'({ succeed, fail, platform }) {
+  async 'the lookup finds a person only if that person is the caller'({ succeed, fail, platform }) {
     const context = { access: operatorAccess, now: Date.now, random: () => Buffer.alloc(0) }
     const person = { issuer: 'https://people.test', subject: 'ada', name: 'ada' }
     const uid = await platform.store.write(() => ensurePerson(context, person))

@@ -37,8 +37,8 @@ examples('identity providers of v1', {
       correlationRule: 'CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID',
     }
     assert.deepEqual(rest, { ...provider, oidc: shown })
-    const kept = await stage.succeed(v2.getIdentityProvider, { uid: id as string })
-    assert.deepEqual([kept.name, kept.defaultRole, kept.oidc], ['sso', defaultRole, shown])
+    const stored = await stage.succeed(v2.getIdentityProvider, { uid: id as string })
+    assert.deepEqual([stored.name, stored.defaultRole, stored.oidc], ['sso', defaultRole, shown])
     assert.equal(await secretOf(stage, id), secret)
     assert.deepEqual(await stage.succeed(v1.list, { id: id as string }), { items: [{ id, ...rest }] })
   },
@@ -76,7 +76,7 @@ examples('identity providers of v1', {
     assert.deepEqual(await namesOf({ id: id as string }), [])
   },
 
-  async 'the default role must not exceed what the caller holds'({ fail, platform, owner }) {
+  async 'the default role must not have capabilities that the caller lacks'({ fail, platform, owner }) {
     const capabilities = ['CAP_IAM_IDENTITY_PROVIDERS_CREATE', 'CAP_IAM_ROLE_BINDINGS_CREATE'] as const
     const maker = await platform.addIdentityWith(owner.organization, [...capabilities])
     const request = { parentId: owner.organization, identityProvider: withSecret }

@@ -82,7 +82,7 @@ examples('repos of v1', {
     assert.equal((await fail(v1.updateRepo, { ...update, id: `${id}/${'0'.repeat(16)}` })).code, 5)
   },
 
-  async 'creating an existing repo updates the given fields, unless that is prevented'(stage) {
+  async 'creating an existing repo updates the given fields, unless preventExisting is set'(stage) {
     const { succeed, fail, owner } = stage
     const parentId = owner.organization
     const made = await makeRepo(stage)
@@ -154,12 +154,12 @@ examples('tags of v1', {
     assert.deepEqual(updated, { ...update, deprecated: false, bundles: [] })
     const history = itemsOf(await succeed(v1.listTagHistory, { parentId: id }))
     assert.deepEqual(
-      history.map((one) => one.digest),
+      history.map((entry) => entry.digest),
       [digest('b'), digest('a')],
     )
     assert.equal(history[0]?.updateTimestamp, lastUpdated)
-    const kept = await succeed(v1.updateTag, { id, name: 'newest', bundles: ['fips'] })
-    assert.deepEqual([kept.digest, kept.bundles], [digest('b'), ['fips']])
+    const withoutDigest = await succeed(v1.updateTag, { id, name: 'newest', bundles: ['fips'] })
+    assert.deepEqual([withoutDigest.digest, withoutDigest.bundles], [digest('b'), ['fips']])
     assert.deepEqual(violations(await fail(v1.updateTag, { id, digest: digest('b') })), ['name'])
     await succeed(v1.createTag, { repoId, tag })
     assert.equal((await fail(v1.updateTag, { ...update, name: 'latest' })).code, 6)
@@ -180,7 +180,7 @@ examples('tags of v1', {
     assert.equal((await fail(v1.createTag, request, stranger.token)).code, 7)
   },
 
-  async 'are all listed, unless a sort of tags is excluded'(stage) {
+  async 'are all listed, unless a filter excludes dates, epochs or referrers'(stage) {
     const { succeed } = stage
     const repoId = (await makeRepo(stage)).id as string
     const names = ['1.2', '1.2-20260131', '1.2-r3', 'sha256-abc']
@@ -191,8 +191,8 @@ examples('tags of v1', {
     assert.deepEqual(await listed({ excludeDates: true }), ['1.2', '1.2-r3', 'sha256-abc'])
     assert.deepEqual(await listed({ excludeEpochs: true }), ['1.2', '1.2-20260131', 'sha256-abc'])
     assert.deepEqual(await listed({ excludeReferrers: true }), ['1.2', '1.2-20260131', '1.2-r3'])
-    const none = { excludeReferrers: true, excludeDates: true, excludeEpochs: true }
-    assert.deepEqual(await listed(none), ['1.2'])
+    const excludeAll = { excludeReferrers: true, excludeDates: true, excludeEpochs: true }
+    assert.deepEqual(await listed(excludeAll), ['1.2'])
     assert.deepEqual(await listed({ digest: digest('b') }), [])
     assert.deepEqual(await listed({ updatedSince: '2999-01-01T00:00:00Z' }), [])
   },

@@ -1,5 +1,5 @@
-// The v1 calls of infrastructure tools: a new organization is listed to its founder with a new token, and after a
-// destroy every list is empty.
+// The calls of infrastructure tools, which read with lists of v1. A token that was exchanged after the creation of an
+// organization can list it, and after a destroy every list is empty.
 import assert from 'node:assert/strict'
 import type { DescMethod, JsonObject } from '@bufbuild/protobuf'
 import { GroupAccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
@@ -31,7 +31,7 @@ type Step = {
   filter?: string
 }
 
-/** In order of creation; they are destroyed in reverse order. */
+/** In order of creation; resources are destroyed in reverse order. */
 const steps: Step[] = [
   {
     create: createGroup,
@@ -72,7 +72,10 @@ const steps: Step[] = [
 ]
 
 examples('an organization that a tool creates and destroys', {
-  async 'is listed to its founder with a new token, and leaves nothing behind'({ succeed, owner }) {
+  async 'can be listed with a token exchanged after its creation, and leaves nothing behind'({
+    succeed,
+    owner,
+  }) {
     const { uid: organization } = await succeed(createGroup, { group: { name: 'applied' } })
     const parent = organization as string
     const { token } = await succeed(SecurityTokenService.method.exchange, {}, owner.token)

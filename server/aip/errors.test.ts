@@ -140,7 +140,7 @@ describe('a status', () => {
     })
   })
 
-  test('of a denied call names the missing permission and the resource, but not whether it exists', () => {
+  test('of a denied call names the missing permission and the resource, but not whether the resource exists', () => {
     const { message, details } = statusOf(permissionDenied('groups.list', 'aa'), domain)
     assert.equal(message, 'Permission denied: groups.list denied on resource aa (or it might not exist)')
     assert.deepEqual(details[0]?.fields.metadata, { permission: 'groups.list', resource: 'aa' })

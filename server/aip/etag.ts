@@ -1,4 +1,4 @@
-// Entity tags (RFC 9110). They are made from the update time, which every change of a resource moves forward.
+// Entity tags (RFC 9110), made from the update time of a resource, which every change of the resource increases.
 import { aborted } from './errors.ts'
 
 export const etagOf = (updateTime: number) => `"${updateTime}"`
@@ -11,7 +11,7 @@ export function requireMatch(ifMatch: string | undefined, updateTime: number): v
   throw changed()
 }
 
-/** For a resource that does not exist: If-Match is never true (RFC 9110 section 13.1.1). */
+/** For a resource that does not exist: no If-Match header matches it (RFC 9110 section 13.1.1). */
 export function requireNoIfMatch(ifMatch: string | undefined): void {
   if (ifMatch !== undefined) throw changed()
 }

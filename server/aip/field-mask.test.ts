@@ -22,7 +22,7 @@ function update(desc: DescMessage, current: JsonObject, patch: JsonObject, paths
   return toJson(desc, merged) as JsonObject
 }
 
-/** The same for an update without a mask. */
+/** The JSON of a resource after an update without a mask. */
 function updateUnmasked(desc: DescMessage, current: JsonObject, patch: JsonObject): JsonObject {
   const sent = fromJson(desc, patch)
   const { merged } = applyMask(desc, fromJson(desc, current), sent, populatedPaths(reflect(desc, sent)))
@@ -72,8 +72,15 @@ describe('a mask', () => {
   })
 
   test('is rejected for an unknown path, which the error names', () => {
-    const nowhere = ['nme', 'name.first', 'createTime.seconds', 'claim_match.*', 'claim_match.', '__proto__']
-    for (const path of [...nowhere, 'constructor', 'claimMatch.constructor', '\ud800', '\0', '"']) {
+    const unknownPaths = [
+      'nme',
+      'name.first',
+      'createTime.seconds',
+      'claim_match.*',
+      'claim_match.',
+      '__proto__',
+    ]
+    for (const path of [...unknownPaths, 'constructor', 'claimMatch.constructor', '\ud800', '\0', '"']) {
       assertRejected(() => parseMask(IdentitySchema, ['name', path]), 'update_mask', /" is not one of them$/)
     }
     assertRejected(() => parseMask(GroupSchema, ['nme']), 'update_mask', /"nme" is not one of them$/)
@@ -105,13 +112,13 @@ describe('an update with a mask', () => {
   })
 
   test('clears fields of the mask that the resource omits', () => {
-    const { description: _, ...rest } = identity
-    assert.deepEqual(update(IdentitySchema, identity, {}, ['description']), rest)
+    const { description: _, ...withoutDescription } = identity
+    assert.deepEqual(update(IdentitySchema, identity, {}, ['description']), withoutDescription)
     const { claimMatch: __, ...withoutMatch } = identity
     assert.deepEqual(update(IdentitySchema, identity, {}, ['claim_match']), withoutMatch)
   })
 
-  test('replaces a whole message by its path, and one leaf by the path of the leaf', () => {
+  test('replaces a whole message by the path of the message, and one field by the path of the field', () => {
     const patch = { claimMatch: { subject: 'other' } }
     assert.deepEqual(update(IdentitySchema, identity, patch, ['claimMatch']).claimMatch, { subject: 'other' })
     assert.deepEqual(update(IdentitySchema, identity, patch, ['claimMatch.subject']).claimMatch, {
@@ -123,7 +130,7 @@ describe('an update with a mask', () => {
     })
   })
 
-  test('creates the message around a leaf that it sets, but not around one that it clears', () => {
+  test('creates the missing message around a field that it sets, but not around a field that it clears', () => {
     const bare = { uid: 'aa', name: 'ci' }
     const patch = { claimMatch: { subject: 'other' } }
     assert.deepEqual(update(IdentitySchema, bare, patch, ['claim_match.subject']).claimMatch, {
@@ -171,7 +178,7 @@ describe('an update with a mask', () => {
 })
 
 describe('an update without a mask', () => {
-  test('changes the fields that are set, leaf by leaf', () => {
+  test('changes only the fields that are set, also inside a message', () => {
     const patch = { description: 'new', claimMatch: { subject: 'other' } }
     assert.deepEqual(updateUnmasked(IdentitySchema, identity, patch), {
       ...identity,
@@ -269,7 +276,7 @@ describe('an output-only field inside a message', () => {
 })
 
 describe('a oneof', () => {
-  test('replaces its member by the one that is set', () => {
+  test('has only the member that the update sets', () => {
     const oidc = { oidc: { issuer: 'i' } }
     const saml = { saml: 's' }
     for (const paths of [['*'], ['oidc', 'saml'], ['saml', 'oidc']]) {

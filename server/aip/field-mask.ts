@@ -9,7 +9,7 @@ import { isBranch, resolvePath } from './field-path.ts'
 
 const maxPaths = 200
 
-/** Each path of a mask as the fields that it leads through. */
+/** Returns each path of a mask as a list of fields: `claim_match.issuer` as the fields `claim_match` and `issuer`. */
 export function parseMask(desc: DescMessage, paths: readonly string[]): DescField[][] {
   if (paths.length > maxPaths) throw invalidField('update_mask', `must have at most ${maxPaths} paths`)
   const trimmed = paths.map((path) => path.trim()).filter((path) => path !== '')
@@ -30,14 +30,14 @@ export function parseMask(desc: DescMessage, paths: readonly string[]): DescFiel
 
 const describe = (path: string) => JSON.stringify(path.slice(0, 100).toWellFormed())
 
-/** The mask of an update that came without one: every field that is set. */
+/** The mask of an update that has none: the paths of all fields that are set. */
 export function populatedPaths(message: ReflectMessage): DescField[][] {
   return message.fields
     .filter((field) => message.isSet(field))
     .flatMap((field) => {
       if (!isBranch(field)) return [[field]]
-      const inside = populatedPaths(message.get(field))
-      return inside.length === 0 ? [[field]] : inside.map((path) => [field, ...path])
+      const innerPaths = populatedPaths(message.get(field))
+      return innerPaths.length === 0 ? [[field]] : innerPaths.map((path) => [field, ...path])
     })
 }
 
@@ -63,15 +63,15 @@ export function applyMask(desc: DescMessage, current: Message, patch: Message, m
 }
 
 function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): void {
-  const [field, ...rest] = path
+  const [field, ...innerPath] = path
   if (!field) return
-  if (rest.length > 0 && isBranch(field)) {
+  if (innerPath.length > 0 && isBranch(field)) {
     const source = from.isSet(field) ? from.get(field) : emptyOf(field.message)
     if (!to.isSet(field)) {
       if (!from.isSet(field)) return
       to.set(field, emptyOf(field.message))
     }
-    copyPath(source, to.get(field), rest)
+    copyPath(source, to.get(field), innerPath)
   } else if (from.isSet(field)) {
     to.set(field, from.get(field))
   } else {
@@ -79,7 +79,10 @@ function copyPath(from: ReflectMessage, to: ReflectMessage, path: DescField[]): 
   }
 }
 
-/** Restores fields that callers cannot set, even if the mask contains the message around them. */
+/**
+ * Restores fields that callers cannot set, even if the mask contains the message around them. Throws if an immutable
+ * field was changed. `isNew`: the message around the field is new, so its immutable fields can be set.
+ */
 function protect(
   before: ReflectMessage,
   after: ReflectMessage,
@@ -89,13 +92,13 @@ function protect(
 ): void {
   if (isOutputOnly(field)) restore(before, after, field)
   else if (isImmutable(field) && !isNew) {
-    // Omitting the field is not a change, so that `*` works for clients that do not know it.
+    // Omitting the field is not a change, so that clients that do not know the field can use the mask `*`.
     if (!after.isSet(field)) restore(before, after, field)
     else if (differs(before, after, field)) throw invalidField(path, 'cannot be changed')
   } else if (isBranch(field) && after.isSet(field)) {
-    const inside = before.isSet(field) ? before.get(field) : emptyOf(field.message)
+    const innerBefore = before.isSet(field) ? before.get(field) : emptyOf(field.message)
     for (const inner of field.message.fields)
-      protect(inside, after.get(field), inner, `${path}.${inner.name}`, !before.isSet(field))
+      protect(innerBefore, after.get(field), inner, `${path}.${inner.name}`, !before.isSet(field))
   }
 }
 
@@ -107,10 +110,10 @@ function restore(before: ReflectMessage, after: ReflectMessage, field: DescField
 }
 
 function differs(before: ReflectMessage, after: ReflectMessage, field: DescField): boolean {
-  const only = (message: ReflectMessage) => {
-    const alone = emptyOf(message.desc)
-    if (message.isSet(field)) alone.set(field, message.get(field))
-    return alone.message
+  const withOnlyField = (message: ReflectMessage) => {
+    const copy = emptyOf(message.desc)
+    if (message.isSet(field)) copy.set(field, message.get(field))
+    return copy.message
   }
-  return !equals(before.desc, only(before), only(after))
+  return !equals(before.desc, withOnlyField(before), withOnlyField(after))
 }

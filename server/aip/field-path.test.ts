@@ -9,14 +9,14 @@ import { resolvePath, toCamel } from './field-path.ts'
 const namesOf = (path: string) => resolvePath(IdentitySchema, path)?.map(({ name }) => name)
 
 describe('a path', () => {
-  test('leads into messages, each segment in proto or JSON spelling', () => {
+  test('can lead into messages, with each segment in proto or JSON spelling', () => {
     for (const path of ['claim_match.issuer', 'claimMatch.issuer']) {
       assert.deepEqual(namesOf(path), ['claim_match', 'issuer'])
     }
     assert.deepEqual(namesOf('claim_match'), ['claim_match'])
   })
 
-  test('ends at times, lists and maps', () => {
+  test('cannot lead into times, lists and maps', () => {
     assert.equal(namesOf('create_time.seconds'), undefined)
     assert.equal(resolvePath(GroupSchema, 'resource_limits.clusters'), undefined)
     assert.equal(resolvePath(RoleSchema, 'capabilities.0'), undefined)

@@ -1,26 +1,30 @@
 // Paths of fields in a message, such as `claim_match.issuer`, in proto or JSON spelling.
 import type { DescField, DescMessage } from '@bufbuild/protobuf'
 
-const leaves = new Set(['google.protobuf.Timestamp', 'google.protobuf.Duration', 'google.protobuf.FieldMask'])
+const leafTypes = new Set([
+  'google.protobuf.Timestamp',
+  'google.protobuf.Duration',
+  'google.protobuf.FieldMask',
+])
 
 /** Whether paths can lead into this field. */
 export function isBranch(field: DescField): field is DescField & { fieldKind: 'message' } {
-  return field.fieldKind === 'message' && !leaves.has(field.message.typeName)
+  return field.fieldKind === 'message' && !leafTypes.has(field.message.typeName)
 }
 
 export function findField(desc: DescMessage, name: string): DescField | undefined {
   return desc.fields.find((field) => field.name === name || field.jsonName === name)
 }
 
-/** The fields that a path leads through; undefined if there is no such path. */
+/** The fields of a path, from the outermost to the innermost; undefined if there is no such path. */
 export function resolvePath(desc: DescMessage, path: string): DescField[] | undefined {
   const fields: DescField[] = []
-  let inside: DescMessage | undefined = desc
+  let current: DescMessage | undefined = desc
   for (const name of path.split('.')) {
-    const field: DescField | undefined = inside && findField(inside, name)
+    const field: DescField | undefined = current && findField(current, name)
     if (!field) return undefined
     fields.push(field)
-    inside = isBranch(field) ? field.message : undefined
+    current = isBranch(field) ? field.message : undefined
   }
   return fields
 }

@@ -46,12 +46,12 @@ describe('order_by', () => {
     }
   })
 
-  test('ends with the uid in the direction of the field before it', () => {
+  test('ends with the uid, in the direction of the last field', () => {
     assert.deepEqual(parse('name desc, update_time'), [desc('name'), asc('update_time'), asc('uid')])
     assert.deepEqual(parse('name, update_time desc'), [asc('name'), desc('update_time'), desc('uid')])
   })
 
-  test('ends at the uid, after which nothing is left to order', () => {
+  test('ignores fields after the uid, because uids are unique', () => {
     assert.deepEqual(parse('uid desc'), [desc('uid')])
     assert.deepEqual(parse('name, uid desc, update_time'), [asc('name'), desc('uid')])
   })
@@ -115,7 +115,7 @@ describe('order_by', () => {
     )
   })
 
-  test('rejects any other text with a StatusError', () => {
+  test('parses any text, or rejects it with a StatusError', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         try {

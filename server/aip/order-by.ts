@@ -6,13 +6,13 @@ export type OrderTerm = { column: string; descending: boolean }
 const termPattern = /^ *([A-Za-z_][A-Za-z0-9_.]*)(?: +(asc|desc))? *$/
 const maxTerms = 8
 
-/** `sortable` maps each spelling that callers may use to its column. */
+/** `sortable` maps each spelling that callers may use to its column. `fallback` is the order if the text is empty. */
 export function parseOrderBy(
   text: string,
   sortable: ReadonlyMap<string, string>,
   fallback: OrderTerm[],
 ): OrderTerm[] {
-  if (text.trim() === '') return complete(fallback)
+  if (text.trim() === '') return endWithUid(fallback)
   const parts = text.split(',')
   if (parts.length > maxTerms) throw invalidField('order_by', `must contain at most ${maxTerms} fields`)
   const terms: OrderTerm[] = []
@@ -25,7 +25,7 @@ export function parseOrderBy(
     }
     terms.push({ column, descending: direction === 'desc' })
   }
-  return complete(terms)
+  return endWithUid(terms)
 }
 
 function hint(sortable: ReadonlyMap<string, string>): string {
@@ -33,7 +33,7 @@ function hint(sortable: ReadonlyMap<string, string>): string {
   return `must be fields separated by commas, each optionally followed by asc or desc; the fields are ${fields}`
 }
 
-function complete(terms: OrderTerm[]): OrderTerm[] {
+function endWithUid(terms: OrderTerm[]): OrderTerm[] {
   const atUid = terms.findIndex(({ column }) => column === 'uid')
   if (atUid >= 0) return terms.slice(0, atUid + 1)
   return [...terms, { column: 'uid', descending: terms.at(-1)?.descending ?? false }]

@@ -58,7 +58,7 @@ describe('a page token', () => {
     )
   })
 
-  test('opens for the longest name and the deepest uid', () => {
+  test('can contain the longest name and the deepest uid', () => {
     const deepest = `${'a'.repeat(40)}${'/0123456789abcdef'.repeat(64)}`
     for (const letter of ['a', '\u0001', '"', '😀']) {
       const longest = [letter.repeat(255), deepest]
@@ -113,7 +113,7 @@ describe('a page token', () => {
       `${token.slice(0, 9)}.${token.slice(9)}`,
     ]
     for (const spelling of spellings) assertRejected(spelling)
-    // The last character may have bits that no byte uses.
+    // Some bits of the last character may not belong to any byte.
     const last = token.at(-1) ?? ''
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     for (const letter of alphabet.replace(last, '')) assertRejected(token.slice(0, -1) + letter)
@@ -203,7 +203,7 @@ describe('the page seals of a server', () => {
     randomBytes,
   )
 
-  test('reuse the token of a page for a minute; the next one opens as well', () => {
+  test('reuse the token of a page for a minute; the old token and the next one are both valid', () => {
     const first = seals.seal(query, cursor)
     time = now + minute - 1
     assert.equal(seals.seal(query, cursor), first)
@@ -229,7 +229,7 @@ describe('the page seals of a server', () => {
     assert.deepEqual(seals.open(query, tokens[0] ?? ''), cursor)
   })
 
-  test('keep a limited number of tokens', () => {
+  test('keep only a limited number of tokens for reuse', () => {
     const first = seals.seal(query, ['0'])
     for (let at = 1; at <= 500; at++) seals.seal(query, [String(at)])
     assert.notEqual(seals.seal(query, ['0']), first)

@@ -1,5 +1,5 @@
-// Page tokens: keyset cursors sealed with AES-GCM, so that they can be neither read nor forged. A token contains where a
-// list continues, never what its bearer may see.
+// Page tokens: keyset cursors sealed with AES-GCM, so that they can be neither read nor forged. A token says where
+// a list continues, and grants no access.
 import type { CipherKey } from 'node:crypto'
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto'
 import { BoundedMap } from '../bounded-map.ts'
@@ -20,17 +20,20 @@ export type PageSeals = {
 }
 
 const lifetimeMs = 3 * 24 * 60 * 60 * 1000
-/** In characters. Enough for the longest uid and the longest name, even if JSON escapes all of it as `\u0000`. */
+/** In characters. Enough for the longest uid and the longest name, even if JSON escapes every character of the name. */
 const maxTokenLength = 4096
 const nonceSize = 12
 const tagSize = 16
 const kidSize = 8
-const maxPlainFingerprint = 128
+const maxPlainFingerprintLength = 128
 /** How long the token of a page is reused. */
 const reuseMs = 60 * 1000
-const maxReused = 500
+const maxReusedTokens = 500
 
-/** Tokens start with the kid of their key. Its first bit is 0: a token that starts with a dash looks like an option. */
+/**
+ * The id of a new key. Its first bit is 0. Tokens start with the id of their key, so no token starts with a dash, which
+ * command lines would take for an option.
+ */
 export function newPageKid(random: RandomBytes): string {
   const bytes = Buffer.from(random(kidSize))
   bytes.writeUInt8(bytes.readUInt8() & 0x7f)
@@ -40,20 +43,20 @@ export function newPageKid(random: RandomBytes): string {
 /** Short text is its own fingerprint; longer text is hashed. */
 export function fingerprintOf(parts: unknown): string {
   const text = JSON.stringify(parts)
-  return text.length <= maxPlainFingerprint ? text : hash('sha256', text, 'base64url').slice(0, 22)
+  return text.length <= maxPlainFingerprintLength ? text : hash('sha256', text, 'base64url').slice(0, 22)
 }
 
-/** Tokens are reused for a minute when the same page is listed again: sealing one costs as much as reading ten rows. */
+/** If a page is listed again within a minute, its token is reused: sealing a token takes as long as reading ten rows. */
 export function openPageSeals(keys: PageKeys, now: () => number, random: RandomBytes): PageSeals {
-  const recent = new BoundedMap<string, { token: string; sealTime: number }>(maxReused)
+  const recent = new BoundedMap<string, { token: string; sealTime: number }>(maxReusedTokens)
   return {
     seal(query, cursor) {
       const time = now()
-      const page = `${keys.current.kid} ${query.method} ${query.fingerprint} ${JSON.stringify(cursor)}`
-      const sealed = recent.get(page)
+      const cacheKey = `${keys.current.kid} ${query.method} ${query.fingerprint} ${JSON.stringify(cursor)}`
+      const sealed = recent.get(cacheKey)
       if (sealed && time >= sealed.sealTime && time - sealed.sealTime < reuseMs) return sealed.token
       const token = sealPageToken(keys, query, cursor, time, random)
-      recent.set(page, { token, sealTime: time })
+      recent.set(cacheKey, { token, sealTime: time })
       return token
     },
     open: (query, token) => openPageToken(keys, query, token, now()),
@@ -75,7 +78,10 @@ export function sealPageToken(
   return Buffer.concat([Buffer.from(kid, 'hex'), nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
 
-/** The cursor of a token; undefined if there is none, it has expired or its key is retired: the list starts again. */
+/**
+ * The cursor of a token. Undefined if the token is empty, has expired or was sealed with a retired key; then the list
+ * starts from its beginning.
+ */
 export function openPageToken(keys: PageKeys, query: Query, token: string, now: number): Cursor | undefined {
   if (token === '') return undefined
   const bytes = decode(token)
@@ -95,7 +101,7 @@ export function openPageToken(keys: PageKeys, query: Query, token: string, now: 
   return cursor
 }
 
-/** Accepts only the spelling that we send: base64 decoders ignore characters that they do not know. */
+/** Accepts only the exact text that was sent: the decoder of Node ignores characters that are not base64. */
 function decode(token: string): Buffer {
   const bytes = token.length <= maxTokenLength ? Buffer.from(token, 'base64url') : Buffer.alloc(0)
   if (bytes.toString('base64url') !== token) throw forged()

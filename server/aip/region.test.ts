@@ -10,13 +10,14 @@ const uidsIn = (regions: readonly Region[]) =>
   smallTree.filter((uid) => regions.some((region) => contains(region, uid)))
 
 /** How many of the regions contain a uid. */
-const timesIn = (regions: readonly Region[], uid: string) =>
+const countContaining = (regions: readonly Region[], uid: string) =>
   regions.filter((region) => contains(region, uid)).length
 
 function assertDisjointAndOrdered(regions: readonly Region[]): void {
   const uids = regions.map(({ uid }) => uid)
   assert.deepEqual(uids, [...uids].sort())
-  for (const uid of smallTree) assert.ok(timesIn(regions, uid) <= 1, `${uid} in ${JSON.stringify(regions)}`)
+  for (const uid of smallTree)
+    assert.ok(countContaining(regions, uid) <= 1, `${uid} in ${JSON.stringify(regions)}`)
 }
 
 const place = fc.oneof({ weight: 6, arbitrary: uidInSmallTree }, { weight: 1, arbitrary: fc.constant('') })
@@ -25,7 +26,7 @@ const point = fc.record({ kind: fc.constant('point' as const), uid: uidInSmallTr
 const anyRegion: fc.Arbitrary<Region> = fc.oneof(wideRegion, point)
 const anyRegions = fc.array(anyRegion, { maxLength: 8 })
 
-/** The regions that a list starts with: the groups in which the caller holds a role, with everything below. */
+/** The regions that a list starts with: the groups in which the caller has a role, with everything below them. */
 const grants = fc
   .array(uidInSmallTree, { maxLength: 8 })
   .map((places) => disjoint(places.map((uid): Region => ({ kind: 'tree', uid }))))
@@ -86,7 +87,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('made disjoint keeps the children of a resource, and reduces the tree of a child to what is below it', () => {
+  test('made disjoint keeps the children of a resource, and removes a child from its own tree', () => {
     const [child = ''] = smallTree.filter((uid) => uid.includes('/'))
     const parent = parentOf(child)
     const result = disjoint([
@@ -101,7 +102,7 @@ describe('a set of regions', () => {
     ])
   })
 
-  test('is not changed by these functions', () => {
+  test('is modified neither by disjoint nor by intersectAll', () => {
     fc.assert(
       fc.property(anyRegions, anyRegions, (left, right) => {
         const before = JSON.stringify([left, right])
@@ -115,7 +116,7 @@ describe('a set of regions', () => {
     fc.assert(
       fc.property(anyRegions, anyRegions, (left, right) => {
         const shared = intersectAll(disjoint(left), disjoint(right))
-        const inBoth = uidsIn(left).filter((uid) => timesIn(right, uid) > 0)
+        const inBoth = uidsIn(left).filter((uid) => countContaining(right, uid) > 0)
         assert.deepEqual(uidsIn(shared), inBoth)
         assertDisjointAndOrdered(shared)
       }),
@@ -129,7 +130,7 @@ describe('a set of regions', () => {
         let regions = visible
         for (const filterRegions of filters) regions = intersectAll(regions, disjoint(filterRegions))
         const expected = smallTree.filter((uid) =>
-          [visible, ...filters].every((set) => timesIn(set, uid) > 0),
+          [visible, ...filters].every((set) => countContaining(set, uid) > 0),
         )
         assert.deepEqual(uidsIn(regions), expected)
         assertDisjointAndOrdered(regions)
@@ -178,7 +179,7 @@ describe('thousands of grants', () => {
     assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)
   })
 
-  test('are not searched again for each id above them', () => {
+  test('are not all searched for each id above them', () => {
     const line = lineage(organization + '/0123456789abcdef'.repeat(60))
     const bottom = line.at(-1) ?? ''
     const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, 0, distinct) })))

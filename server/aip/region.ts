@@ -1,5 +1,5 @@
-// Regions are parts of the tree. The resources that a caller may see and those that a list asks for are sets of regions;
-// the list reads their intersection. Uids are paths, so it is computed without a look-up.
+// Regions are parts of the tree. The resources that a caller may see are a set of regions, and so are the resources that
+// a list asks for. The list reads the intersection, which is computed from the uids alone, because uids are paths.
 import { isAtOrBelow, isBelow, lineage, parentOf } from './uid.ts'
 
 export type Region =
@@ -7,7 +7,7 @@ export type Region =
   | { kind: 'tree'; uid: string }
   /** Everything below a resource. */
   | { kind: 'below'; uid: string }
-  /** The children of a resource; `` is the parent of all roots. */
+  /** The children of a resource; the empty uid is the parent of all roots. */
   | { kind: 'children'; uid: string }
   /** One resource. */
   | { kind: 'point'; uid: string }
@@ -47,8 +47,8 @@ function intersectChildren(children: Region, subtree: Region): Region | undefine
 /**
  * The intersection of two sets of regions, sorted by uid. `sorted` must be sorted by uid and must not overlap.
  *
- * Regions that intersect start at the same uid, or one above the other. So binary search in the sorted set finds them,
- * and the work grows with the size of the sets and of the result instead of with the product of the sets.
+ * Two regions intersect only if their uids are equal or one is above the other. So binary search in the sorted set finds
+ * them, and the time grows with the sizes of the sets and of the result, not with the product of the sizes.
  */
 export function intersectAll(sorted: readonly Region[], others: readonly Region[]): Region[] {
   const shared: Region[] = []
@@ -64,7 +64,7 @@ export function intersectAll(sorted: readonly Region[], others: readonly Region[
   return disjoint(shared)
 }
 
-/** Sorts before every uid and after ``. */
+/** Sorts before every uid, and after the empty uid. */
 const beforeAllUids = '0'
 
 /** Intersects `other` with the regions from `firstUid` on, while `isCandidate` holds. */
@@ -83,7 +83,7 @@ function addIntersections(
   }
 }
 
-/** The index of the first region with this uid or a later one. */
+/** The index of the first region whose uid is this one or sorts after it. */
 function firstAtOrAfter(sorted: readonly Region[], uid: string): number {
   let low = 0
   let high = sorted.length
@@ -113,7 +113,7 @@ export function disjoint(regions: readonly Region[]): Region[] {
   return kept
 }
 
-/** A region without its root, if that is a child of one of these parents. */
+/** The region without its own uid, if that uid is a child of one of these parents. */
 function withoutChildrenOf(parents: ReadonlySet<string>, region: Region): Region[] {
   const isChild = region.uid !== '' && parents.has(parentOf(region.uid))
   if (!isChild || region.kind === 'below' || region.kind === 'children') return [region]

@@ -12,7 +12,7 @@ type Time = Timestamp | Duration
 export const isTime = (message: { $typeName: string }): message is Time =>
   message.$typeName === 'google.protobuf.Timestamp' || message.$typeName === 'google.protobuf.Duration'
 
-/** The description of a violation. */
+/** The range in words, for the description of a violation. */
 export const rangeOf = ({ $typeName }: Time) =>
   $typeName === 'google.protobuf.Timestamp'
     ? 'must be from 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999999Z'
@@ -23,6 +23,6 @@ export function isInRange(time: Time): boolean {
   if (time.$typeName === 'google.protobuf.Timestamp')
     return seconds >= yearOne && seconds < yearTenThousand && nanos >= 0 && nanos < nanosPerSecond
   const haveSameSign = (seconds >= 0n && nanos >= 0) || (seconds <= 0n && nanos <= 0)
-  const isShort = seconds >= -maxDurationSeconds && seconds <= maxDurationSeconds
-  return haveSameSign && isShort && Math.abs(nanos) < nanosPerSecond
+  const isWithinLimit = seconds >= -maxDurationSeconds && seconds <= maxDurationSeconds
+  return haveSameSign && isWithinLimit && Math.abs(nanos) < nanosPerSecond
 }

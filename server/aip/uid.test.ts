@@ -37,7 +37,7 @@ describe('a uid', () => {
     for (const text of others) assert.equal(isUid(text), false, JSON.stringify(text))
   })
 
-  test('is rejected beyond the maximum depth by its length alone', () => {
+  test('is rejected beyond the maximum depth', () => {
     assert.equal(isUid(root + '/0123456789abcdef'.repeat(64)), true)
     assert.equal(isUid(root + '/0123456789abcdef'.repeat(65)), false)
     assert.equal(isUid('0'.repeat(10_000_000)), false)
@@ -75,7 +75,7 @@ describe('a uid', () => {
     )
   })
 
-  test('sorts next to those created at the same time', () => {
+  test('sorts next to uids created at the same time', () => {
     const at = (time: number) => newChildUid(root, time, randomBytes)
     const now = Date.UTC(2026, 5, 1)
     assert.equal(at(now).slice(0, -10), at(now + 63).slice(0, -10))

@@ -7,10 +7,11 @@ const segmentLength = 17 // with its slash
 const maxSegments = 64
 const slash = '/'.charCodeAt(0)
 
-/** Checked by hand, since every call does it: a regular expression takes three times as long. */
+/** Without a regular expression, which takes three times as long: every call checks uids. */
 export function isUid(text: string): boolean {
-  const below = text.length - rootLength
-  if (below < 0 || below % segmentLength !== 0 || below > maxSegments * segmentLength) return false
+  const lengthBelow = text.length - rootLength
+  if (lengthBelow < 0 || lengthBelow % segmentLength !== 0 || lengthBelow > maxSegments * segmentLength)
+    return false
   let separator = rootLength
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
@@ -30,14 +31,14 @@ export const newRootUid = (random: RandomBytes) => random(20).toString('hex')
 /** Child uids that are created in the same period of this length have the same prefix. */
 const prefixMs = 64
 /** The number of prefixes. They repeat after twelve days. */
-const prefixes = 2 ** 24
+const prefixCount = 2 ** 24
 
 /**
- * Starts with the time and ends with random digits, so that resources created together are adjacent in every index and
- * few pages are written. The random digits make it unique.
+ * The new segment starts with the time, so that resources created together are adjacent in every index and few pages of
+ * the index are written. It ends with random digits, which make it unique.
  */
 export function newChildUid(parent: string, now: number, random: RandomBytes): string {
-  const prefix = Math.floor(now / prefixMs) % prefixes
+  const prefix = Math.floor(now / prefixMs) % prefixCount
   return `${parent}/${prefix.toString(16).padStart(6, '0')}${random(5).toString('hex')}`
 }
 
@@ -51,13 +52,13 @@ export const userUid = (issuer: string, subject: string) =>
 /** The organization, user or built-in role that a uid starts with. */
 export const rootOf = (uid: string) => uid.slice(0, rootLength)
 
-/** The uid one level up, `` for a root. */
+/** The uid one level up; empty for a root. */
 export const parentOf = (uid: string) => uid.slice(0, Math.max(0, uid.lastIndexOf('/')))
 
 /** How many segments a uid has: 1 for a root. */
 export const depthOf = (uid: string) => 1 + (uid.length - rootLength) / segmentLength
 
-/** Every uid is below ``, the parent of all roots. */
+/** Every uid is below the empty uid, the parent of all roots. */
 export const isBelow = (uid: string, ancestor: string) =>
   uid.length > ancestor.length &&
   (ancestor === '' || (uid[ancestor.length] === '/' && uid.startsWith(ancestor)))

@@ -1,5 +1,5 @@
-// Checks values against the field rules of the contract. Every string of a request is also checked for text that no
-// store can keep, even if its field has no rules.
+// Checks values against the field rules of the contract. Every string of a request is also checked for characters
+// that a store cannot represent, even if its field has no rules.
 import type { DescField, DescMessage, Message } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
@@ -36,7 +36,7 @@ class LazyReflection {
   }
 }
 
-/** `skip` is a field that is checked elsewhere, such as the resource of an update, which is checked when merged. */
+/** `skip` is a field that is checked elsewhere, such as the resource of an update, which is checked after the merge. */
 export function violationsOf(
   desc: DescMessage,
   message: Message,
@@ -60,7 +60,7 @@ function checkFields(message: LazyReflection, prefix: string, report: Report, sk
   }
 }
 
-/** The checks of each message type, in the order of its fields. Bounded by the contract. */
+/** The checks of each message type, in the order of its fields. The contract bounds the number of types. */
 const checksByType = new Map<DescMessage, Check[]>()
 
 function checksOf(desc: DescMessage): Check[] {
@@ -76,10 +76,10 @@ function checkOf(field: DescField): Check {
   // Values of callers in output-only fields are ignored, so they cannot be wrong.
   if (isOutputOnly(field)) return () => {}
   const rules = rulesOf(field)
-  // A missing scope is reported by admit, before all violations.
+  // A missing scope, such as `uid` or `parent`, is reported by server/policy/admit.ts before any violation.
   const required = isRequired(field) && !isScope(field)
   const checkString = stringCheck(rules)
-  const checkSet = setFieldCheck(field, rules, checkString)
+  const checkPresent = presentFieldCheck(field, rules, checkString)
   const mayBeAbsent = !required && !field.oneof
   const hasDefault = hasImplicitDefault(field)
   const isString = hasDefault && field.scalar === ScalarType.STRING
@@ -92,13 +92,13 @@ function checkOf(field: DescField): Check {
       return
     }
     const { reflection } = message
-    if (reflection.isSet(field)) checkSet(reflection, path, report)
+    if (reflection.isSet(field)) checkPresent(reflection, path, report)
     else if (required) report({ field: path, description: requirement(rules) })
   }
 }
 
 /** The check of a field that is set. */
-function setFieldCheck(field: DescField, rules: FieldRules, checkString: StringCheck) {
+function presentFieldCheck(field: DescField, rules: FieldRules, checkString: StringCheck) {
   const hasTooMany = (size: number) => rules.maxItems > 0 && size > rules.maxItems
   const tooMany = `must have at most ${rules.maxItems} entries`
   return (message: ReflectMessage, path: string, report: Report) => {
@@ -143,7 +143,7 @@ function checkElements(list: Iterable<unknown>, path: string, checkString: Strin
   for (const element of list) checkValue(element, `${path}[${at++}]`, checkString, report)
 }
 
-/** The path of a map entry. Its key is text of the caller, so it is shortened and made safe. */
+/** The path of a map entry. The caller chose its key, so the key is shortened and made well-formed. */
 export const entryPath = (path: string, key: unknown) =>
   `${path}[${String(key).slice(0, 100).toWellFormed()}]`
 

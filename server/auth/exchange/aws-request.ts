@@ -3,14 +3,14 @@
 import type { AwsCaller } from '../../claims/aws.ts'
 
 export type AwsRequest = { path: string; headers: [string, string][] }
-/** Sends the request to AWS. Passed in, since it is the only step that needs the network. */
+/** Sends the request to AWS. A dependency, because only this step needs the network. */
 export type CallAws = (request: AwsRequest) => Promise<AwsCaller>
 
 export const awsHost = 'sts.amazonaws.com'
 
 const maxBearerLength = 8 * 1024
-const maxAge = 15 * 60_000
-const maxClockAhead = 5 * 60_000
+const maxAgeMs = 15 * 60_000
+const maxClockAheadMs = 5 * 60_000
 const getCallerIdentity = '/?Action=GetCallerIdentity&Version=2011-06-15'
 const audienceHeader = 'chainguard-audience'
 const identityHeader = 'chainguard-identity'
@@ -37,7 +37,7 @@ export function readAwsRequest(bearer: string): AwsRequest | undefined {
   return { path, headers }
 }
 
-/** The id of the access key that signed a request, which anyone may have written; empty if there is none. */
+/** The id of the access key in the Authorization header, which is not verified; empty if there is none. */
 export function accessKeyOf({ headers }: AwsRequest): string {
   const [, value = ''] = headers.find(([name]) => name === 'authorization') ?? []
   return /Credential=([A-Z0-9]+)\//.exec(value)?.[1] ?? ''
@@ -63,11 +63,12 @@ export function awsRequestFault(
   if (!boundHeaders.every((name) => signed.includes(name)))
     return `the signature does not cover all of ${boundHeaders.join(', ')}`
   const age = now - parseTime(headerOf('x-amz-date'))
-  if (!(age <= maxAge && age >= -maxClockAhead)) return 'the request is too old, or its time is in the future'
+  if (!(age <= maxAgeMs && age >= -maxClockAheadMs))
+    return 'the request is too old, or its time is in the future'
   return undefined
 }
 
-/** NaN if the text is not a time, which no comparison accepts. */
+/** In milliseconds. NaN if the text is not a time; every comparison with NaN is false. */
 function parseTime(text: string): number {
   const [, year, month, day, hour, minute, second] =
     /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? []

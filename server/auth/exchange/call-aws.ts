@@ -8,7 +8,7 @@ import { awsHost } from './aws-request.ts'
 const timeoutMs = 5000
 const maxBodyBytes = 64 * 1024
 
-/** Where AWS is. Tests name a server of their own. */
+/** The address of AWS. Tests use a server of their own. */
 export type AwsEndpoint = { host: string; port?: number; ca?: string }
 
 /** Sends a signed request to AWS and returns the caller that AWS names. */
@@ -38,7 +38,7 @@ function send(endpoint: AwsEndpoint, { path, headers }: AwsRequest): Promise<str
   })
 }
 
-/** Leaves nothing unread: a response that is not wanted, or is too large, is destroyed with its connection. */
+/** Always destroys the response, so that an error or a body that is too large leaves no connection with unread data. */
 async function readBody(response: IncomingMessage): Promise<string> {
   try {
     if (response.statusCode !== 200)

@@ -1,5 +1,5 @@
-// The exchange over REST and gRPC. Its calls are open (no access token of ours is needed), so the corridor passes the
-// Authorization header on unchecked.
+// The token exchange over REST and gRPC. Its calls are open: they need no access token of this server, so the corridor
+// passes the Authorization header on unchecked.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import type { ExchangeRefreshTokenRequest, ExchangeRequest } from '@stemma/api/gen/platform/oidc/sts_pb.ts'
@@ -13,7 +13,7 @@ import { requestedLimits } from '../tokens/token-limits.ts'
 import type { Exchange, IssuedToken } from './exchange.ts'
 import { throttledExchange } from './failed-exchanges.ts'
 
-/** The part of a call that an open call needs. */
+/** A call that needs no access token of this server. */
 export type OpenCall<Request> = { request: Request; authorization: string | undefined; address: string }
 
 export type StsDependencies = {

@@ -8,7 +8,7 @@ import { OutboundError } from '../outbound/outbound.ts'
 import { discoverKeys } from './discover-keys.ts'
 
 export type IssuerKeys = {
-  /** The keys of an issuer. `isUnknownKey`: the cached keys did not match, so they are fetched again. */
+  /** The keys of an issuer. If `isUnknownKey`, no cached key matched the token, so the keys are fetched again. */
   find(issuer: string, isUnknownKey?: boolean): Promise<JWTVerifyGetKey>
 }
 
@@ -17,11 +17,11 @@ const minute = 60_000
 const freshTime = 10 * minute
 /** Keys older than this are not used, even if the issuer cannot be reached. */
 const maxAge = 24 * 60 * minute
-/** Keys younger than this are not fetched again for an unknown key, or anyone could make us send requests. */
+/** Keys younger than this are not fetched again for an unknown key: otherwise anyone could make us send requests. */
 const unknownKeyPause = minute / 2
 /** Negative cache: after a failure, an issuer is not asked again for this long. */
 const failurePause = minute
-const issuerLimit = 1000
+const maxIssuers = 1000
 
 type Entry = {
   keys: JWTVerifyGetKey | undefined
@@ -33,7 +33,7 @@ type Entry = {
 }
 
 export function openIssuerKeys(fetchJson: FetchJson, rule: IssuerRule, now: () => number): IssuerKeys {
-  const entries = new BoundedMap<string, Entry>(issuerLimit)
+  const entries = new BoundedMap<string, Entry>(maxIssuers)
 
   async function refresh(issuer: string, entry: Entry): Promise<void> {
     try {

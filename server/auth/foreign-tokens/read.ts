@@ -1,4 +1,4 @@
-// Reads the claims of a token of another issuer, before its signature is verified.
+// Reads the claims of a token of another issuer before the signature is verified.
 
 import { hasDuplicateMembers } from '../../claims/duplicate-members.ts'
 import type { Claims } from '../../claims/match.ts'
@@ -8,7 +8,7 @@ const maxTokenLength = 16 * 1024
 
 export const invalidForeign = (reason: string, cause?: unknown) => unverifiable(new Error(reason, { cause }))
 
-/** The claims of a token that anyone may have written. */
+/** The claims of a token whose signature is not verified yet: anyone may have written it. */
 export function readUnverified(token: string): Claims {
   if (token.length > maxTokenLength) throw invalidForeign('the token is too long')
   const parts = token.split('.')

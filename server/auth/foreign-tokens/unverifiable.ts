@@ -1,6 +1,6 @@
 import { StatusError, unauthenticated } from '../../aip/errors.ts'
 
-/** The same error whatever is wrong with a token; the cause is for the log. */
+/** The error for every invalid token. It does not say what is wrong; the cause is for the log. */
 export const unverifiable = (cause: Error) =>
   unauthenticated('the token cannot be verified', 'error="invalid_token"', cause)
 

@@ -68,8 +68,8 @@ function inUse<K extends { retireTime: number }>(keys: readonly K[], now: number
   return key
 }
 
-/** After an unknown kid, the keys are not read again for this long, in milliseconds. */
-const reloadPause = 1000
+/** After the keys were read for an unknown kid, they are not read again for this long. */
+const reloadPauseMs = 1000
 
 /** Finds signing keys, and reads the keys again for an unknown kid: another copy may have made that key. */
 export function openKeyFinder(
@@ -79,7 +79,7 @@ export function openKeyFinder(
   let reloadTime = 0
   return async (kid) => {
     const key = keys.findSigning(kid)
-    if (key || now() - reloadTime < reloadPause) return key
+    if (key || now() - reloadTime < reloadPauseMs) return key
     reloadTime = now()
     await keys.reload()
     return keys.findSigning(kid)

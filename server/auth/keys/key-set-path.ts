@@ -5,7 +5,7 @@ import type { KeyRing } from './key-ring.ts'
 
 type KeySetResponse = { status: number; type: string; body: string; cacheFor: number }
 
-/** In seconds; shorter than a new key waits before it is used (rotation.ts). */
+/** In seconds. Shorter than the time between the creation of a key and its first use (rotation.ts). */
 const cacheFor = 300
 
 /** The path of the key set and the function that returns its response. */

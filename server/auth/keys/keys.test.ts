@@ -44,32 +44,32 @@ onEachStore('keys of the server', (engine) => {
     assert.equal(payload.sub, platform.owner.identity)
   })
 
-  test('that sign are published before they are used, and stay as long as their tokens are valid', async () => {
+  test('that sign are published before they are used, and stay published as long as their tokens are valid', async () => {
     let time = Date.now()
     const ring = await openKeyRing(depsAt(() => time))
     const { authUrl, baseUrl } = platform.config
     const signer = { keys: ring, authUrl, now: Date.now, random: randomBytes }
     const mint = () => mintToken(signer, { identity: platform.owner.identity, audience: baseUrl })
     const kidOf = (token: string) => decodeProtectedHeader(token).kid
-    const before = await mint()
+    const oldToken = await mint()
     await rotateKeys(depsAt(Date.now), false)
     await ring.reload()
     // A key for access tokens and a key for id tokens, each with its successor.
     assert.equal(ring.published().length, 2 * 2)
-    assert.equal(kidOf(await mint()), kidOf(before))
+    assert.equal(kidOf(await mint()), kidOf(oldToken))
     const oldPage = ring.page.current.kid
     time += 11 * 60_000
-    const later = await mint()
-    assert.notEqual(kidOf(later), kidOf(before))
+    const newToken = await mint()
+    assert.notEqual(kidOf(newToken), kidOf(oldToken))
     assert.notEqual(ring.page.current.kid, oldPage)
     assert.equal(ring.page.find(oldPage)?.retired, true)
-    assert.ok(ring.findSigning(kidOf(before) ?? ''))
+    assert.ok(ring.findSigning(kidOf(oldToken) ?? ''))
     time += 3 * 60 * 60_000
-    assert.equal(ring.findSigning(kidOf(before) ?? ''), undefined, 'all its tokens have expired')
+    assert.equal(ring.findSigning(kidOf(oldToken) ?? ''), undefined, 'all its tokens have expired')
     assert.equal(ring.published().length, 2)
     // The running server has not read the new keys yet; an unknown kid makes it read them.
     for (const door of [restDoor(platform.url), grpcDoor(platform.url)]) {
-      for (const token of [before, later]) assert.ok((await door.call(listGroups, {}, token)).body)
+      for (const token of [oldToken, newToken]) assert.ok((await door.call(listGroups, {}, token)).body)
       door.close()
     }
     assert.equal((await published()).keys.length, 2 * 2)

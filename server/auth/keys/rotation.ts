@@ -6,10 +6,10 @@ import { insertKey, keyPurposes, makeKey, retentionTime } from './stored-keys.ts
 
 const minute = 60_000
 /**
- * How long a new key waits before it is used. By then every copy has read it, and clients that cache our published
- * keys have fetched them again (key-set-path.ts).
+ * The time between the creation of a key and its first use. By its end, every copy has read the key, and clients that
+ * cache our published keys have fetched them again (key-set-path.ts).
  */
-const overlap = 10 * minute
+const activationDelay = 10 * minute
 const reloadInterval = minute
 const maxAge = 90 * 24 * 60 * minute
 
@@ -27,15 +27,15 @@ export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Pro
       else {
         yield sql`delete from keys
           where purpose = ${purpose} and retire_time < ${time - retentionTime[purpose]}`
-        yield sql`update keys set retire_time = ${time + overlap}
-          where purpose = ${purpose} and (retire_time is null or retire_time > ${time + overlap})`
+        yield sql`update keys set retire_time = ${time + activationDelay}
+          where purpose = ${purpose} and (retire_time is null or retire_time > ${time + activationDelay})`
       }
       yield insertKey(key, time)
     }
   })
 }
 
-/** Every minute, rotates keys that are too old and reads those that other copies made. Returns a function that stops it. */
+/** Every minute, rotates keys that are too old and reads keys that other copies made. Returns a function to stop this. */
 export function maintainKeys(
   deps: KeyDependencies,
   keys: KeyRing,

@@ -33,7 +33,7 @@ export async function importSigningKey(
   const metadata = { kid, alg: algorithm, use: 'sig' }
   return {
     kid,
-    // Only a symmetric JWK would import as something else than a CryptoKey.
+    // importJWK returns something else than a CryptoKey only for a symmetric JWK.
     privateKey: (await importJWK(jwk, algorithm)) as CryptoKey,
     publicKey: (await importJWK(publicPart, algorithm)) as CryptoKey,
     publicJwk: { ...publicPart, ...metadata },

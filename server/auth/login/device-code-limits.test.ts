@@ -55,7 +55,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
     return Number(row?.[0])
   }
 
-  test('are limited for an address, and those before the limit are kept', async () => {
+  test('are limited for each address, and codes stored before the limit was reached are kept', async () => {
     const flood = Array<string>(5).fill('192.0.2.1')
     await putAs('earlier', '192.0.2.1')
     assert.deepEqual(await put(...flood), Array(3).fill('192.0.2.1'))
@@ -80,7 +80,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
     assert.equal(await count(), 12)
     assert.ok(
       await putAs('later', '198.51.100.1'),
-      'a network without a code replaces one of the network with the most',
+      'a network without a code replaces a code of the network with the most codes',
     )
     assert.equal(await count(), 12)
     assert.ok(await isKept('earlier'))
@@ -95,7 +95,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
     for (const address of spread) assert.ok(await isKept(address))
   })
 
-  test('no longer count once they have expired or belong to a person', async () => {
+  test('no longer count towards the limits once they have expired or belong to a person', async () => {
     await putAs('entered', '192.0.2.1')
     await put('192.0.2.1', '192.0.2.1')
     const identity = platform.owner.identity
@@ -112,9 +112,9 @@ onEachStore('device codes that nobody has entered', (engine) => {
     await platform.store.write(() => states.put('DeviceCode', 'changed', { inFlight: true }, 60, keys))
     const found = await platform.store.read(() => states.findByUserCode('DeviceCode', 'changed'))
     assert.deepEqual(found?.payload, { inFlight: true })
-    const more = Array<string>(3).fill('198.51.100.1')
+    const addresses = Array<string>(3).fill('198.51.100.1')
     assert.deepEqual(
-      await put(...more),
+      await put(...addresses),
       ['198.51.100.1'],
       'it still counts for the network that asked for it',
     )

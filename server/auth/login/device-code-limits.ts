@@ -1,5 +1,6 @@
-// Limits of device codes that nobody has entered yet. Anyone can ask for one, and the server must store it to find it by
-// its short code. A network that floods is refused, so it cannot push out the codes of others.
+// Limits the number of device codes that nobody has entered yet. Anyone can request a device code, and the server must
+// store it to find it by its short user code. A network that requests too many is refused, so that it cannot displace
+// the codes of other networks.
 import { tooManyRequests } from '../../aip/errors.ts'
 import { digestOf } from '../../crypto/digest.ts'
 import type { Sql } from '../../store/sql.ts'
@@ -8,7 +9,7 @@ import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { Networks } from '../../wire/client-network.ts'
 
-/** For networks of the three widths (client-network.ts), and in total. */
+/** The maximum number of codes of one network, for each of the three widths (client-network.ts), and in total. */
 export type DeviceCodeLimits = { wide: number; middle: number; narrow: number; total: number }
 
 /** A code has at most 4 KB (provider/adapter.ts), so all of them together take at most 80 MB. */
@@ -21,8 +22,8 @@ export const defaultDeviceCodeLimits: DeviceCodeLimits = {
 const digestLength = 16
 
 /**
- * The networks of a client as they are stored: a digest of each, the widest first, separated by slashes. So all codes of
- * a wide network begin with the same digest.
+ * The networks of a client as they are stored: a digest of each, the widest first, separated by slashes. So the
+ * stored networks of all clients in one wide network begin with the same digest.
  */
 export const storedNetworksOf = (networks: Networks): string =>
   networks.map((network) => digestOf(`network\0${network}`).slice(0, digestLength)).join('/')
@@ -32,8 +33,8 @@ const retrySeconds = 60
 const refused = (devices: string) =>
   tooManyRequests(`too many ${devices} are waiting for a sign-in; try again later`, retrySeconds)
 
-/** Refuses a new code beyond the limits. `stored` is made by `storedNetworksOf`. */
-export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, now: number): Work<void> {
+/** Refuses a new code beyond the limits. `stored` is the result of `storedNetworksOf`. */
+export function* enforceDeviceCodeLimits(limits: DeviceCodeLimits, stored: string, now: number): Work<void> {
   const isLive = sql`network is not null and expire_time > ${now}`
   const [wide, middle] = [startOf(stored, 1), startOf(stored, 2)]
   const row = yield* first(sql`select count(*), count(case when ${within(middle)} then 1 end),
@@ -44,15 +45,15 @@ export function* requireRoomForCode(limits: DeviceCodeLimits, stored: string, no
     throw refused('devices of your network')
   const total = yield* first(sql`select count(*) from sign_in_states where ${isLive}`)
   if (Number(total?.[0]) < limits.total) return
-  // Finding a code to delete takes some milliseconds, so only a network that has no code can cause it.
-  if (inMiddle > 0 || !(yield* deleteCodeOfLargest(isLive))) throw refused('devices')
+  // Finding a code to delete takes some milliseconds, so it is done only for a network that has no code.
+  if (inMiddle > 0 || !(yield* deleteCodeOfLargestNetwork(isLive))) throw refused('devices')
 }
 
 /**
  * Deletes the newest code of the network that has the most codes, because that code most likely belongs to a flood.
  * Returns false if every network has only one code.
  */
-function* deleteCodeOfLargest(isLive: Sql): Work<boolean> {
+function* deleteCodeOfLargestNetwork(isLive: Sql): Work<boolean> {
   const wide = yield* largestNetwork(isLive, 1)
   if (wide === undefined) return false
   const middle = yield* largestNetwork(sql`${within(`${wide}/`)} and ${isLive}`, 2)
@@ -63,19 +64,19 @@ function* deleteCodeOfLargest(isLive: Sql): Work<boolean> {
 
 /**
  * The network with the most codes, identified by the first digests of its stored form: one digest for a wide network,
- * two for a middle one. Undefined if every network has only one code. If several have the most, the one with the newest
- * code.
+ * two for a middle one. Undefined if every network has only one code. If several have the most codes, the one
+ * with the newest code.
  */
-function* largestNetwork(condition: Sql, digests: number): Work<string | undefined> {
-  const length = digests * (digestLength + 1) - 1
+function* largestNetwork(condition: Sql, digestCount: number): Work<string | undefined> {
+  const length = digestCount * (digestLength + 1) - 1
   const row =
     yield* first(sql`select ${raw(`substr(network, 1, ${length})`)} from sign_in_states where ${condition}
     group by 1 having count(*) > 1 order by count(*) desc, max(expire_time) desc limit 1`)
   return row?.[0] as string | undefined
 }
 
-/** The first digests of stored networks, each with the slash that follows it. */
-const startOf = (stored: string, digests: number) => stored.slice(0, digests * (digestLength + 1))
+/** The first `digestCount` digests of stored networks, each with the slash that follows it. */
+const startOf = (stored: string, digestCount: number) => stored.slice(0, digestCount * (digestLength + 1))
 
 /**
  * Matches the networks that begin with a prefix, which ends with a slash. A range can use the index: `0` is the

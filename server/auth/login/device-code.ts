@@ -7,13 +7,13 @@ import { attemptsOf } from './sign-in-throttles.ts'
 export type DeviceCodeDependencies = {
   provider(): Provider
   throttles: SignInThrottles
-  /** The requests with a wrong code, as the pages of the device flow report them. */
+  /** The requests that contained a wrong code. The pages of the device flow add them. */
   wrongCodes: WeakSet<IncomingMessage>
 }
 
 /**
- * Limits wrong codes: a code is short enough to type, and so to guess. As with passwords, the limits of an account
- * from one network are the lowest, so a guesser elsewhere does not lock out the person.
+ * Throttles wrong codes, because a code that is short enough to type can also be guessed. As with passwords, the limits
+ * for one account from one network are the lowest, so an attacker in another network does not lock the person out.
  */
 export async function enterDeviceCode(
   { provider, throttles, wrongCodes }: DeviceCodeDependencies,
@@ -21,7 +21,7 @@ export async function enterDeviceCode(
   response: ServerResponse,
   address: string,
 ): Promise<void> {
-  // The types require a Koa context; a session needs only what createContext returns.
+  // The types require a Koa context; Session.get needs only the properties that createContext returns.
   const context = provider().createContext(request, response) as never
   const { accountId } = await provider().Session.get(context)
   const succeed = attemptAll(attemptsOf(throttles, accountId, address))

@@ -1,4 +1,4 @@
-// Errors as pages show them.
+// Converts errors to pages.
 import { errors } from 'oidc-provider'
 import { malformed, StatusError } from '../../aip/errors.ts'
 import { errorPage } from '../../pages/error.ts'

@@ -10,7 +10,7 @@ import type { Work } from '../../store/work.ts'
 import { first } from '../../store/work.ts'
 import type { Networks } from '../../wire/client-network.ts'
 import type { DeviceCodeLimits } from './device-code-limits.ts'
-import { defaultDeviceCodeLimits, requireRoomForCode, storedNetworksOf } from './device-code-limits.ts'
+import { defaultDeviceCodeLimits, enforceDeviceCodeLimits, storedNetworksOf } from './device-code-limits.ts'
 
 export type Payload = Record<string, unknown>
 
@@ -59,7 +59,7 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
       if (keys.networks) {
         // A change of an existing code, as when a person enters it, is never refused, and does not change its network.
         if (yield* replacePayload(deps, kind, id, payload)) return
-        yield* requireRoomForCode(limits, storedNetworksOf(keys.networks), now())
+        yield* enforceDeviceCodeLimits(limits, storedNetworksOf(keys.networks), now())
       }
       yield* put(deps, kind, id, payload, seconds, keys)
     },

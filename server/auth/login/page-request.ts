@@ -8,7 +8,7 @@ export type PageRequest = {
   request: IncomingMessage
   response: ServerResponse
   method: string
-  /** Below the auth URL. */
+  /** The path below the auth URL. */
   path: string
   query: URLSearchParams
   /** The IP address of the client. */
@@ -23,7 +23,7 @@ export type PageResponse = { headers?: Record<string, string> } & (
   | { json: unknown; status?: number }
 )
 
-/** Where a request goes, below the auth URL, and the IP address it comes from. */
+/** The path of a request below the auth URL, its query, and the IP address of its client. */
 export type Target = { path: string; query: string; address: string }
 
 const maxFormBytes = 16 * 1024

@@ -14,7 +14,7 @@ import type { PageResponse } from './page-request.ts'
 
 export type RevocationDependencies = {
   store: Store
-  /** Verifies an access token that this server issued, for whichever audience. */
+  /** Verifies an access token that this server issued, for any audience. */
   verifyIssued: VerifyOwn
   now(): number
 }
@@ -27,7 +27,7 @@ export function isAccessToken(token: string): boolean {
   }
 }
 
-/** Possession of the token suffices, as with refresh tokens: our clients are public, so naming one proves nothing. */
+/** Possession of the token suffices, as with refresh tokens: our clients are public, so a client id proves nothing. */
 export async function revokeAccessToken(
   { store, verifyIssued, now }: RevocationDependencies,
   token: string,
@@ -46,7 +46,7 @@ function undefinedIfInvalid(error: unknown): undefined {
 }
 
 /**
- * The sign-in that a token may end: its own, if it is a token of the person without limits. The holder of a limited token,
+ * The sign-in that a token may end: its own, if it is an unlimited token of the person. The holder of a limited token,
  * or of a token of an identity that the person has assumed, must not be able to sign the person out.
  */
 function revocableSignIn(claims: Claims): SignIn | undefined {
@@ -62,6 +62,6 @@ const unsupported: PageResponse = {
   json: {
     error: 'unsupported_token_type',
     error_description:
-      'only refresh tokens, and access tokens without limits of a person who signed in, can be revoked; this token is valid until it expires',
+      'only refresh tokens and unlimited access tokens of signed-in people can be revoked; this token is valid until it expires',
   },
 }

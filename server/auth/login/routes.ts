@@ -1,4 +1,4 @@
-// Which handler answers which path of sign-in.
+// The handlers of the paths of sign-in.
 import { methodNotAllowed, noSuchPath } from '../../aip/errors.ts'
 import type { PageRequest, PageResponse } from './page-request.ts'
 import { isOidcProviderPath, paths } from './paths.ts'
@@ -42,7 +42,7 @@ const handlers: Record<string, Handler> = {
 }
 
 /**
- * Returns the handler of a request. Nothing else decides which one it is. Paths must match exactly: the router of
+ * Returns the handler of a request. No other code selects handlers. Paths must match exactly: the router of
  * oidc-provider ignores a slash at the end, so `/device/` would show the page of device codes, but without our limits on
  * wrong codes.
  */
@@ -63,7 +63,7 @@ const callbackPath = new RegExp(`^${paths.callback}/.+`)
 const patternOf = (path: string) =>
   path.replace(signInPath, `${paths.signIn}/:uid`).replace(callbackPath, `${paths.callback}/:provider`)
 
-/** Sends a browser that returns from a provider on to its sign-in, whose cookie is limited to that path. */
+/** Redirects a browser that returns from a provider to the path of its sign-in: the cookie is sent only to that path. */
 async function returnToInteraction(
   { upstream, authUrl }: { upstream: Upstream; authUrl: string },
   { path, query }: PageRequest,

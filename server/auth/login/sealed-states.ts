@@ -1,9 +1,10 @@
-// The state of a visitor who has not signed in. Anyone can begin a sign-in, so nothing is stored for it: the browser keeps
-// the state in encrypted cookies, which every copy of the server can read, and which no flood can push out.
+// The state of a visitor who has not signed in. Anyone can begin a sign-in, so the server stores nothing for it. The
+// browser keeps the state in encrypted cookies: every copy of the server can read them, and a flood of sign-ins cannot
+// displace them.
 //
-// A state is bound to its id, which oidc-provider keeps in a signed cookie. A browser can present an old state of its own
-// again. That is harmless: until somebody has signed in, a state only lets its holder sign in. The result of a sign-in is
-// stored, and can be used once.
+// A state is bound to its id, which oidc-provider keeps in a signed cookie. A browser can send one of its old states
+// again. That is harmless: until somebody has signed in, a state only allows its holder to sign in. The server stores
+// the result of a sign-in, which can be used once.
 import { errors } from 'oidc-provider'
 import type { Sealer } from '../../crypto/secret.ts'
 import { openText, sealText } from '../../crypto/secret.ts'
@@ -31,7 +32,7 @@ export type SealedStateDependencies = {
 /** Sessions and interactions of oidc-provider. States of other kinds are not needed before somebody has signed in. */
 export const isSealedKind = (kind: string) => kind === 'Session' || kind === 'Interaction'
 
-/** Characters of the value of a cookie. Browsers accept 4096 for name and value together. */
+/** Maximum length of the value of a cookie. Browsers accept 4096 characters for name and value together. */
 const maxCookieLength = 3500
 /** Some proxies accept only 8 KB for all cookies together. */
 const maxCookies = 2
@@ -81,7 +82,7 @@ export function openSealedStates(deps: SealedStateDependencies): SealedStates {
 /** `expires` is in milliseconds. */
 type SealedState = { payload: Payload; expires: number }
 
-/** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
+/** Encrypted states are bound to this text, so changing it would break sign-ins that are under way. */
 const purposeOf = (kind: string, id: string) => `unfinished sign-in ${kind} ${id}`
 
 function cookieNameOf(authUrl: string, kind: string): string {
@@ -104,7 +105,7 @@ function requireFit(kind: string, sealed: string): void {
   const what = kind === 'Session' ? 'session' : 'sign-in'
   if (sealed.length > maxLengthOf(kind))
     throw new errors.InvalidRequest(
-      `the parameters are too large: encrypted, a ${what} has at most ${maxLengthOf(kind)} characters`,
+      `the parameters are too large: an encrypted ${what} may have at most ${maxLengthOf(kind)} characters`,
     )
 }
 

@@ -13,8 +13,8 @@ describe('errors of the token endpoint', () => {
     ['an outage', new StatusError(Code.UNAVAILABLE, 'later'), 503, 'temporarily_unavailable'],
     ['a fault of the server', internal(new Error('a secret')), 500, 'server_error'],
   ]
-  for (const [what, error, status, code] of cases)
-    test(`${what} is ${code} with status ${status}`, () => {
+  for (const [problem, error, status, code] of cases)
+    test(`${problem} is reported as ${code} with status ${status}`, () => {
       const answer = oauthError(error) as {
         status: number
         json: { error: string; error_description: string }

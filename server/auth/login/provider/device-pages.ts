@@ -1,4 +1,4 @@
-// The pages of the device flow, as oidc-provider asks for them.
+// The pages of the device flow, as functions that oidc-provider calls.
 import type { IncomingMessage } from 'node:http'
 import type { KoaContextWithOIDC } from 'oidc-provider'
 import { StatusError } from '../../../aip/errors.ts'
@@ -51,7 +51,7 @@ function messageOf(error: Error | undefined): string | undefined {
   switch (error.name) {
     case 'NotFoundError':
     case 'NoCodeError':
-      return 'There is no such code. Compare it with the one that the device shows.'
+      return 'There is no such code. Compare your input with the code that the device shows.'
     case 'ExpiredError':
       return 'This code has expired. Start again on the device.'
     case 'AlreadyUsedError':

@@ -1,5 +1,5 @@
-// The OpenID Provider, by oidc-provider: authorization code with PKCE, device flow, refresh, revocation and logout.
-// Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
+// The OpenID Provider, implemented by the library oidc-provider: authorization code with PKCE, device flow, refresh,
+// revocation and logout. Its access tokens have the same format as our own (tokens/mint.ts), and its state is in our store.
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { Provider } from 'oidc-provider'
@@ -7,7 +7,7 @@ import { tokenExchangeGrantType } from '../token-exchange.ts'
 import { configurationOf } from './configuration.ts'
 import type { ProviderDependencies } from './dependencies.ts'
 
-/** Returns a getter for the provider. Its keys cannot be changed, so new keys cause a new provider. */
+/** Returns a getter for the provider. The keys of a provider cannot be changed, so new keys require a new provider. */
 export function openProvider(deps: ProviderDependencies): () => Provider {
   let current: { provider: Provider; kids: string } | undefined
   return () => {
@@ -20,16 +20,17 @@ export function openProvider(deps: ProviderDependencies): () => Provider {
 
 function makeProvider(deps: ProviderDependencies): Provider {
   const provider = new Provider(deps.authUrl, configurationOf(deps))
-  // Trusts the X-Forwarded headers, which are ours and not the client's (forward-to-oidc-provider.ts).
+  // Trusts the X-Forwarded headers, which this server sets itself (forward-to-oidc-provider.ts).
   provider.proxy = true
-  // The exchange is handled before oidc-provider (forward-to-oidc-provider.ts); here it is added to the discovery document.
+  // The token exchange is handled in forward-to-oidc-provider.ts. oidc-provider does not know it, so its grant type is
+  // added to the discovery document here.
   provider.use(async (ctx, next) => {
     await next()
     const { body } = ctx as { body?: { grant_types_supported?: string[] } }
     body?.grant_types_supported?.push(tokenExchangeGrantType)
   })
   provider.on('server_error', (_, error) => deps.onError(error))
-  // Koa, on which it is built, writes to standard error unless there is a listener.
+  // oidc-provider is built on Koa, which writes errors to standard error unless there is a listener.
   ;(provider as EventEmitter).on('error', (error: KoaError, { req }: KoaContext) =>
     reportError(deps, error, req),
   )

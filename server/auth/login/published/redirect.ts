@@ -2,19 +2,16 @@
 import { invalidField } from '../../../aip/errors.ts'
 import { isLoopback } from '../../../claims/issuer.ts'
 
-/** A token in a URL may be sent to the machine of the person only. */
+/** A token in a URL may be sent only to the machine of the person. */
 export function requireLoopbackRedirect(exit: string | null, redirect: string): void {
   if (exit !== 'redirect') throw invalidField('exit', 'must be redirect')
   const url = URL.canParse(redirect) ? new URL(redirect) : undefined
   const isPlain = url?.protocol === 'http:' && url.username === '' && url.password === '' && url.hash === ''
   if (!url || !isLoopback(url) || !isPlain)
-    throw invalidField(
-      'redirect',
-      'must be an http address of this machine, such as http://localhost:8085/callback',
-    )
+    throw invalidField('redirect', 'must be an http loopback address, such as http://localhost:8085/callback')
 }
 
-/** Adds the result to the address. Clients put placeholders there, which are removed. */
+/** Adds the result to the query of the address. It replaces the placeholders that clients put there. */
 export function redirectWith(redirect: string, result: Record<string, string>): string {
   const url = new URL(redirect)
   for (const name of ['token', 'refresh_token', 'error', 'status_code']) url.searchParams.delete(name)

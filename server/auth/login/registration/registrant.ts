@@ -26,7 +26,7 @@ export type RegistrantDependencies = {
   now(): number
 }
 
-/** The same error for every token that cannot be used; the cause is for the log. */
+/** The error for every token that cannot be used. It does not say why; the cause is for the log. */
 const refused = (cause: string) =>
   new StatusError(Code.PERMISSION_DENIED, 'nobody can be registered with this token', {
     cause: new Error(cause),
@@ -81,12 +81,14 @@ function personFor(
 ): Person {
   const audiences = [claims.aud].flat()
   const emailDomain = emailDomainOf(claims)
-  const isVerifiedFor = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
-  const addressed = providers.filter(({ configuration }) => audiences.includes(configuration.clientId))
-  const provider = addressed.find(isVerifiedFor) ?? addressed[0]
+  const ownsEmailDomain = ({ domain }: KnownProvider) => domain !== undefined && domain === emailDomain
+  const addressedProviders = providers.filter(({ configuration }) =>
+    audiences.includes(configuration.clientId),
+  )
+  const provider = addressedProviders.find(ownsEmailDomain) ?? addressedProviders[0]
   if (provider) return personOf(provider, claims)
   const ownAudiences = [authUrl, baseUrl, new URL(authUrl).host]
   if (!audiences.some((audience) => ownAudiences.includes(audience)))
     throw refused('the token is for another audience')
-  return personBySubject(issuer, claims, providers.find(isVerifiedFor)?.domain)
+  return personBySubject(issuer, claims, providers.find(ownsEmailDomain)?.domain)
 }

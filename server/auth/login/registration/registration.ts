@@ -39,7 +39,7 @@ async function register(
   const bearer = bearerOf(authorization)
   const { code, identityId } = request
   const run = async () => registerPerson(deps, await findRegistrant(deps, bearer), code, identityId)
-  // Invite codes can be guessed with a valid token too, so every error but an outage counts as a failure.
+  // Invite codes can also be guessed with a valid token, so every error except an outage counts as a failure.
   const isRefusal = (error: StatusError) => error.code !== Code.UNAVAILABLE
   const attempt = { address, bearer, identity: identityId }
   const session = await throttledExchange(deps.throttle, attempt, run, isRefusal)

@@ -10,7 +10,7 @@ const lifetimeSeconds = 24 * 60 * 60
 
 type LinkDependencies = { store: Store; states: ExpiringStates; authUrl: string; random: RandomBytes }
 
-/** Undefined if there is an organization already. */
+/** Returns the URL of the link, or undefined if there is an organization already. */
 export async function makeSetUpLink({
   store,
   states,

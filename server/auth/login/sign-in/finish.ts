@@ -9,7 +9,7 @@ import type { Interaction } from './interaction.ts'
 import { parameterOf } from './interaction.ts'
 
 /**
- * Signs a person in. If `person` is a work, it may create them; it runs in the transaction that also accepts the
+ * Signs a person in. `person` may be work that creates the person. It runs in the transaction that also accepts the
  * invite, so either both happen or neither. `by` is the authentication method (RFC 8176).
  */
 export async function finishSignIn(
@@ -34,7 +34,7 @@ export async function finishSignIn(
   return { location }
 }
 
-/** Of two concurrent first sign-ins of one person, the second fails to create the identity; its retry finds it. */
+/** Of two concurrent first sign-ins of one person, one fails to create the identity; its retry finds the identity. */
 async function writeWithRetry<T>({ store }: SignInDependencies, work: () => Work<T>): Promise<T> {
   try {
     return await store.write(work)

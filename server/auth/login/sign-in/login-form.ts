@@ -8,10 +8,14 @@ import type { SignInDependencies } from './dependencies.ts'
 import type { Interaction } from './interaction.ts'
 import { pageContextOf, parameterOf } from './interaction.ts'
 
-/** Values typed before, to be shown again. */
-type Typed = { email?: string; organization?: string }
+/** Values that the person has typed, to be shown again. */
+type TypedValues = { email?: string; organization?: string }
 
-type LoginFormOptions = Typed & { status?: number; headers?: Record<string, string>; error?: FieldError }
+type LoginFormOptions = TypedValues & {
+  status?: number
+  headers?: Record<string, string>
+  error?: FieldError
+}
 
 export async function showLoginForm(
   { authUrl, store }: SignInDependencies,
@@ -32,7 +36,7 @@ export function showLoginError(
   interaction: Interaction,
   error: unknown,
   field: string,
-  typed: Typed = {},
+  typed: TypedValues = {},
 ): Promise<PageResponse> {
   if (!(error instanceof StatusError)) throw error
   const message = sentence(plainMessage(error))

@@ -40,7 +40,7 @@ export async function goToOrganization(
   }
 }
 
-/** A uid, which comes from a link, is not shown in the form. */
+/** The form shows the domain that the person typed, but no uid, because a uid comes from a link. */
 const showOrganizationError = (
   deps: SignInDependencies,
   interaction: Interaction,

@@ -1,4 +1,5 @@
-// The `state` of an authorization request to a provider. The browser carries it, encrypted; nothing is stored.
+// The `state` of an authorization request to a provider. It is encrypted and sent through the browser; the server
+// does not store it.
 import { openText, sealText } from '../../../crypto/secret.ts'
 import type { Upstream } from './upstream.ts'
 import { upstreamFailed } from './upstream.ts'
@@ -8,7 +9,7 @@ export type AuthorizationState = {
   interaction: string
   /** The uid of the provider. */
   provider: string
-  /** Issuer and client when the request was made. If the provider was changed since, the code is not redeemed. */
+  /** Issuer and client id at the time of the request. If they have changed since then, the code is not redeemed. */
   issuer: string
   clientId: string
   redirectUri: string
@@ -19,9 +20,9 @@ export type AuthorizationState = {
   expires: number
 }
 
-/** Part of the encryption, so it cannot change without breaking sign-ins that are under way. */
+/** Encrypted states are bound to this text, so changing it would break sign-ins that are under way. */
 const purpose = 'journey to a provider'
-export const stateLifetime = 15 * 60_000
+export const stateLifetimeMs = 15 * 60_000
 
 export const sealState = ({ sealer }: Upstream, state: AuthorizationState) =>
   sealText(sealer, purpose, JSON.stringify(state))
@@ -37,7 +38,7 @@ export function openState({ sealer, now }: Upstream, sealed: string): Authorizat
   return state
 }
 
-/** The sign-in that a browser returns to. `url` is the redirect URI that it was sent to. */
+/** The uid of the sign-in that a browser returns to. `url` is the redirect URI that the browser opened. */
 export function interactionOf(upstream: Upstream, sealed: string, url: string): string {
   const { interaction, redirectUri } = openState(upstream, sealed)
   if (redirectUri !== url) throw upstreamFailed(new Error('the redirect URI belongs to another provider'))

@@ -7,9 +7,9 @@ import type { KnownProvider } from './known-providers.ts'
 import { providerSecretPurpose } from './known-providers.ts'
 import type { CachedConfiguration, Upstream } from './upstream.ts'
 
-const freshTime = 10 * 60_000
+const freshTimeMs = 10 * 60_000
 /** Negative cache: after a failure, a provider is not asked again for this long. */
-const failurePause = 60_000
+const failurePauseMs = 60_000
 const timeoutSeconds = 10
 
 export function configurationOf(upstream: Upstream, provider: KnownProvider): Promise<oidc.Configuration> {
@@ -18,9 +18,9 @@ export function configurationOf(upstream: Upstream, provider: KnownProvider): Pr
   const cached = configurations.get(key)
   if (cached && now() - cached.created < cached.lifetime) return cached.configuration
   const configuration = discover(upstream, provider)
-  const entry: CachedConfiguration = { created: now(), lifetime: freshTime, configuration }
+  const entry: CachedConfiguration = { created: now(), lifetime: freshTimeMs, configuration }
   configuration.catch(() => {
-    entry.lifetime = failurePause
+    entry.lifetime = failurePauseMs
   })
   configurations.set(key, entry)
   return configuration
@@ -46,7 +46,7 @@ async function discover(upstream: Upstream, provider: KnownProvider): Promise<oi
   return configuration
 }
 
-/** Sends the client secret in the header, or in the body if the provider supports only that. */
+/** Sends the client secret in the header, or in the body if the provider supports only the body. */
 function clientAuthOf({ secret }: Upstream, { sealedSecret }: KnownProvider): oidc.ClientAuth {
   if (sealedSecret === '') return oidc.None()
   const clientSecret = openText(secret, providerSecretPurpose, sealedSecret)

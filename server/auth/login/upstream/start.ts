@@ -3,7 +3,7 @@ import { Code } from '../../../aip/code.ts'
 import { StatusError } from '../../../aip/errors.ts'
 import { digestOf } from '../../../crypto/digest.ts'
 import { paths } from '../paths.ts'
-import { sealState, stateLifetime } from './authorization-state.ts'
+import { sealState, stateLifetimeMs } from './authorization-state.ts'
 import { configurationOf } from './configuration.ts'
 import type { KnownProvider } from './known-providers.ts'
 import type { Upstream } from './upstream.ts'
@@ -28,7 +28,7 @@ export async function startUpstream(
   const [nonce, verifier] = [random(32).toString('base64url'), random(32).toString('base64url')]
   const state = sealState(upstream, {
     ...{ interaction, provider: provider.uid, issuer, clientId, redirectUri, nonce, verifier },
-    expires: now() + stateLifetime,
+    expires: now() + stateLifetimeMs,
   })
   const url = oidc.buildAuthorizationUrl(configuration, {
     ...{ redirect_uri: redirectUri, state, nonce },
