@@ -64,7 +64,7 @@ function parametersOf(schemas: Schemas, operation: Operation, path: string): Sch
   ]
 }
 
-/** Not true for the parent of a group in version 1, which may be a name. */
+/** Whether path variables are uids. In version 1, the parent of a group may also be a name. */
 const isUidPath = ({ method, variables }: Operation) =>
   method.scope.length > 0 || variables.some(({ field }) => rulesOf(field).uid)
 
@@ -78,7 +78,7 @@ const queryExamples: Record<string, string> = {
   children_of: groupUid,
 }
 
-/** A URL has at most 8 KiB, and the uid of a resource in a group of an organization has 74 characters. */
+/** Keeps URLs below 8 KiB: the uid of a resource in a group of an organization has 74 characters. */
 const maxUidsInUrl = 80
 
 function queryExample(field: DescField, { body }: Operation): string | undefined {
@@ -92,7 +92,7 @@ const mayBeEmpty = new Set(['page_token', 'order_by'])
 /** Published clients send these parameters of the token exchange without a value. */
 const mayBeEmptyInExchange = new Set(['identity', 'identity_provider'])
 
-function withoutEmpty(field: DescField, schema: Schema): Schema {
+function forbidEmpty(field: DescField, schema: Schema): Schema {
   if (field.scalar !== ScalarType.STRING || mayBeEmpty.has(field.name)) return schema
   if (mayBeEmptyInExchange.has(field.name) && field.parent.typeName === 'platform.oidc.ExchangeRequest')
     return schema
@@ -106,7 +106,7 @@ function queryParameterObject(
   operation: Operation,
 ): Schema {
   const { description, deprecated, ...schema } = fieldSchema(schemas, field, 'create')
-  const isUids = field.fieldKind === 'list' && rulesOf(field).uid
+  const isUidList = field.fieldKind === 'list' && rulesOf(field).uid
   const example = queryExample(field, operation)
   return {
     name,
@@ -115,7 +115,7 @@ function queryParameterObject(
     ...(description ? { description } : {}),
     ...(deprecated ? { deprecated } : {}),
     ...(field.fieldKind === 'map' ? { style: 'deepObject' } : {}),
-    schema: isUids ? { ...schema, maxItems: maxUidsInUrl } : withoutEmpty(field, schema),
+    schema: isUidList ? { ...schema, maxItems: maxUidsInUrl } : forbidEmpty(field, schema),
     ...(example === undefined ? {} : { example }),
   }
 }
@@ -145,7 +145,7 @@ function formSchema(schemas: Schemas, { message, fields }: Body): Schema {
   const schema = objectSchema(schemas, message, fields, 'update')
   const properties = fields.map((field) => [
     field.jsonName,
-    withoutEmpty(field, fieldSchema(schemas, field, 'update')),
+    forbidEmpty(field, fieldSchema(schemas, field, 'update')),
   ])
   return { ...schema, properties: Object.fromEntries(properties) }
 }
@@ -167,7 +167,7 @@ function successResponse(schemas: Schemas, { method }: Operation): Schema {
   const schema = responseSchema(schemas, output)
   if (method.isStream)
     return {
-      description: 'A stream of documents, one per line. The schema is that of a line.',
+      description: 'A stream of documents, one per line. The schema describes one line.',
       content: { 'application/jsonl': { schema } },
     }
   const example = exampleOf(output, 'response')

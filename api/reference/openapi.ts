@@ -101,7 +101,7 @@ function pathsOf(schemas: Schemas, services: Service[]): OpenApi['paths'] {
   return paths
 }
 
-/** The same variable is `uid` in a GET and `parent` in a POST: the name of the GET is used. */
+/** A shared path gets its variable names from a GET (`uid`) rather than from a POST (`parent`). */
 const rank = ({ verb }: Operation) => (verb === 'POST' ? 1 : 0)
 const withoutNames = (path: string) => path.replaceAll(/\{[^}]*\}/g, '{}')
 const withLeafNames = (path: string) => path.replaceAll(/\{(?:[^}]*\.)?([^}.]*)\}/g, '{$1}')

@@ -69,7 +69,7 @@ function operationsOf(method: Method): Operation[] {
   })
 }
 
-/** OpenAPI has no empty path variables, so the same call without its parent is an operation of its own. */
+/** OpenAPI has no empty path variables, so the same call without its parent is a separate operation. */
 function atRoot(operation: Operation): Operation {
   const { id, path } = operation
   return {

@@ -44,14 +44,16 @@ export function queryOf(
   variables: Variable[],
 ): QueryParameter[] {
   if (body === '*') return []
-  const bound = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? pageFields : [])])
-  return desc.input.fields.filter(({ name }) => !bound.has(name)).flatMap((field) => parametersOf(field, ''))
+  const excluded = new Set([body, ...variables.map(({ name }) => name), ...(isStream ? pageFields : [])])
+  return desc.input.fields
+    .filter(({ name }) => !excluded.has(name))
+    .flatMap((field) => parametersOf(field, ''))
 }
 
-/** A stream has the request of a list, but rejects these fields. */
+/** A stream has the same request message as a list, but rejects these fields. */
 const pageFields = ['page_size', 'page_token', 'skip']
 
-/** Messages that are strings in JSON. Fields of all other messages are parameters of their own. */
+/** Messages that are strings in JSON. Each field of any other message is a separate parameter. */
 const textMessages = new Set([
   'google.protobuf.Timestamp',
   'google.protobuf.Duration',
@@ -72,8 +74,8 @@ export function bodyOf(
   if (body === '') return undefined
   const type = 'application/json'
   if (body === '*') {
-    const bound = new Set(variables.map(({ name }) => name))
-    const fields = input.fields.filter((field) => !bound.has(field.name) && !isOutputOnly(field))
+    const excluded = new Set(variables.map(({ name }) => name))
+    const fields = input.fields.filter((field) => !excluded.has(field.name) && !isOutputOnly(field))
     return {
       type,
       message: input,

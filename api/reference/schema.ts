@@ -1,5 +1,5 @@
-// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to four, for responses and for the
-// bodies of create, update and batch calls. They differ in their fields and in which of them are required.
+// JSON Schemas (2020-12, the dialect of OpenAPI 3.1) of messages. A message has up to four schemas: one for responses,
+// and one each for the bodies of create, update and batch calls. They differ in which fields exist and are required.
 import type { DescEnum, DescField, DescMessage, DescOneof } from '@bufbuild/protobuf'
 import { getOption, ScalarType } from '@bufbuild/protobuf'
 import { exactly_one } from '../gen/platform/common/rules_pb.ts'
@@ -29,7 +29,7 @@ export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: P
         ? enumSchema(desc)
         : {
             ...objectSchema(schemas, desc, fieldsOf(desc, purpose), purpose),
-            // A key that is no field is an error in an update, and ignored otherwise.
+            // Updates refuse unknown keys; other requests ignore them.
             ...(purpose === 'update' ? { additionalProperties: false } : {}),
           },
     )
@@ -37,7 +37,7 @@ export function refTo(schemas: Schemas, desc: DescMessage | DescEnum, purpose: P
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Requests have no output-only fields, and no scope: that is in the path. */
+/** Bodies of requests contain neither output-only fields nor the scope, which is in the path. */
 export const fieldsOf = (desc: DescMessage, purpose: Purpose) =>
   desc.fields.filter((field) =>
     purpose === 'response' ? !isInputOnly(field) : !isOutputOnly(field) && !isScope(field),
@@ -70,7 +70,7 @@ export function objectSchema(
  * generators create a separate type for each case of `oneOf` and `anyOf`.
  */
 function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): Schema {
-  const inOneofs = desc.oneofs.flatMap((oneof) => {
+  const forbiddenByOneofs = desc.oneofs.flatMap((oneof) => {
     const names = oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName)
     const pairs = names.flatMap((name, at) =>
       names.slice(at + 1).map((other) => ({ required: [name, other] })),
@@ -78,7 +78,9 @@ function oneofRules(desc: DescMessage, fields: DescField[], purpose: Purpose): S
     const isNeeded = isCreating(purpose) && isExactlyOne(oneof) && names.length > 1
     return [...pairs, ...(isNeeded ? [{ not: { anyOf: names.map((name) => ({ required: [name] })) } }] : [])]
   })
-  const forbidden = isCreating(purpose) ? [...inOneofs, ...fields.flatMap(unlessRule)] : inOneofs
+  const forbidden = isCreating(purpose)
+    ? [...forbiddenByOneofs, ...fields.flatMap(unlessRule)]
+    : forbiddenByOneofs
   return forbidden.length === 0 ? {} : { not: { anyOf: forbidden } }
 }
 
@@ -108,7 +110,7 @@ const isSharedInBatch = ({ name, parent }: DescField) =>
       message.name.startsWith('BatchCreate') && message.fields.some((field) => field.name === name),
   )
 
-/** The only field of a oneof of which exactly one must be set. */
+/** Whether the field is the only one of its oneof, and the oneof must be set. */
 const isOnlyChoice = ({ oneof }: DescField) => oneof?.fields.length === 1 && isExactlyOne(oneof)
 
 export function fieldSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
@@ -121,7 +123,7 @@ export function fieldSchema(schemas: Schemas, field: DescField, purpose: Purpose
   }
 }
 
-/** The comment of a field, and those of its rules that a schema cannot express. */
+/** The comment of a field, followed by the rules that a schema cannot express. */
 export function fieldDescription(field: DescField): string {
   const { operatorOnly, uid } = rulesOf(field)
   const notes = [
@@ -129,7 +131,7 @@ export function fieldDescription(field: DescField): string {
     field.oneof &&
       `${isExactlyOne(field.oneof) ? 'Exactly' : 'At most'} one of ${field.oneof.fields.map(({ jsonName }) => `\`${jsonName}\``).join(', ')}.`,
     isImmutable(field) && 'Cannot be changed later.',
-    operatorOnly && 'Only the operator of the server changes it.',
+    operatorOnly && 'Only the operator of the server can change it.',
     uid && commentOf(field) === '' && 'A uid.',
   ]
   return notes.filter(Boolean).join(' ')
@@ -139,7 +141,7 @@ const withDescription = (description: string) => (description === '' ? {} : { de
 
 function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schema {
   const { maxItems } = rulesOf(field)
-  const limit = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
+  const maxEntries = maxItems > 0 && purpose !== 'response' ? maxItems : undefined
   const isNeeded = isRequiredOnCreate(field) && isCreating(purpose)
   switch (field.fieldKind) {
     case 'list':
@@ -147,7 +149,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
         type: 'array',
         items: valueSchema(schemas, field, purpose),
         ...(isNeeded ? { minItems: 1 } : {}),
-        ...(limit ? { maxItems: limit } : {}),
+        ...(maxEntries ? { maxItems: maxEntries } : {}),
       }
     case 'map':
       return {
@@ -155,7 +157,7 @@ function typeSchema(schemas: Schemas, field: DescField, purpose: Purpose): Schem
         ...(field.mapKey === ScalarType.STRING ? {} : { propertyNames: { pattern: '^-?[0-9]+$' } }),
         additionalProperties: valueSchema(schemas, field, purpose),
         ...(isNeeded ? { minProperties: 1 } : {}),
-        ...(limit ? { maxProperties: limit } : {}),
+        ...(maxEntries ? { maxProperties: maxEntries } : {}),
       }
     default:
       return valueSchema(schemas, field, purpose)
@@ -208,8 +210,8 @@ function enumSchema(desc: DescEnum): Schema {
  */
 function constantName({ typeName, sharedPrefix = '' }: DescEnum, value: string): string {
   const hasPrefix = value.toLowerCase().startsWith(sharedPrefix)
-  const own = hasPrefix ? value.slice(sharedPrefix.length) : value
-  return `${shortName(typeName)}_${own}`.split(/[._]/).map(capitalized).join('')
+  const unprefixed = hasPrefix ? value.slice(sharedPrefix.length) : value
+  return `${shortName(typeName)}_${unprefixed}`.split(/[._]/).map(capitalized).join('')
 }
 
 const capitalized = (word: string) => {

@@ -4,7 +4,7 @@ import type { DescService } from '@bufbuild/protobuf'
 /** The full name without the common package: `iam.v2beta1.Group`. */
 export const shortName = (typeName: string): string => typeName.replace(/^platform\./, '')
 
-/** The version in the package of a type. Packages of version 1 have none in their name. */
+/** The version in the package of a type. Package names of version 1 contain no version. */
 export const versionOf = (typeName: string): string => /\.(v\d\w*)\./.exec(typeName)?.[1] ?? 'v1'
 
 /** `Role bindings` of `RoleBindingsService`. */

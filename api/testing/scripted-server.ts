@@ -1,4 +1,4 @@
-// HTTP servers for tests of the SDK that answer in every way a real server or a proxy might.
+// HTTP servers with scripted answers, for tests of the SDK. They imitate a server or a proxy, including its failures.
 import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type ScriptedServer = { url: string; requests: IncomingMessage[]; server: Server }
 
-/** Starts a server that answers each request with the next listener, and all further ones with the last. */
+/** Starts a server that calls the next listener for each request, and the last listener for all further requests. */
 export async function startScriptedServer(...answers: RequestListener[]): Promise<ScriptedServer> {
   const requests: IncomingMessage[] = []
   const server = await listen((request, response) => {
