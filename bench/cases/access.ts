@@ -24,9 +24,9 @@ import type { Line } from '../report/report.ts'
 import { temporarySettings } from '../stores/bench-server.ts'
 
 const depth = 8
-const bindings = 50
+const bindingCount = 50
 const rounds = 21
-const decisions = 5000
+const decisionsPerRound = 5000
 const goalMicroseconds = 10
 
 export async function benchAccess(): Promise<Line[]> {
@@ -36,9 +36,9 @@ export async function benchAccess(): Promise<Line[]> {
   try {
     await prepareStore(config, store)
     const lines: Line[] = []
-    for (const above of [2, depth]) {
-      const { identity, deepest } = await createTree(store, above)
-      lines.push(...(await linesOf(store, demandOf(identity, deepest), above)))
+    for (const bindingsInChain of [2, depth]) {
+      const { identity, deepest } = await createTree(store, bindingsInChain)
+      lines.push(...(await linesOf(store, demandOf(identity, deepest), bindingsInChain)))
     }
     return lines
   } finally {
@@ -47,18 +47,18 @@ export async function benchAccess(): Promise<Line[]> {
   }
 }
 
-async function linesOf(store: Store, demand: Demand, above: number): Promise<Line[]> {
+async function linesOf(store: Store, demand: Demand, bindingsInChain: number): Promise<Line[]> {
   const toRow = async () => {
     const { statement, authorize } = admitToRow(demand, groups.table, groups.forms.json)
     return authorize(await store.query(statement))
   }
   const alone = async () => store.read(() => admitToRead(demand))
-  const label = `Access, ${bindings} bindings, ${above} of them above, depth ${depth}`
+  const label = `Access, ${bindingCount} bindings, ${bindingsInChain} of them at or above the group, depth ${depth}`
   return [await lineOf(`${label}, with the row`, toRow), await lineOf(label, alone)]
 }
 
 async function lineOf(label: string, decide: () => Promise<unknown>): Promise<Line> {
-  for (let at = 0; at < 4 * decisions; at++) await decide() // warm-up
+  for (let at = 0; at < 4 * decisionsPerRound; at++) await decide() // warm-up
   const costs: number[] = []
   for (let round = 0; round < rounds; round++) costs.push(await costOf(decide))
   const cost = median(costs)
@@ -75,9 +75,9 @@ async function lineOf(label: string, decide: () => Promise<unknown>): Promise<Li
 /** CPU time of a decision in microseconds. */
 async function costOf(decide: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
-  for (let at = 0; at < decisions; at++) await decide()
+  for (let at = 0; at < decisionsPerRound; at++) await decide()
   const { user, system } = process.cpuUsage(before)
-  return (user + system) / decisions
+  return (user + system) / decisionsPerRound
 }
 
 const parseGrants = openGrantParser()
@@ -89,8 +89,8 @@ const demandOf = (identity: string, scope: string): Demand => ({
   parseGrants,
 })
 
-/** A chain of groups with `above` bindings in it, and the other bindings in groups beside it. */
-function createTree(store: Store, above: number): Promise<{ identity: string; deepest: string }> {
+/** Creates a chain of groups with `bindingsInChain` bindings, and the other bindings in groups beside the chain. */
+function createTree(store: Store, bindingsInChain: number): Promise<{ identity: string; deepest: string }> {
   const now = Date.now()
   return store.write(function* () {
     const chain = [newRootUid(randomBytes)]
@@ -103,8 +103,8 @@ function createTree(store: Store, above: number): Promise<{ identity: string; de
       uid: identity,
       now,
     })
-    for (let at = 0; at < bindings; at++) {
-      let group = at < above ? chain[at] : undefined
+    for (let at = 0; at < bindingCount; at++) {
+      let group = at < bindingsInChain ? chain[at] : undefined
       if (group === undefined) {
         group = newChildUid(root, now, randomBytes)
         yield* createEntry(operatorAccess, groups, create(GroupSchema, { name: 'beside' }), {

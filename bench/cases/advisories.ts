@@ -1,5 +1,5 @@
-// Filtered lists of advisories with few matches: among 200,000 advisories they may cost at most twice as much as among
-// 2,000.
+// Filtered lists of advisories with few matches. A list among 200,000 advisories may cost at most twice as much as the
+// same list among 2,000.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
 import { AdvisorySchema, ReviewState } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -22,17 +22,17 @@ import { requestOf } from './rest-ratio.ts'
 
 const [few, many] = [2000, 200_000]
 const rounds = 9
-/** The largest allowed ratio of the costs. */
+/** The largest allowed ratio of the cost among many advisories to the cost among few. */
 const maxRatio = 2
 /** Advisories per transaction. */
-const batch = 3000
+const batchSize = 3000
 
 /** Each filter has the same number of matches in both stores. */
 const filters = {
   'one alias': 'aliases=CVE-2026-100007',
   'a package with 10 advisories': 'artifact_names=package-7',
   'part of an alias': 'query=2026-100007',
-  '1,000 of one author': 'event_authors=rare',
+  '1,000 advisories of one author': 'event_authors=rare',
   'three filters and a query':
     'event_authors=rare&artifact_types=npm&event_types=EVENT_TYPE_FILTER_FIXED&query=package-7',
 }
@@ -77,9 +77,9 @@ export async function benchAdvisories(): Promise<Line[]> {
 const importAdvisories = (count: number) => async (store: Store, organization: string) => {
   await store.write(tuneStoreForImport)
   const nextSegment = openSegments()
-  for (let at = 0; at < count; at += batch) {
-    const items = Array.from({ length: Math.min(batch, count - at) }, (_, more) =>
-      importRowsOf(organization, itemOf(at + more)),
+  for (let at = 0; at < count; at += batchSize) {
+    const items = Array.from({ length: Math.min(batchSize, count - at) }, (_, offset) =>
+      importRowsOf(organization, itemOf(at + offset)),
     )
     const segment = nextSegment(items[0]?.entry.uid ?? '')
     await store.write(() => importBatch(operatorAccess, organization, items, segment))
@@ -88,7 +88,7 @@ const importAdvisories = (count: number) => async (store: Store, organization: s
 
 function itemOf(at: number): ImportItem {
   const time = Date.UTC(2026, 0, 1) + at
-  const happened = [
+  const eventTypes = [
     'detection',
     'truePositiveDetermination',
     'pendingUpstreamFix',
@@ -103,7 +103,7 @@ function itemOf(at: number): ImportItem {
       artifactName: `package-${at < 2000 ? at % 200 : at}`,
       artifactType: 'npm',
       aliases: [`CVE-2026-${100_000 + at}`],
-      events: happened.map((name, order) => ({
+      events: eventTypes.map((name, order) => ({
         author: at < 1000 ? 'rare' : 'bench',
         reviewState: ReviewState.APPROVED,
         createTime: timestampFromMs(time + order),

@@ -1,5 +1,5 @@
-// A list of role bindings, which show fields of three other kinds, against a list of groups, which show only their
-// own.
+// Compares a list of role bindings, which show fields of three other kinds, with a list of groups, which show only
+// their own fields.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
@@ -20,18 +20,18 @@ import { startBenchServer } from '../stores/bench-server.ts'
 import { requestOf } from './rest-ratio.ts'
 
 const rounds = 21
-const count = 500
+const bindingCount = 500
 
 export async function benchBindings(): Promise<Line[]> {
   const bench = await startBenchServer(1000, [], createBindings)
   const load = startProcess('load', 'bench/load/http-load.ts')
-  const sides = ['roleBindings', 'groups'].map((kind) => ({
+  const tasks = ['roleBindings', 'groups'].map((kind) => ({
     ...{ inFlight: 32, seconds, request: requestOf(`/iam/v2beta1/${kind}`, bench.authorization) },
   }))
   try {
-    const [bindings, groups] = sides.map((task) => () => measure(load, bench.server, task))
+    const [bindings, groups] = tasks.map((task) => () => measure(load, bench.server, task))
     if (!bindings || !groups) return []
-    for (const task of sides) await measure(load, bench.server, { ...task, seconds: warmSeconds })
+    for (const task of tasks) await measure(load, bench.server, { ...task, seconds: warmSeconds })
     const samples = await alternate(rounds, bindings, groups)
     const perCpu = (side: typeof samples.ours) => side.map((sample) => sample.perCpu)
     return [
@@ -53,7 +53,7 @@ export async function benchBindings(): Promise<Line[]> {
 function createBindings(store: Store, organization: string): Promise<void> {
   const now = Date.now()
   return store.write(function* () {
-    for (let at = 0; at < count; at++) {
+    for (let at = 0; at < bindingCount; at++) {
       const identityUid = newChildUid(organization, now, randomBytes)
       const identity = create(IdentitySchema, {
         name: `robot-${at}`,

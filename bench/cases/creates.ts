@@ -1,5 +1,5 @@
-// Durable creates. Writes that wait at the same time share a commit, so 64 in flight are compared with one at a
-// time, which needs a commit for each row; over REST and in the store alone.
+// The rate of durable creates, over REST and in the store alone. Writes that wait at the same time share a commit, so
+// 64 creates in flight are compared with one at a time, which needs a commit for each row.
 import { randomBytes } from 'node:crypto'
 import { create } from '@bufbuild/protobuf'
 import { GroupSchema } from '@stemma/api/gen/platform/iam/v2beta1/group_pb.ts'
@@ -72,21 +72,21 @@ async function benchStore(): Promise<Line> {
       () => rateWith(inFlight),
       () => rateWith(1),
     )
-    return line('Creates, the store alone, 64 a commit and 1', samples.ours, samples.baseline)
+    return line('Creates, the store alone, 64 per commit and 1', samples.ours, samples.baseline)
   } finally {
     await store.close()
     await remove()
   }
 }
 
-async function storeRate(store: Store, organization: string, together: number): Promise<number> {
+async function storeRate(store: Store, organization: string, concurrency: number): Promise<number> {
   const started = performance.now()
-  let made = 0
+  let created = 0
   while (performance.now() - started < seconds * 1000) {
-    await Promise.all(Array.from({ length: together }, () => makeGroup(store, organization)))
-    made += together
+    await Promise.all(Array.from({ length: concurrency }, () => makeGroup(store, organization)))
+    created += concurrency
   }
-  return made / ((performance.now() - started) / 1000)
+  return created / ((performance.now() - started) / 1000)
 }
 
 function makeGroup(store: Store, organization: string) {

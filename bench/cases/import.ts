@@ -1,4 +1,5 @@
-// The speed of an import against only reading and parsing the same files, and its peak memory.
+// Measures an import of advisories: its speed, compared with only reading and parsing the same files, and its peak
+// memory.
 import { randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

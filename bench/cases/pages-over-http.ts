@@ -1,5 +1,5 @@
-// Measures first pages, as pages.ts does, but over HTTP. They have no goal, because the figures include the fixed cost
-// of a request.
+// Measures first pages, as pages.ts does, but over HTTP. They have no goal, because the measurements include the fixed
+// cost of a request.
 
 import { randomBytes } from 'node:crypto'
 import { mintToken } from '../../server/auth/tokens/mint.ts'

@@ -12,8 +12,8 @@ import { pagesOverHttp } from './pages-over-http.ts'
 const sizes = [1000, 100_000, 1_000_000]
 const orders = ['uid', 'name', 'create_time']
 const rounds = 15
-const calls = 20
-const spread = 50
+const minCallsPerRound = 20
+const spreadPages = 50
 
 type ListedStore = HugeStore & Lister & { count: number }
 /** `requests` returns requests that differ between the stores only in uids and page tokens. */
@@ -26,7 +26,7 @@ export async function benchPages(): Promise<Line[]> {
     stores.push({ count, ...huge, ...(await openLister(huge)) })
   }
   const lines: Line[] = []
-  for (const one of cases()) lines.push(await measureCase(one, stores))
+  for (const pageCase of cases()) lines.push(await measureCase(pageCase, stores))
   for (const { close } of stores) await close()
   return [...lines, ...(await pagesOverHttp(stores))]
 }
@@ -53,15 +53,15 @@ function* cases(): Generator<Case> {
       requests: async (store) => [await after(store, team(store), 0)],
     }
     yield {
-      label: `${spread} pages spread over the list, in turn, by ${orderBy}`,
+      label: `${spreadPages} pages spread over the list, in turn, by ${orderBy}`,
       requests: (store) => Promise.all(positions(store).map((skip) => after(store, whole(), skip))),
     }
   }
 }
 
-/** Ends 100 rows before the last, so that every page has a next page. */
+/** All positions are at least 100 rows before the end of the list, so that every page has a next page. */
 const positions = ({ count }: ListedStore) =>
-  Array.from({ length: spread }, (_, at) => (at * (count - 100)) / spread)
+  Array.from({ length: spreadPages }, (_, at) => (at * (count - 100)) / spreadPages)
 
 /** The request for the second page of a list that starts after `skip` rows. */
 async function after({ list }: ListedStore, request: ListRequest, skip: number): Promise<ListRequest> {
@@ -96,7 +96,7 @@ async function measureCase({ label, goal, requests }: Case, stores: readonly Lis
 /** The median time of a call in microseconds. */
 async function timeOf(list: Lister['list'], requests: readonly ListRequest[]): Promise<number> {
   const times: number[] = []
-  for (let at = 0; at < Math.max(calls, requests.length); at++) {
+  for (let at = 0; at < Math.max(minCallsPerRound, requests.length); at++) {
     const started = performance.now()
     await list(requests[at % requests.length] ?? {})
     times.push((performance.now() - started) * 1000)

@@ -1,4 +1,4 @@
-// Get, List and Create on PostgreSQL, without a baseline. CPU time does not include that of PostgreSQL.
+// Get, List and Create on PostgreSQL, without a baseline. The CPU time is that of stemmad, without PostgreSQL.
 import { createDatabase, startCluster } from '../../server/testing/postgres.ts'
 import type { Sample } from '../load/load.ts'
 import { measure } from '../load/load.ts'

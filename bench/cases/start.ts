@@ -31,7 +31,7 @@ async function timeStarts(settingsFor: () => ReturnType<typeof temporarySettings
   for (let at = 0; at < starts; at++) {
     const { settings, port, remove } = await settingsFor()
     const started = performance.now()
-    // As `npm start` does, including the launcher.
+    // Started through the launcher, as `npm start` does.
     const child = spawn(process.execPath, [launcher, 'serve', ...settings], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })

@@ -1,4 +1,4 @@
-// Pins the server and the load generator to a core each, so that they do not compete.
+// Pins the server and the load generator to one core each, so that they do not compete.
 import { spawnSync } from 'node:child_process'
 
 export type Role = 'server' | 'load'

@@ -2,11 +2,11 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js'
 import { onCommand } from './bench-process.ts'
 import { asIs } from './grpc-definition.ts'
-import type { GrpcLoad, Loaded } from './load.ts'
+import type { GrpcLoad, LoadResult } from './load.ts'
 
 const channels = 4
 
-onCommand(async (load: GrpcLoad): Promise<Loaded> => {
+onCommand(async (load: GrpcLoad): Promise<LoadResult> => {
   const clients = Array.from({ length: channels }, () => open(load.port))
   const started = performance.now()
   const until = started + load.seconds * 1000
@@ -15,7 +15,7 @@ onCommand(async (load: GrpcLoad): Promise<Loaded> => {
   )
   const seconds = (performance.now() - started) / 1000
   for (const client of clients) client.close()
-  return { answers: answers.reduce((sum, some) => sum + some, 0), seconds }
+  return { answers: answers.reduce((sum, count) => sum + count, 0), seconds }
 })
 
 const open = (port: number) =>

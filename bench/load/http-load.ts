@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { onCommand } from './bench-process.ts'
-import type { Load, Loaded } from './load.ts'
+import type { Load, LoadResult } from './load.ts'
 
-onCommand(async (load: Load): Promise<Loaded> => {
+onCommand(async (load: Load): Promise<LoadResult> => {
   const length = await probe(load)
   const started = performance.now()
   const until = started + load.seconds * 1000
   const answers = await Promise.all(Array.from({ length: load.inFlight }, () => repeat(load, length, until)))
   const seconds = (performance.now() - started) / 1000
-  return { answers: answers.reduce((sum, some) => sum + some, 0), seconds }
+  return { answers: answers.reduce((sum, count) => sum + count, 0), seconds }
 })
 
 async function open({ port }: Load): Promise<Socket> {
@@ -21,7 +21,7 @@ async function open({ port }: Load): Promise<Socket> {
   return socket
 }
 
-/** The length of the response; every other response must have the same. */
+/** The length of the first response; all other responses must have the same length. */
 async function probe(load: Load): Promise<number> {
   const socket = await open(load)
   socket.write(load.request)
@@ -37,8 +37,8 @@ async function probe(load: Load): Promise<number> {
   return seen.length
 }
 
-const two = '2'.charCodeAt(0)
-const atStatus = 'HTTP/1.1 '.length
+const digitTwo = '2'.charCodeAt(0)
+const statusOffset = 'HTTP/1.1 '.length
 
 async function repeat(load: Load, length: number, until: number): Promise<number> {
   const socket = await open(load)
@@ -48,7 +48,8 @@ async function repeat(load: Load, length: number, until: number): Promise<number
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the server closed a connection')))
     socket.on('data', (chunk) => {
-      if (received === 0 && chunk[atStatus] !== two) reject(new Error(`unexpected response: ${chunk}`))
+      if (received === 0 && chunk[statusOffset] !== digitTwo)
+        reject(new Error(`unexpected response: ${chunk}`))
       received += chunk.length
       if (received < length) return
       if (received > length) reject(new Error(`a response had ${received} bytes instead of ${length}`))

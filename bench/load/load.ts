@@ -6,18 +6,18 @@ export type Load = { port: number; request: string; inFlight: number; seconds: n
 /** `request` is in base64. */
 export type GrpcLoad = Load & { path: string; authorization: string }
 
-export type Loaded = { answers: number; seconds: number }
+export type LoadResult = { answers: number; seconds: number }
 
 export type Sample = {
   /** Responses per second. */
   rate: number
-  /** Responses per second of the server's CPU time, which varies less than the clock on a shared machine. */
+  /** Responses per second of the server's CPU time, which varies less than elapsed time on a shared machine. */
   perCpu: number
 }
 
 export async function measure(load: Process, server: Server, task: Omit<Load, 'port'>): Promise<Sample> {
   const before = await usageOf(server)
-  const { answers, seconds } = await load.ask<Loaded>({ ...task, port: server.port })
+  const { answers, seconds } = await load.ask<LoadResult>({ ...task, port: server.port })
   const after = await usageOf(server)
   return { rate: answers / seconds, perCpu: answers / (after.cpu - before.cpu) }
 }

@@ -33,9 +33,9 @@ export function startProcess(
   nodeFlags: string[] = [],
 ): Process {
   const flags = ['--disable-warning=ExperimentalWarning', ...nodeFlags, '--import', benchProcess]
-  const [command = '', ...rest] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
+  const [command = '', ...commandArgs] = pin(role, [process.execPath, ...flags, join(root, file), ...args])
   // Standard output is discarded. It is not a terminal, so the log is buffered as in production.
-  const child = spawn(command, rest, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = spawn(command, commandArgs, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
   return {
     ask: (message) => ask(child, exited, message),

@@ -1,5 +1,5 @@
 // The speed of a shared machine can change by half from one second to the next. So two sides are measured in
-// alternation and compared round by round, and the median of the rounds counts.
+// alternation. Each round yields one ratio, and the result is the median of these ratios.
 
 export async function alternate<A, B>(
   rounds: number,

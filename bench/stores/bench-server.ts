@@ -27,13 +27,13 @@ export type BenchServer = {
 /** Adds further rows to the store before the server starts. */
 export type Fill = (store: Store, organization: string) => Promise<unknown>
 
-/** `count` is the number of groups; `more` are further settings, such as those of PostgreSQL. */
+/** `extraSettings` are further flags of stemmad, such as those of PostgreSQL. */
 export async function startBenchServer(
-  count: number,
-  more: string[] = [],
+  groupCount: number,
+  extraSettings: string[] = [],
   fill?: Fill,
 ): Promise<BenchServer> {
-  const { settings, port, remove } = await temporarySettings(more)
+  const { settings, port, remove } = await temporarySettings(extraSettings)
   const { config } = readConfig({}, settings)
   const store = openStore(config)
   const { keys } = await prepareStore(config, store)
@@ -41,7 +41,7 @@ export async function startBenchServer(
     { store, authUrl: config.authUrl, now: Date.now, random: randomBytes },
     'bench',
   )
-  const group = await createGroups(store, organization, count)
+  const group = await createGroups(store, organization, groupCount)
   await fill?.(store, organization)
   const signer = { keys, authUrl: config.authUrl, now: Date.now, random: randomBytes }
   const token = await mintToken(signer, { identity, audience: config.baseUrl })
@@ -56,12 +56,12 @@ export async function startBenchServer(
   }
 }
 
-export async function temporarySettings(more: string[] = []) {
+export async function temporarySettings(extraSettings: string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'stemma-bench-'))
   const port = await findFreePort()
   return {
     port,
-    settings: ['--port', String(port), '--data-dir', folder, ...more],
+    settings: ['--port', String(port), '--data-dir', folder, ...extraSettings],
     remove: () => rm(folder, { recursive: true, force: true }),
   }
 }
