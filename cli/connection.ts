@@ -17,7 +17,7 @@ export async function openConnection(flags: ConnectionFlags, runtime: Runtime): 
   const context = await readContext(flags, runtime.env)
   return connect({
     baseUrl: context.api,
-    // A function, since a long list may take more time than a token is valid.
+    // A function, because a token may expire during a long list.
     token: flags.isAnonymous ? undefined : () => runtime.env.STEMMA_TOKEN || storedToken(context, runtime),
     timeoutMs: flags.timeoutMs,
     ...(flags.timeoutMs !== undefined && { retry: { maxAttempts: 1 } }),

@@ -42,7 +42,10 @@ async function tryAcquire(file: string): Promise<boolean> {
   }
 }
 
-/** Under a lock of its own: a second process must not remove the lock that the first acquires after the removal. */
+/**
+ * Removes a stale lock under a second lock. Otherwise two processes could find the same stale lock, and the slower one
+ * would remove the new lock of the faster one.
+ */
 const removeStale = (file: string, now: () => number): Promise<void> =>
   withLock(`${file}.stale`, now, async () => {
     if (await isStale(file, now)) await rm(file, { force: true })

@@ -1,4 +1,4 @@
-/** The parts of the process that a command uses. Tests pass others. */
+/** The parts of the process that a command uses. Tests pass replacements. */
 export type Runtime = {
   env: NodeJS.ProcessEnv
   /** Milliseconds since 1970. */

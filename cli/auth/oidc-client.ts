@@ -1,4 +1,4 @@
-// Calls the server as an OpenID Provider, and converts its errors to failures of a command.
+// Calls the server, which is an OpenID Provider, and converts its errors to failures of a command.
 import * as oidc from 'openid-client'
 import { Failure, NotSignedIn } from '../failure.ts'
 import type { Tokens } from '../token-store.ts'

@@ -14,7 +14,7 @@ import type { Candidate } from './candidate.ts'
 import { scripts } from './scripts.ts'
 import { suggestNames } from './suggest-names.ts'
 
-/** Tells the script of the shell to complete file names. */
+/** A marker: the script of the shell then completes file names itself. */
 const fileNames: Candidate[] = [{ word: ':files' }]
 const authCommands = ['login', 'token', 'status', 'logout']
 const otherCommands = ['auth', 'completion', 'help']
@@ -117,7 +117,7 @@ function orders({ field }: Flag): string[] {
   return [...words].flatMap((name) => [name, `${name} desc`])
 }
 
-/** The flags that select the server, for calls that find names. */
+/** The flags that select the server from which names are suggested. */
 function serverFlags(words: string[]): ContextFlags {
   const textAfter = (name: string) => {
     const index = words.indexOf(`--${name}`)

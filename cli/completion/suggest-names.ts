@@ -22,8 +22,10 @@ export async function suggestNames(
 ): Promise<Candidate[]> {
   try {
     const connection = await openConnection({ ...server, timeoutMs }, runtime)
-    const named = namedLike(resource)
-    return named === 'groups' ? await groupPaths(connection, word) : await names(connection, named)
+    const namedResource = namedLike(resource)
+    return namedResource === 'groups'
+      ? await groupPaths(connection, word)
+      : await nameCandidates(connection, namedResource)
   } catch {
     return []
   }
@@ -42,7 +44,7 @@ async function groupPaths(connection: Connection, word: string): Promise<Candida
   return candidatesOf(await listRows(connection, 'groups', { uidp: { childrenOf: parent.uid } }), prefix)
 }
 
-async function names(connection: Connection, resource: string): Promise<Candidate[]> {
+async function nameCandidates(connection: Connection, resource: string): Promise<Candidate[]> {
   const rows = await listRows(connection, resource, {})
   if (!isNamed(resource)) return rows.map(({ uid }) => ({ word: String(uid) }))
   return candidatesOf(rows, '', camel(nameFieldOf(resource)))

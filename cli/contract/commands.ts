@@ -11,7 +11,7 @@ export type Command = {
   method: Method
   /** Decides which flags the command has and how its response is printed. */
   kind: 'list' | 'stream' | 'delete' | 'update' | 'call'
-  /** The fields from the request to the uid that is given without a flag. Empty if there is none. */
+  /** The path of fields from the request to the uid that is given without a flag. Empty if there is no such uid. */
   target: DescField[]
 }
 

@@ -82,21 +82,22 @@ describe('every command', () => {
 })
 
 describe('every table', () => {
-  for (const { name, commands: own } of resources) {
-    const list = own.find(({ verb }) => verb === 'list')
+  for (const { name, commands: resourceCommands } of resources) {
+    const list = resourceCommands.find(({ verb }) => verb === 'list')
     if (list)
       test(`${name} has columns of existing fields`, () => {
         const message = subjectOf(list)
         for (const { paths } of columnsOf(message, true))
-          for (const path of paths) assert.ok(has(message, path.split('.')), path)
+          for (const path of paths) assert.ok(hasPath(message, path.split('.')), path)
       })
   }
 })
 
-function has(message: DescMessage, [first, ...rest]: string[]): boolean {
+function hasPath(message: DescMessage, [first, ...rest]: string[]): boolean {
   const field = message.fields.find(({ jsonName }) => jsonName === first)
   return (
-    field !== undefined && (rest.length === 0 || (field.message !== undefined && has(field.message, rest)))
+    field !== undefined &&
+    (rest.length === 0 || (field.message !== undefined && hasPath(field.message, rest)))
   )
 }
 
@@ -121,11 +122,11 @@ describe('every example', () => {
 
 /** Splits a line as a shell does, from `stemma` on. */
 function wordsOf(line: string): string[] {
-  const own = line
+  const commandLine = line
     .replaceAll('\\\n', ' ')
     .replace(/^.*\| /, '')
     .replace(/ (?:#|>).*$/, '')
-  return [...own.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
+  return [...commandLine.matchAll(/"([^"]*)"|\S+/g)].map(([word, quoted]) => quoted ?? word)
 }
 
 test('output-only fields have no flag', () => {

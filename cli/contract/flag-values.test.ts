@@ -9,10 +9,10 @@ import { parseDuration, parseTime } from './time-values.ts'
 
 const now = Date.parse('2026-01-31T12:00:00Z')
 
-function json(resource: string, verb: string, flag: string, ...texts: string[]) {
-  const found = flagsOf(commandOf(resource, verb)).find(({ name }) => name === flag)
-  assert.ok(found, `no flag --${flag}`)
-  return parseFlagValue(found.field, texts, now)
+function json(resource: string, verb: string, flagName: string, ...texts: string[]) {
+  const flag = flagsOf(commandOf(resource, verb)).find(({ name }) => name === flagName)
+  assert.ok(flag, `no flag --${flagName}`)
+  return parseFlagValue(flag.field, texts, now)
 }
 
 describe('the value of a flag', () => {

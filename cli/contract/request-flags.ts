@@ -10,7 +10,7 @@ export type Flag = {
   name: string
   /** A second name: `--role-uid` for `--role`. */
   alias?: string
-  /** The fields from the request to `field`. */
+  /** The path of fields from the request to `field`. */
   path: DescField[]
   field: DescField
   /** The resource whose name or uid is the value. */
@@ -24,7 +24,7 @@ const textMessages = new Set([
   'google.protobuf.FieldMask',
 ])
 
-/** Streams have the request of a list, but no pages. */
+/** Streams have the same request message as lists, but no pages. */
 const pageFields = new Set(['page_size', 'page_token', 'skip'])
 
 export const flagsOf = (command: Command): Flag[] =>
@@ -66,7 +66,7 @@ function createFlag(command: Command, path: DescField[], prefix: string): Flag {
 export const isUid = (field: DescField): boolean =>
   rulesOf(field).uid || (isScope(field) && field.fieldKind === 'scalar')
 
-/** The resource whose uid a field contains: the one it is named after, or the parent. */
+/** The resource whose uid a field contains: the resource that the field is named after, or else the parent. */
 function referencedResource({ resource }: Command, { name }: DescField): string {
   const word = kebab(name.replace(/^default_|_uid$/g, ''))
   if (['uid', 'ids', 'ancestors-of'].includes(word)) return resource

@@ -5,5 +5,5 @@ import type { Command } from '../contract/commands.ts'
 
 export const examplesOf = ({ method }: Command): string[] => getOption(method.desc, examples)
 
-/** `groups tree` is made of lists and has no method of its own. */
+/** `groups tree` makes list calls. It has no method whose options could contain its examples. */
 export const treeExamples = ['stemma groups tree', 'stemma groups tree acme/platform --depth 2 -o wide']

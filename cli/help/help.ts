@@ -64,7 +64,7 @@ STEMMA_TOKEN is an access token that is used instead of a sign-in.
 More help: stemma RESOURCE --help, stemma RESOURCE VERB --help, stemma help exit-codes.`
 }
 
-/** `groups tree` is not a method of the contract; it is built from lists. */
+/** `groups tree` is not a method of the contract; it makes list calls. */
 const tree = {
   usage: 'tree [NAME|UID]',
   description: 'Prints all groups that you may see, or those below one group, as a tree.',

@@ -51,18 +51,18 @@ export async function findGroups(connection: Connection, path: string): Promise<
 }
 
 /**
- * Finds resources by name (`ci`) or path (`acme/team-a/ci`). Matches in the group `near` take precedence over others.
+ * Finds resources by name (`ci`) or path (`acme/team-a/ci`). Matches in `preferredGroup` take precedence over others.
  * The name of a repo may contain slashes, so every split of the text into path and name is tried.
  */
 export async function findNamed(
   connection: Connection,
   resource: string,
   text: string,
-  near?: string,
+  preferredGroup?: string,
 ): Promise<Match[]> {
-  if (near !== undefined) {
-    const nearby = await findByName(connection, resource, text, { childrenOf: near })
-    if (nearby.length > 0) return nearby
+  if (preferredGroup !== undefined) {
+    const preferred = await findByName(connection, resource, text, { childrenOf: preferredGroup })
+    if (preferred.length > 0) return preferred
   }
   const byName = await findByName(connection, resource, text)
   return [...byName, ...(await findByPath(connection, resource, text))]

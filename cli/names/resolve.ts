@@ -6,26 +6,28 @@ import type { Match } from './find.ts'
 import { findGroups, findNamed } from './find.ts'
 import { isNamed, looksLikeUid, namedLike } from './naming.ts'
 
-/** Resolves a name, path or uid to a uid. Matches in the group `near` take precedence over others. */
+/** Resolves a name, path or uid to a uid. Matches in `preferredGroup` take precedence over others. */
 export async function resolveUid(
   connection: Connection,
   resource: string,
   text: string,
-  near?: string,
+  preferredGroup?: string,
 ): Promise<string> {
   if (looksLikeUid(text)) return text
-  const named = namedLike(resource)
-  if (text === '') throw new UsageError(`expected the name or uid of ${withArticle(named)}`)
-  if (!isNamed(named))
+  const namedResource = namedLike(resource)
+  if (text === '') throw new UsageError(`expected the name or uid of ${withArticle(namedResource)}`)
+  if (!isNamed(namedResource))
     throw new UsageError(
-      `${JSON.stringify(text)} is not a uid, and ${spaced(named)} have no names; stemma ${named} list shows their uids`,
+      `${JSON.stringify(text)} is not a uid, and ${spaced(namedResource)} have no names; stemma ${namedResource} list shows their uids`,
     )
   const matches = unique(
-    await (named === 'groups' ? findGroups(connection, text) : findNamed(connection, named, text, near)),
+    await (namedResource === 'groups'
+      ? findGroups(connection, text)
+      : findNamed(connection, namedResource, text, preferredGroup)),
   )
   const [match, ...others] = matches
-  if (!match) throw notFound(named, text)
-  if (others.length > 0) throw ambiguous(named, text, matches)
+  if (!match) throw notFound(namedResource, text)
+  if (others.length > 0) throw ambiguous(namedResource, text, matches)
   return match.uid
 }
 

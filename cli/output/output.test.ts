@@ -15,11 +15,11 @@ const message = subjectOf(commandOf('groups', 'list'))
 
 async function printed(format: Format, pages: JsonObject[][], isTerminal = false): Promise<string> {
   let text = ''
-  const same = (words: string) => words
+  const unchanged = (words: string) => words
   const screen: Screen = {
-    ...{ isTerminal, now, dim: same, bold: same },
-    async write(more) {
-      text += more
+    ...{ isTerminal, now, dim: unchanged, bold: unchanged },
+    async write(chunk) {
+      text += chunk
     },
   }
   const printer = createPrinter(format, message, screen)
@@ -89,8 +89,8 @@ test('a readme is printed without its field name', async () => {
   let text = ''
   const screen = {
     ...{ isTerminal: false, now, dim: String, bold: String },
-    async write(more: string) {
-      text += more
+    async write(chunk: string) {
+      text += chunk
     },
   }
   const command = commandOf('repos', 'readme')

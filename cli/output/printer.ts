@@ -32,11 +32,13 @@ export async function printResource(
   return screen.write(`${screen.isTerminal ? replaceControls(text) : text}\n`)
 }
 
-/** The field of a resource that has only this one besides its uid, if it is free text, such as a readme. It is printed
- * without its name. */
+/**
+ * The field with the text of a resource that consists of a uid and free text, such as a readme. The text is printed
+ * without the name of the field.
+ */
 function soleTextField({ fields }: DescMessage): string | undefined {
-  const [only, ...others] = fields.filter(({ name }) => name !== 'uid')
-  return only && others.length === 0 && rulesOf(only).text ? only.jsonName : undefined
+  const [field, ...others] = fields.filter(({ name }) => name !== 'uid')
+  return field && others.length === 0 && rulesOf(field).text ? field.jsonName : undefined
 }
 
 const uidLine = ({ uid = '' }: JsonObject): string => `${singleLine(String(uid))}\n`

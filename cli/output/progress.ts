@@ -1,6 +1,6 @@
 /** A line on standard error that shows how much is done. */
 export type Progress = {
-  /** `total` is undefined if it is not known. */
+  /** `done` of `total` items are finished. `total` is undefined if it is not known. */
   update(done: number, total?: number): void
   clear(): void
 }

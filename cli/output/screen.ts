@@ -7,7 +7,7 @@ export type Screen = {
   isTerminal: boolean
   /** Time of the command, to which ages are relative; in milliseconds since 1970. */
   now: number
-  /** Waits until the reader has taken the text, so that a slow reader does not fill the memory. */
+  /** Waits if the reader is slow, so that unread text does not accumulate in memory. */
   write(text: string): Promise<void>
   dim(text: string): string
   bold(text: string): string

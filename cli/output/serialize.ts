@@ -4,7 +4,7 @@ import { stringify } from 'yaml'
 
 const replacement = '\ufffd'
 
-/** Escapes U+007F to U+009F too, which JSON.stringify does not and some terminals interpret. */
+/** Also escapes U+007F to U+009F: JSON.stringify leaves them unchanged, but some terminals interpret them. */
 export const toJson = (value: JsonObject, indent = 2): string =>
   JSON.stringify(value, undefined, indent).replace(
     /[\x7f-\x9f]/g,

@@ -8,7 +8,7 @@ import { pad, truncate, widthOf } from './text-width.ts'
 
 /** Longer cells are truncated on a terminal, so that the columns after them stay visible. */
 const maxCellWidth = 48
-/** Cells are not truncated in wide tables or without a terminal; longer ones do not widen their column further. */
+/** Wide tables, and tables without a terminal, show all cells in full. A cell longer than this is not aligned. */
 const maxColumnWidth = 2 * maxCellWidth
 
 export function createTablePrinter(message: DescMessage, isWide: boolean, screen: Screen): PagePrinter {

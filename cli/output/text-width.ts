@@ -3,7 +3,7 @@
 /** East Asian characters and emoji, which take two columns. */
 const wide = /[ᄀ-ᅟ⺀-꓏가-힣豈-﫿︰-﹏＀-｠￠-￦\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u
 
-/** Made at the first text that needs it: it takes 20 ms. */
+/** Created when a text first needs it, because its creation takes 20 ms. */
 let segmenter: Intl.Segmenter | undefined
 
 function segmentsOf(text: string): Intl.Segments {

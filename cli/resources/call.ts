@@ -5,7 +5,7 @@ import { createPrinter, printResource } from '../output/printer.ts'
 import type { Invocation } from './invocation.ts'
 import { readRequest } from './read-request.ts'
 
-/** Makes a call and prints the response; for several arguments of `get`, one call each. */
+/** Makes a call and prints the response. `get` with several arguments makes one call for each. */
 export async function runCall(invocation: Invocation): Promise<void> {
   const { command, line, connection, screen } = invocation
   const { positionals, options } = line

@@ -9,7 +9,7 @@ import { confirmDelete } from './confirm-delete.ts'
 import type { Invocation } from './invocation.ts'
 import { targetResource } from './read-request.ts'
 
-/** Deletes resources one by one, after a confirmation for all of them. */
+/** Deletes resources one by one, after one confirmation for all of them. */
 export async function runDelete(invocation: Invocation): Promise<void> {
   const { command, line, connection, runtime } = invocation
   if (line.positionals.length === 0)

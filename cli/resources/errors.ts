@@ -21,7 +21,7 @@ function bodyLines({ code, message, details, status, requestId }: StemmaError): 
   return JSON.stringify({ status, requestId, code, message, details }, undefined, 2).split('\n')
 }
 
-/** The flag of a field, which the server names in JSON or proto spelling and with or without the resource. */
+/** Finds the flag of a field. The server names it in JSON or proto spelling, with or without the resource in front. */
 function flagFor(command: Command, field: string): string {
   const name = snake(field)
   const isSame = (path: string) => name === path || name.startsWith(`${path}[`) || path.endsWith(`.${name}`)

@@ -35,16 +35,16 @@ export async function readRequest(invocation: Invocation, target: string | undef
   return request
 }
 
-/** The parent first: other names are resolved in the parent before anywhere else. */
+/** The parent is resolved first, because other names are searched in the parent before anywhere else. */
 async function readFlagValues(invocation: Invocation): Promise<FieldValue[]> {
   const { fields } = invocation.line
   const parent = fields.find(({ flag }) => flag.name === 'parent')
   const ordered = parent ? [parent, ...fields.filter((field) => field !== parent)] : fields
   const values: FieldValue[] = []
-  let near: string | undefined
+  let preferredGroup: string | undefined
   for (const field of ordered) {
-    const value = await readFlagValue(field, invocation, near)
-    if (field === parent && typeof value === 'string') near = value
+    const value = await readFlagValue(field, invocation, preferredGroup)
+    if (field === parent && typeof value === 'string') preferredGroup = value
     values.push({ path: field.flag.path, value })
   }
   return values
@@ -61,14 +61,14 @@ export const targetResource = ({ resource, target }: Command): string =>
 const readFlagValue = (
   { flag, texts }: FieldTexts,
   { connection, runtime }: Invocation,
-  near?: string,
+  preferredGroup?: string,
 ): Promise<JsonValue> =>
   withFlagName(flag, async () => {
     const contents = await Promise.all(texts.map((text) => readContent(text, runtime)))
     if (flag.refersTo === undefined) return parseFlagValue(flag.field, contents, runtime.now())
     const uids: string[] = []
     for (const text of contents)
-      uids.push(text === '' ? '' : await resolveUid(connection, flag.refersTo, text, near))
+      uids.push(text === '' ? '' : await resolveUid(connection, flag.refersTo, text, preferredGroup))
     return flag.field.fieldKind === 'list' ? uids : (uids.at(-1) ?? '')
   })
 

@@ -25,7 +25,7 @@ export function parseTreeLine(args: string[]) {
 /** `stemma groups tree`. */
 export async function runTree(args: string[], runtime: Runtime): Promise<void> {
   const { values, positionals } = parseTreeLine(args)
-  if (positionals.length > 1) throw new UsageError('stemma groups tree accepts one group')
+  if (positionals.length > 1) throw new UsageError('stemma groups tree accepts at most one group')
   const options = { root: positionals[0], depth: values.depth, format: parseFormat(values.output) }
   const { stderr, now } = runtime
   try {

@@ -30,11 +30,11 @@ export async function runResource(name: string, args: string[], runtime: Runtime
   if (!resource) throw new UsageError(`stemma has no command ${JSON.stringify(name)}; see stemma --help`)
   // The verb may be omitted if there is only one: `stemma ping`.
   const [only] = resource.commands
-  const [verb = '', ...rest] = resource.commands.length === 1 && only ? [only.verb, ...args] : args
+  const [verb = '', ...verbArgs] = resource.commands.length === 1 && only ? [only.verb, ...args] : args
   if (verb === '') return openScreen(runtime).write(`${(await import('../help/help.ts')).helpOf([name])}\n`)
-  if (name === 'groups' && verb === 'tree') return runTree(rest, runtime)
+  if (name === 'groups' && verb === 'tree') return runTree(verbArgs, runtime)
   const command = requireCommand(name, verb)
-  await runCommand(command, parseCommandLine(command, rest), runtime)
+  await runCommand(command, parseCommandLine(command, verbArgs), runtime)
 }
 
 function requireCommand(resource: string, verb: string): Command {
@@ -46,7 +46,7 @@ function requireCommand(resource: string, verb: string): Command {
 }
 
 async function runCommand(command: Command, line: CommandLine, runtime: Runtime): Promise<void> {
-  // Fails before anything is sent.
+  // Wrong formats and arguments are reported before anything is sent.
   parseFormat(line.options.output)
   checkArguments(command, line)
   try {
@@ -67,6 +67,6 @@ function checkArguments({ target, kind, verb, resource }: Command, { positionals
   const acceptsSeveral = kind === 'delete' || verb === 'get'
   if (second !== undefined && !acceptsSeveral)
     throw new UsageError(
-      `${name} accepts one ${spaced(singular(resource))}, not also ${JSON.stringify(second)}`,
+      `${name} accepts only one ${spaced(singular(resource))}; remove ${JSON.stringify(second)}`,
     )
 }
