@@ -3,7 +3,7 @@
 /** The characters of advisory ids, as digits in base 20. */
 const digits = '23456789cfghjmpqrvwx'
 
-/** Counts in the last group of the id; `prefix` is the part before it, such as `CGA-cccc-cccc`. */
+/** Each call increments the last group of the id. `prefix` is the part before that group, such as `CGA-cccc-cccc`. */
 export function countingIds(prefix: string): () => string {
   let count = 0
   return () => {

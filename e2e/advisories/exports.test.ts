@@ -42,47 +42,49 @@ const formats = [
   { stream: exportAdvisoriesOpenVex, single: getAdvisoryOpenVex, isValid: valid('openvex') },
 ]
 
-const upTo = (fixed: string) => [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]
+const fixedIn = (fixed: string) => [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]
 
-const record = (id: string, affected: object[], more: object = {}) => ({
+const record = (id: string, affected: object[], otherFields: object = {}) => ({
   ...{ schema_version: '1.7.3', id, modified: '2026-02-03T04:05:06Z', published: '2026-01-02T03:04:05Z' },
-  ...{ affected, ...more },
+  ...{ affected, ...otherFields },
 })
 
-/** Records with one package, several packages, two releases of a distribution, and several with an id of ours. */
+/** The first has several packages, the second two releases of a distribution; the others have CGA ids. */
 const records = [
   record('GHSA-2222-3333-4444', [
-    { package: { ecosystem: 'npm', name: 'left-pad' }, ranges: upTo('1.2.3') },
-    { package: { ecosystem: 'PyPI', name: 'left-pad' }, ranges: upTo('1.2.4') },
+    { package: { ecosystem: 'npm', name: 'left-pad' }, ranges: fixedIn('1.2.3') },
+    { package: { ecosystem: 'PyPI', name: 'left-pad' }, ranges: fixedIn('1.2.4') },
     { package: { ecosystem: 'npm', name: 'right-pad' } },
   ]),
   record(
     'ALPINE-CVE-2026-1',
     [
-      { package: { ecosystem: 'Alpine:v3.22', name: 'zlib' }, ranges: upTo('1.3-r1') },
-      { package: { ecosystem: 'Alpine:v3.23', name: 'zlib' }, ranges: upTo('1.3-r2') },
+      { package: { ecosystem: 'Alpine:v3.22', name: 'zlib' }, ranges: fixedIn('1.3-r1') },
+      { package: { ecosystem: 'Alpine:v3.23', name: 'zlib' }, ranges: fixedIn('1.3-r2') },
     ],
     { upstream: ['CVE-2026-1'] },
   ),
   record(
     'CGA-2222-3333-4444',
     [
-      { package: { ecosystem: 'Chainguard', name: 'nginx' }, ranges: upTo('1.27-r1') },
-      { package: { ecosystem: 'Wolfi', name: 'nginx' }, ranges: upTo('1.27-r0') },
+      { package: { ecosystem: 'Chainguard', name: 'nginx' }, ranges: fixedIn('1.27-r1') },
+      { package: { ecosystem: 'Wolfi', name: 'nginx' }, ranges: fixedIn('1.27-r0') },
     ],
     { upstream: ['CVE-2026-2'], aliases: ['GHSA-5555-6666-7777'] },
   ),
-  record('CGA-5555-6666-7777', [{ package: { ecosystem: 'Wolfi', name: 'curl' }, ranges: upTo('8.1-r0') }]),
+  record('CGA-5555-6666-7777', [
+    { package: { ecosystem: 'Wolfi', name: 'curl' }, ranges: fixedIn('8.1-r0') },
+  ]),
 ]
 
 /** The fields that a copy of an advisory must share with the original. */
-function essence(advisory: JsonObject): JsonObject {
+function comparableFields(advisory: JsonObject): JsonObject {
   const { artifactName, artifactType, aliases, severities } = advisory
   const events = (advisory.events as JsonObject[]).map(({ uid: _, createTime: __, ...event }) => event)
   return { artifactName, artifactType, aliases, severities, events } as JsonObject
 }
 
-const sorted = (all: JsonObject[]) => all.map((one) => JSON.stringify(one)).sort()
+const sorted = (objects: JsonObject[]) => objects.map((object) => JSON.stringify(object)).sort()
 
 onEachStore('an export of a list of advisories', (engine) => {
   let platform: Platform
@@ -91,7 +93,7 @@ onEachStore('an export of a list of advisories', (engine) => {
   let group: string
   let doors: Door[]
   const { log, written } = captureLog('info')
-  const reported = (method: DescMethod) =>
+  const logLines = (method: DescMethod) =>
     written
       .flatMap((text) => text.trim().split('\n'))
       .map((line) => JSON.parse(line) as { method?: string; door?: string; code?: string })
@@ -102,8 +104,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     doors = [restDoor(platform.url), grpcDoor(platform.url)]
     folder = await temporaryFolder()
     owner = await platform.addOrganization('acme')
-    const file = await put(records)
-    await load(owner.organization, file)
+    await importFile(owner.organization, await writeRecords(records))
     const { body } = await callWith(
       createGroup,
       { parent: owner.organization, group: { name: 'here' } },
@@ -113,7 +114,7 @@ onEachStore('an export of a list of advisories', (engine) => {
     await write(group, 'openssl')
     await write(group, 'static')
     const stranger = await platform.addOrganization('other')
-    await load(stranger.organization, await put(records.slice(0, 2)))
+    await importFile(stranger.organization, await writeRecords(records.slice(0, 2)))
   })
   after(async () => {
     for (const door of doors) door.close()
@@ -121,21 +122,21 @@ onEachStore('an export of a list of advisories', (engine) => {
     await remove(folder)
   })
 
-  async function put(all: object[]): Promise<string> {
+  async function writeRecords(all: object[]): Promise<string> {
     const file = join(folder, `${randomBytes(8).toString('hex')}.jsonl`)
-    await writeFile(file, all.map((one) => `${JSON.stringify(one)}\n`).join(''))
+    await writeFile(file, all.map((osv) => `${JSON.stringify(osv)}\n`).join(''))
     return file
   }
 
-  async function load(organization: string, file: string) {
-    const complaints: string[] = []
+  async function importFile(organization: string, file: string) {
+    const warnings: string[] = []
     const summary = await importAdvisories(
       { store: platform.store, now: Date.now },
       organization,
       file,
-      (line) => complaints.push(line),
+      (line) => warnings.push(line),
     )
-    assert.deepEqual(complaints, [])
+    assert.deepEqual(warnings, [])
     return summary
   }
 
@@ -198,12 +199,12 @@ onEachStore('an export of a list of advisories', (engine) => {
     }
   })
 
-  test('contains only what the caller may see', async () => {
-    const here = await platform.addIdentity(owner.organization, 'viewer', group)
+  test('contains only the advisories that the caller may see', async () => {
+    const viewer = await platform.addIdentity(owner.organization, 'viewer', group)
     const nobody = await platform.addIdentity(owner.organization)
     for (const door of doors) {
       for (const { stream } of formats) {
-        assert.equal((await documentsOf(door, stream, {}, here)).length, 2)
+        assert.equal((await documentsOf(door, stream, {}, viewer)).length, 2)
         assert.equal((await documentsOf(door, stream, {}, nobody)).length, 0)
       }
     }
@@ -246,14 +247,14 @@ onEachStore('an export of a list of advisories', (engine) => {
       assert.deepEqual([summary.records, summary.new], [10, 10])
       const { body } = await door.call(listAdvisories, { pageSize: 200 }, token)
       const copies = body?.advisories as JsonObject[]
-      // OSV cannot express everything that people add by calls.
+      // Advisories that were written by calls are left out: OSV cannot express all of their fields.
       const isImported = ({ author }: JsonObject) => author !== 'ada'
       const originals = (await list()).filter(isImported)
       assert.equal(originals.length, 8)
       const imported = copies.filter(({ artifactName }) =>
         originals.some((original) => original.artifactName === artifactName),
       )
-      assert.deepEqual(sorted(imported.map(essence)), sorted(originals.map(essence)))
+      assert.deepEqual(sorted(imported.map(comparableFields)), sorted(originals.map(comparableFields)))
       const documents = await documentsOf(door, exportAdvisoriesOsv, {}, other.owner)
       const [rest] = doors as [Door]
       assert.deepEqual(sorted(documents), sorted(await documentsOf(rest, exportAdvisoriesOsv)))
@@ -264,10 +265,10 @@ onEachStore('an export of a list of advisories', (engine) => {
 
   test('is logged and counted when it has ended', async () => {
     for (const door of doors) {
-      const count = reported(exportAdvisoriesOsv).length
+      const count = logLines(exportAdvisoriesOsv).length
       await documentsOf(door, exportAdvisoriesOsv)
-      await until(() => reported(exportAdvisoriesOsv).length > count)
-      const line = reported(exportAdvisoriesOsv).at(-1)
+      await until(() => logLines(exportAdvisoriesOsv).length > count)
+      const line = logLines(exportAdvisoriesOsv).at(-1)
       assert.deepEqual([line?.door, line?.code], [door.name.toLowerCase(), 'OK'])
     }
   })

@@ -23,7 +23,7 @@ const { getAdvisory, getAdvisoryOpenVex, getAdvisoryOsv, listAdvisories } = Advi
 type OsvRecord = { [name: string]: unknown; id: string; modified: string; aliases: string[] }
 
 /** A record as ecosystems publish it; the number makes its ids and its package unique. */
-const osv = (number: number, more: object = {}): OsvRecord => ({
+const osv = (number: number, otherFields: object = {}): OsvRecord => ({
   schema_version: '1.7.3',
   id: `GHSA-2222-3333-${String(number).padStart(4, '0').replace(/[01]/g, 'c')}${number}`,
   modified: '2026-02-03T04:05:06Z',
@@ -38,7 +38,7 @@ const osv = (number: number, more: object = {}): OsvRecord => ({
     },
   ],
   references: [{ type: 'WEB', url: 'https://example.com/advisory' }],
-  ...more,
+  ...otherFields,
 })
 
 onEachStore('an import of advisories', (engine) => {
@@ -46,7 +46,7 @@ onEachStore('an import of advisories', (engine) => {
   let folder: string
   let owner: TestIdentity
   let doors: Door[]
-  const complaints: string[] = []
+  const warnings: string[] = []
   before(async () => {
     platform = await startPlatform(engine)
     folder = await temporaryFolder()
@@ -61,12 +61,12 @@ onEachStore('an import of advisories', (engine) => {
   /** Imports into a new organization unless one is given. */
   async function runImport(path: string, group?: string) {
     if (group === undefined) owner = await platform.addOrganization('acme')
-    complaints.length = 0
+    warnings.length = 0
     return importAdvisories(
       { store: platform.store, now: Date.now },
       group ?? owner.organization,
       path,
-      (line) => complaints.push(line),
+      (line) => warnings.push(line),
     )
   }
 
@@ -97,7 +97,7 @@ onEachStore('an import of advisories', (engine) => {
     return body.advisories as JsonObject[]
   }
 
-  test('creates an advisory for each package, found by its aliases', async () => {
+  test('creates an advisory for each package, which lists find by its aliases', async () => {
     const record = osv(1, {
       affected: [
         {
@@ -135,8 +135,8 @@ onEachStore('an import of advisories', (engine) => {
         (await door.call(getAdvisoryOsv, { uid: advisory?.uid as string }, stranger.token)).error?.code,
         7,
       )
-      const nothing = { uid: `${owner.organization}/${'0'.repeat(16)}` }
-      assert.equal((await door.call(getAdvisoryOpenVex, nothing, owner.token)).error?.code, 5)
+      const missing = { uid: `${owner.organization}/${'0'.repeat(16)}` }
+      assert.equal((await door.call(getAdvisoryOpenVex, missing, owner.token)).error?.code, 5)
     }
   })
 
@@ -151,9 +151,9 @@ onEachStore('an import of advisories', (engine) => {
     await put('many/readme.txt', 'no record')
     const summary = await runImport(join(folder, 'many'))
     assert.deepEqual([summary.records, summary.new, summary.broken, summary.empty], [6, 2, 3, 1])
-    assert.match(complaints[0] ?? '', /b\.json: .*JSON.*(?:position|column)/)
-    assert.match(complaints[1] ?? '', /c\.json: /)
-    assert.match(complaints[2] ?? '', /e\.json: .*affected\[0\]\.package\.name/)
+    assert.match(warnings[0] ?? '', /b\.json: .*JSON.*(?:position|column)/)
+    assert.match(warnings[1] ?? '', /c\.json: /)
+    assert.match(warnings[2] ?? '', /e\.json: .*affected\[0\]\.package\.name/)
   })
 
   describe('that runs again', () => {
@@ -250,19 +250,19 @@ onEachStore('an import of advisories', (engine) => {
 
   test('reads archives, JSON lines and standard input', async () => {
     const archive = join(folder, 'all.zip')
-    const inside = {
+    const files = {
       'a.json': JSON.stringify(osv(60)),
       'b/c.json': JSON.stringify(osv(61)),
       'd.txt': 'no record',
     }
-    await writeFile(archive, zipOf({ ...inside, 'broken.json': '{' }))
+    await writeFile(archive, zipOf({ ...files, 'broken.json': '{' }))
     const summary = await runImport(archive)
     assert.deepEqual([summary.new, summary.broken], [2, 1])
-    assert.match(complaints[0] ?? '', /all\.zip:broken\.json: /)
-    await writeFile(archive, zipOf(inside, false))
+    assert.match(warnings[0] ?? '', /all\.zip:broken\.json: /)
+    await writeFile(archive, zipOf(files, false))
     assert.equal((await runImport(archive, owner.organization)).same, 2)
     const lines = [osv(62), osv(63), '', osv(64)]
-      .map((one) => (one === '' ? '' : JSON.stringify(one)))
+      .map((line) => (line === '' ? '' : JSON.stringify(line)))
       .join('\n')
     assert.equal((await runImport(await put('all.ndjson', lines))).new, 3)
     for (const [piped, count] of [
@@ -283,7 +283,7 @@ onEachStore('an import of advisories', (engine) => {
     await assert.rejects(runImport(join(folder, 'nowhere.json')), /nowhere/)
   })
 
-  test('keeps an id of ours from the record, and assigns another if it is taken', async () => {
+  test('keeps the CGA id of a record, and assigns another id if that one is taken', async () => {
     const record = osv(80, { id: 'CGA-2222-3333-4444' })
     const file = await put('named.json', record)
     assert.equal((await runImport(file)).new, 1)
@@ -291,7 +291,7 @@ onEachStore('an import of advisories', (engine) => {
       (await list()).map(({ advisoryId }) => advisoryId),
       ['CGA-2222-3333-4444'],
     )
-    // In another organization: ids are unique on the server.
+    // Imported into another organization, the id is taken: ids are unique on the server.
     assert.equal((await runImport(file)).new, 1)
     const [advisory] = await list({ aliases: ['CGA-2222-3333-4444'] })
     assert.match(String(advisory?.advisoryId), /^CGA-/)
@@ -333,11 +333,11 @@ onEachStore('an import of advisories', (engine) => {
   }
 
   test('that was killed and run again leaves the same store as an uninterrupted one', async () => {
-    const whole = join(folder, 'killed')
-    await rm(whole, { recursive: true, force: true })
+    const source = join(folder, 'killed')
+    await rm(source, { recursive: true, force: true })
     for (let number = 0; number < 3000; number++) await put(`killed/${number}.json`, osv(number + 100))
     const { organization } = await platform.addOrganization('acme')
-    const args = ['import', 'advisories', '--group', organization, whole, ...storeSettings()]
+    const args = ['import', 'advisories', '--group', organization, source, ...storeSettings()]
     await runAndKill(folder, args, async () => (await snapshot(organization)).length > 0)
     const again = await runStemmad(folder, args)
     assert.equal(again.code, 0, again.stderr)
@@ -350,7 +350,7 @@ onEachStore('an import of advisories', (engine) => {
       yield sql`delete from tally where kind = 'advisories'`
       for (const table of ['advisory_sources', 'advisory_postings']) yield sql`delete from ${raw(table)}`
     })
-    await runImport(whole, organization)
+    await runImport(source, organization)
     assert.deepEqual(await snapshot(organization), resumed)
   })
 })

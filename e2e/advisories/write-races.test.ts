@@ -18,7 +18,8 @@ const { createAdvisoryEvent, listAdvisoryEvents, updateAdvisoryEvent } = Advisor
 const { getAdvisory, listAdvisories } = AdvisoriesService.method
 
 const advisory = { artifactName: 'static', artifactType: 'apk', aliases: ['CVE-2026-12345'] }
-const many = Array.from({ length: 24 }, (_, at) => at)
+/** The numbers of calls that run at the same time. */
+const callNumbers = Array.from({ length: 24 }, (_, at) => at)
 
 onEachStore('writes of advisories', (engine) => {
   let platform: Platform
@@ -41,35 +42,35 @@ onEachStore('writes of advisories', (engine) => {
     assert.ok(body, error?.message)
     return body
   }
-  const make = async (more: JsonObject = {}, at = 0) => {
-    const request = { parentId: platform.owner.organization, advisory: { ...advisory, ...more } }
+  const make = async (otherFields: JsonObject = {}, at = 0) => {
+    const request = { parentId: platform.owner.organization, advisory: { ...advisory, ...otherFields } }
     return (await succeed(create, request, at)) as JsonObject & { id: string }
   }
   const assertTally = async () => assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
 
   test('concurrent creates get different ids', async () => {
-    const made = await Promise.all(many.map((at) => make({}, at)))
+    const made = await Promise.all(callNumbers.map((at) => make({}, at)))
     const ids = new Set(made.map(({ advisoryId }) => advisoryId as string))
-    assert.equal(ids.size, many.length)
+    assert.equal(ids.size, callNumbers.length)
     for (const id of ids) assert.match(id, /^CGA(?:-[23456789cfghjmpqrvwx]{4}){3}$/)
     const { body } = await call(listAdvisories, { aliases: advisory.aliases, advisoryIds: [...ids] }, 1)
-    assert.equal(body?.totalCount, String(many.length))
+    assert.equal(body?.totalCount, String(callNumbers.length))
     await assertTally()
   })
 
-  test('of concurrent creates with the same id one succeeds', async () => {
+  test('of concurrent creates with the same id, only one succeeds', async () => {
     const advisoryId = 'CGA-2345-6789-cfgh'
     const request = { parentId: platform.owner.organization, advisory: { ...advisory, advisoryId } }
-    const answers = await Promise.all(many.map((at) => call(create, request, at)))
+    const answers = await Promise.all(callNumbers.map((at) => call(create, request, at)))
     const codes = answers.map(({ error }) => error?.code ?? 0).sort()
-    assert.deepEqual(codes, [0, ...many.slice(1).map(() => 6)])
+    assert.deepEqual(codes, [0, ...callNumbers.slice(1).map(() => 6)])
     await assertTally()
   })
 
   test('concurrent events and changes are all kept', async () => {
     const { id } = await make()
     const events = await Promise.all(
-      many.map((at) =>
+      callNumbers.map((at) =>
         call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: { note: `${at}` } } }, at),
       ),
     )
@@ -82,21 +83,23 @@ onEachStore('writes of advisories', (engine) => {
     const notes = (items as { fixNotPlanned: JsonObject }[]).map(({ fixNotPlanned }) => fixNotPlanned.note)
     assert.deepEqual(
       notes.map(Number).sort((a, b) => a - b),
-      many,
+      callNumbers,
     )
-    assert.equal(new Set((items as { id: string }[]).map((event) => event.id)).size, many.length)
+    assert.equal(new Set((items as { id: string }[]).map((event) => event.id)).size, callNumbers.length)
   })
 
   test('an advisory is withdrawn once, and no event is added afterwards', async () => {
     const { id } = await make({ aliases: ['CVE-2026-777'] })
     const [withdrawals, additions] = await Promise.all([
-      Promise.all(many.map((at) => call(withdraw, { id }, at))),
+      Promise.all(callNumbers.map((at) => call(withdraw, { id }, at))),
       Promise.all(
-        many.map((at) => call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } }, at)),
+        callNumbers.map((at) =>
+          call(createAdvisoryEvent, { parentId: id, advisoryEvent: { fixed: {} } }, at),
+        ),
       ),
     ])
     const codes = withdrawals.map(({ error }) => error?.code ?? 0).sort()
-    assert.deepEqual(codes, [0, ...many.slice(1).map(() => 5)])
+    assert.deepEqual(codes, [0, ...callNumbers.slice(1).map(() => 5)])
     const added = additions.filter(({ body }) => body).length
     const { deleteTime, events } = await succeed(getAdvisory, { uid: id })
     assert.ok(deleteTime)
@@ -106,20 +109,20 @@ onEachStore('writes of advisories', (engine) => {
   })
 
   test('many advisories can be withdrawn at the same time', async () => {
-    const made = await Promise.all(many.map((at) => make({ aliases: ['CVE-2026-888'] }, at)))
+    const made = await Promise.all(callNumbers.map((at) => make({ aliases: ['CVE-2026-888'] }, at)))
     const answers = await Promise.all(made.map(({ id }, at) => call(withdraw, { id }, at)))
     assert.deepEqual(
       answers.map(({ error }) => error?.message),
-      many.map(() => undefined),
+      callNumbers.map(() => undefined),
     )
     await assertTally()
   })
 
   test('If-Match guards updates and withdrawals', async () => {
     const headers = { authorization: `Bearer ${platform.owner.token}`, 'content-type': 'application/json' }
-    const at = `${platform.url}/vulnerabilities/v1/advisories`
-    const body = (more: JsonObject) => JSON.stringify({ ...advisory, ...more })
-    const made = await fetch(at, {
+    const advisoriesUrl = `${platform.url}/vulnerabilities/v1/advisories`
+    const body = (otherFields: JsonObject) => JSON.stringify({ ...advisory, ...otherFields })
+    const made = await fetch(advisoriesUrl, {
       ...{ method: 'POST', headers },
       body: JSON.stringify({ parentId: platform.owner.organization, advisory }),
     })
@@ -127,15 +130,19 @@ onEachStore('writes of advisories', (engine) => {
     const first = made.headers.get('etag') ?? ''
     const read = await fetch(`${platform.url}/vulnerabilities/v2beta1/advisories/${id}`, { headers })
     assert.equal(read.headers.get('etag'), first, 'v1 and v2 return the same entity tag')
-    const put = (ifMatch: string, more: JsonObject) =>
-      fetch(`${at}/${id}`, { method: 'PUT', headers: { ...headers, 'if-match': ifMatch }, body: body(more) })
+    const put = (ifMatch: string, otherFields: JsonObject) =>
+      fetch(`${advisoriesUrl}/${id}`, {
+        method: 'PUT',
+        headers: { ...headers, 'if-match': ifMatch },
+        body: body(otherFields),
+      })
     const changed = await put(first, { artifactType: 'npm' })
     assert.equal(changed.status, 200)
     const second = changed.headers.get('etag') ?? ''
     assert.notEqual(second, first)
     assert.equal((await put(first, { artifactType: 'go' })).status, 412)
     const remove = (ifMatch: string) =>
-      fetch(`${at}/${id}`, { method: 'DELETE', headers: { ...headers, 'if-match': ifMatch } })
+      fetch(`${advisoriesUrl}/${id}`, { method: 'DELETE', headers: { ...headers, 'if-match': ifMatch } })
     assert.equal((await remove(first)).status, 412)
     assert.equal((await remove(second)).status, 200)
   })

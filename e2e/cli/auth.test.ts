@@ -59,7 +59,7 @@ onEachStore('stemma auth', (engine) => {
   const login = async (token: string) =>
     run(['login', ...server(), '--identity', identity, '--identity-token', '-'], token)
 
-  test('without a sign-in, commands fail with one line', async () => {
+  test('without a sign-in, commands fail with a one-line error', async () => {
     for (const command of ['token', 'status']) {
       const { code, stdout, stderr } = await run([command, ...server()])
       assert.deepEqual([code, stdout], [3, ''])

@@ -12,7 +12,7 @@ import { runStemma } from '../../cli/stemma.ts'
 export type ExitResult = { code: number | null; stdout: string; stderr: string }
 
 export type Running = {
-  /** Resolves as soon as standard error matches, and rejects if the program ends before. */
+  /** Resolves as soon as standard error matches, and rejects if the program ends first. */
   stderrMatch(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<ExitResult>
   stop(): void
@@ -30,7 +30,7 @@ export type Client = {
 
 /**
  * How `stemma` is run: through its launcher, as users do; as a process without the launcher, which is faster; or in
- * this process, which takes a tenth of the time. Commands that are started, not run, are always processes.
+ * this process, which takes a tenth of the time. `Client.start` always starts a process.
  */
 export type Mode = 'launcher' | 'process' | 'inline'
 
@@ -72,7 +72,7 @@ export async function openClient(mode: Mode = 'launcher'): Promise<Client> {
   ): Promise<ExitResult> {
     const [stdin, stdout, stderr] = [Readable.from([input]), new PassThrough(), new PassThrough()]
     const env = { PATH: process.env.PATH, ...folders, ...extraEnv }
-    // Commands use only what a pipe has as well.
+    // Commands use only properties that pipes have too.
     const runtime = { env, now: Date.now, stdin, stdout, stderr } as unknown as Runtime
     const ended = runStemma(args, runtime).finally(() => {
       stdout.end()

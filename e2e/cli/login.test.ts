@@ -119,7 +119,7 @@ onEachStore('stemma auth login', (engine) => {
     assert.equal((await running.ended).code, 0)
   })
 
-  test('does not redeem an injected code', async () => {
+  test('does not sign in with a forged code', async () => {
     const running = begin()
     const wrong = new URL(await visit(await addressIn(running)))
     wrong.searchParams.set('code', 'forged')
@@ -210,7 +210,7 @@ onEachStore('stemma auth login', (engine) => {
     )
   })
 
-  test('each audience has its own token, deleted with the sign-in', async () => {
+  test('each audience has its own token, which signing out deletes', async () => {
     await login()
     const { host } = new URL(platform.config.baseUrl)
     const token = await tokenOf('--audience', host)

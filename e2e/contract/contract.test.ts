@@ -68,8 +68,8 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
   const words = resource.replaceAll(/(?<=[a-z])[A-Z]/g, '_$&').toLowerCase()
   const usual = [words, `${words.replace(/y$/, 'ie')}s`].map((word) => `${word}.${capabilityVerbs[verb]}`)
   assert.ok(
-    [...usual, unusual[name]].includes(String(first)),
-    `needs ${first} in place of ${usual.join(' or ')}`,
+    [...usual, unusualCapabilities[name]].includes(String(first)),
+    `needs ${first} instead of ${usual.join(' or ')}`,
   )
   // Calls that grant a role need role_bindings.create as well.
   assert.deepEqual(
@@ -79,7 +79,7 @@ function requireUsualCapability({ name, access }: Method, { verb, resource }: St
 }
 
 /** There is no capability to update an invite, and requests for access are managed with invites. */
-const unusual: Record<string, string> = {
+const unusualCapabilities: Record<string, string> = {
   'platform.iam.v2beta1.GroupInvitesService.UpdateGroupInvite': 'group_invites.create',
   'platform.iam.v2beta1.GroupAccessRequestsService.GetGroupAccessRequest': 'group_invites.list',
   'platform.iam.v2beta1.GroupAccessRequestsService.ListGroupAccessRequests': 'group_invites.list',

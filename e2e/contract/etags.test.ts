@@ -115,14 +115,14 @@ onEachStore('entity tags', (engine) => {
     assert.equal((await rest('GET', uid)).code, 5)
   })
 
-  test('of two concurrent changes with the same tag one succeeds', async () => {
+  test('of several concurrent changes with the same tag, only one succeeds', async () => {
     const { uid, etag } = await create()
     const changes = ['a', 'b', 'c', 'd'].map((description) => rest('PATCH', uid, { description }, etag))
     const codes = (await Promise.all(changes)).map(({ code }) => code).sort((a, b) => a - b)
     assert.deepEqual(codes, [0, 10, 10, 10])
   })
 
-  test('two concurrent changes of different fields both succeed', async () => {
+  test('concurrent changes of different fields all succeed', async () => {
     for (let round = 0; round < 10; round++) {
       const { uid } = await create()
       const match = (part: JsonObject) => ({ claimMatch: part })

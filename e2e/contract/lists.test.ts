@@ -45,7 +45,7 @@ async function listPages(stage: ExampleContext, request: JsonObject): Promise<Gr
 examples(
   'lists',
   {
-    async 'a list has the collection, the total and skipped, and no token on the last page'(stage) {
+    async 'a response has the fields groups, totalCount and skipped, and no token on the last page'(stage) {
       await makeGroups(stage, ['a'])
       const page = await list(stage, { uidp: { descendantsOf: stage.owner.organization } })
       assert.deepEqual(Object.keys(page), ['groups', 'totalCount', 'skipped'])
@@ -131,7 +131,7 @@ examples(
       )
     },
 
-    async 'skip drops the first results of the ordered set and is echoed'(stage) {
+    async 'skip omits the first results of the ordered list, and the response states their number'(stage) {
       await makeGroups(stage, ['a', 'b', 'c', 'd', 'e'])
       const uidp = { childrenOf: stage.owner.organization }
       const page = await list(stage, { uidp, orderBy: 'name', skip: 2, pageSize: 2 })
@@ -161,8 +161,8 @@ examples(
       const [inner = ''] = await makeGroups(stage, ['x', 'y'], left)
       await makeGroups(stage, ['x'], right)
       await makeGroups(stage, ['x', 'x2'], inner)
-      const namesIn = async (uidp: JsonObject, more: JsonObject = {}) => {
-        const page = await list(stage, { uidp, orderBy: 'create_time', ...more })
+      const namesIn = async (uidp: JsonObject, filters: JsonObject = {}) => {
+        const page = await list(stage, { uidp, orderBy: 'create_time', ...filters })
         assert.equal(page.totalCount, String(page.groups.length))
         return names(page)
       }
@@ -257,12 +257,12 @@ examples(
       }
     },
 
-    async 'a list contains exactly what the caller may see'(stage) {
+    async 'a list contains exactly the groups that the caller may see'(stage) {
       const { platform, owner } = stage
       const [left = '', right = ''] = await makeGroups(stage, ['left', 'right'])
       const [inner = ''] = await makeGroups(stage, ['inner'], left)
       const viewer = await platform.addIdentity(owner.organization, 'viewer', left)
-      const seen = async (request: JsonObject) => {
+      const namesSeen = async (request: JsonObject) => {
         const page = (await stage.succeed(
           listGroups,
           { orderBy: 'name', ...request },
@@ -271,13 +271,13 @@ examples(
         assert.equal(page.totalCount, String(page.groups.length))
         return names(page)
       }
-      assert.deepEqual(await seen({}), ['inner', 'left'])
-      assert.deepEqual(await seen({ uidp: { descendantsOf: owner.organization } }), ['inner', 'left'])
-      assert.deepEqual(await seen({ uidp: { childrenOf: owner.organization } }), ['left'])
-      assert.deepEqual(await seen({ uidp: { ids: [right, inner, owner.organization] } }), ['inner'])
-      assert.deepEqual(await seen({ uidp: { ancestorsOf: inner } }), ['left'])
-      assert.deepEqual(await seen({ uidp: { childrenOf: right } }), [])
-      assert.deepEqual(await seen({ name: 'right' }), [])
+      assert.deepEqual(await namesSeen({}), ['inner', 'left'])
+      assert.deepEqual(await namesSeen({ uidp: { descendantsOf: owner.organization } }), ['inner', 'left'])
+      assert.deepEqual(await namesSeen({ uidp: { childrenOf: owner.organization } }), ['left'])
+      assert.deepEqual(await namesSeen({ uidp: { ids: [right, inner, owner.organization] } }), ['inner'])
+      assert.deepEqual(await namesSeen({ uidp: { ancestorsOf: inner } }), ['left'])
+      assert.deepEqual(await namesSeen({ uidp: { childrenOf: right } }), [])
+      assert.deepEqual(await namesSeen({ name: 'right' }), [])
     },
   },
   () => clock,
