@@ -47,8 +47,8 @@ examples('partial updates', {
 
   async 'several fields are separated by commas, and * means all'(stage) {
     const uid = await makeGroup(stage)
-    const both = { group: { uid, name: 'after', description: 'new' }, updateMask: 'name,description' }
-    const changed = await stage.succeed(updateGroup, both)
+    const request = { group: { uid, name: 'after', description: 'new' }, updateMask: 'name,description' }
+    const changed = await stage.succeed(updateGroup, request)
     assert.deepEqual([changed.name, changed.description], ['after', 'new'])
     const replaced = await stage.succeed(updateGroup, { group: { uid, name: 'again' }, updateMask: '*' })
     assert.deepEqual([replaced.name, replaced.description], ['again', ''])
@@ -70,7 +70,7 @@ examples('partial updates', {
     assert.deepEqual(await stage.succeed(updateGroup, { group: { uid, name: 'before' } }), before)
   },
 
-  async 'a new value is validated like at creation'(stage) {
+  async 'a new value is validated as at creation'(stage) {
     const uid = await makeGroup(stage)
     const error = await stage.fail(updateGroup, { group: { uid, name: 'Not A Name' } })
     assert.equal(error.code, 3)

@@ -1,4 +1,4 @@
-// Concurrent calls that exclude each other: the tree stays consistent, whichever wins.
+// Concurrent calls that conflict with each other: the tree stays consistent, whichever of them succeeds.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -71,14 +71,14 @@ onEachStore('races', (engine) => {
       const team = await makeTeam()
       // In every second round, one more delete is sent before the creates.
       const early = round % 2 === 0 ? [remove(team)] : []
-      const making = [1, 2, 3, 4].map((number) => make(team, `child-${number}`))
-      const removing = [...early, remove(team)]
-      const made = (await Promise.all(making)).map(codeOf)
-      const removed = (await Promise.all(removing)).map(codeOf)
-      const isGone = removed.includes(ok)
-      assert.deepEqual([...new Set(made)], [isGone ? notFound : ok])
-      const others = removing.map(() => (isGone ? notFound : failedPrecondition))
-      assert.deepEqual(removed.sort(), isGone ? [ok, ...others.slice(1)] : others)
+      const creates = [1, 2, 3, 4].map((number) => make(team, `child-${number}`))
+      const deletes = [...early, remove(team)]
+      const createCodes = (await Promise.all(creates)).map(codeOf)
+      const deleteCodes = (await Promise.all(deletes)).map(codeOf)
+      const isGone = deleteCodes.includes(ok)
+      assert.deepEqual([...new Set(createCodes)], [isGone ? notFound : ok])
+      const failures = deletes.map(() => (isGone ? notFound : failedPrecondition))
+      assert.deepEqual(deleteCodes.sort(), isGone ? [ok, ...failures.slice(1)] : failures)
       assert.equal(codeOf(await read(team)), isGone ? notFound : ok)
     }
     await assertConsistent()
@@ -127,7 +127,7 @@ onEachStore('races', (engine) => {
       const team = await makeTeam()
       const worker = await platform.addIdentity(team, 'owner')
       let isRevoked = false
-      let worked = 0
+      let createdCount = 0
       const workers = Array.from({ length: 6 }, async () => {
         const codes: number[] = []
         for (;;) {
@@ -136,17 +136,17 @@ onEachStore('races', (engine) => {
           if (isTooLate) assert.equal(code, permissionDenied)
           codes.push(code)
           if (code !== ok) return codes
-          worked++
+          createdCount++
         }
       })
-      while (worked < 10) await nextTurn()
-      const accepted = await revokeRoles(worker.identity, team)
+      while (createdCount < 10) await nextTurn()
+      const acceptedCount = await revokeRoles(worker.identity, team)
       isRevoked = true
       const codes = (await Promise.all(workers)).flat()
       assert.deepEqual([...new Set(codes)].sort(), [ok, permissionDenied])
-      assert.equal(codes.filter((code) => code === ok).length, accepted)
+      assert.equal(codes.filter((code) => code === ok).length, acceptedCount)
       const [row] = await platform.store.query(sql`select count(*) from groups where parent = ${team}`)
-      assert.equal(row?.[0], accepted, 'a group was created after the role was revoked')
+      assert.equal(row?.[0], acceptedCount, 'a group was created after the role was revoked')
     }
     await assertConsistent()
   })

@@ -54,8 +54,8 @@ async function runPage(t: TestContext, { name, text, blocks }: Page): Promise<vo
 }
 
 async function serve(shell: Shell): Promise<void> {
-  const { isDone, output } = await shell.run('npx @stemma/server serve', 1)
-  assert.ok(isDone, output)
+  const { isSuccess, output } = await shell.run('npx @stemma/server serve', 1)
+  assert.ok(isSuccess, output)
 }
 
 async function runBlocks(
@@ -88,7 +88,7 @@ async function runBlock(shell: Shell, name: string, block: Block): Promise<void>
   for (const { line, source, expected } of commandsOf(block)) {
     const outcome = await shell.run(source, line)
     output += outcome.output
-    assert.ok(outcome.isDone, `${name}:${line} failed:\n${outcome.output}`)
+    assert.ok(outcome.isSuccess, `${name}:${line} failed:\n${outcome.output}`)
     if (expected?.trim())
       assert.ok(
         isExpected(expected, outcome.output),
@@ -111,7 +111,7 @@ async function tryCalls(shell: Shell, name: string, blocks: Block[]): Promise<vo
     const values = [...names].map((variable) => `${variable}=${'0'.repeat(40)}; `).join('')
     const outcome: Outcome = await shell.run(values + source, line)
     const text = `${name}:${line} answers ${outcome.answers}:\n${outcome.output}`
-    assert.ok(outcome.isDone && outcome.answers.length > 0, text)
+    assert.ok(outcome.isSuccess && outcome.answers.length > 0, text)
     assert.ok(
       outcome.answers.every((answer) => /^[24]\d\d$/.test(answer)),
       text,

@@ -41,15 +41,15 @@ describe('links', () => {
 })
 
 describe('file paths', () => {
-  // With a leading slash, so that a path relative to any folder is a suffix of one of them.
+  // Each starts with a slash: a path in a page exists if a file ends with `/` and this path, whatever folder it is in.
   const files = globSync('**/*', { cwd: root, exclude: ['**/node_modules', '.git', 'dist'] }).map(
     (file) => `/${file}`,
   )
   const exists = (path: string) => files.some((file) => file.endsWith(`/${path.replace(/\/$/, '')}`))
 
-  const name = String.raw`[\w.@-]+`
-  const path = new RegExp(
-    `^(?:${name}/)+$|^(?:${name}/)*${name}\\.(?:[cm]?[jt]s|md|sql|proto|sh|go|json|ya?ml|cfg|svg)$`,
+  const namePattern = String.raw`[\w.@-]+`
+  const pathPattern = new RegExp(
+    `^(?:${namePattern}/)+$|^(?:${namePattern}/)*${namePattern}\\.(?:[cm]?[jt]s|md|sql|proto|sh|go|json|ya?ml|cfg|svg)$`,
   )
 
   for (const page of [
@@ -61,7 +61,7 @@ describe('file paths', () => {
       const quoted = [...read(page).matchAll(/(?<!New file )`([^`\n]+)`/g)].map(([, text = '']) => text)
       assert.deepEqual(
         // A name with NNNN stands for a file to be created.
-        quoted.filter((text) => path.test(text) && !text.includes('NNNN') && !exists(text)),
+        quoted.filter((text) => pathPattern.test(text) && !text.includes('NNNN') && !exists(text)),
         [],
       )
     })
@@ -102,7 +102,7 @@ describe('references to the specification', () => {
   const specification = 'docs/specification.md'
   const sections = [...read(specification).matchAll(/^## (.+)$/gm)].map(([, title = '']) => title)
   const protos = globSync('api/proto/platform/**/*.proto', { cwd: root })
-  // This file contains the pattern itself.
+  // This file is left out, because it contains the patterns that the tests look for.
   const sources = [...listFiles(root), ...protos, ...pages].filter((file) => !file.endsWith('links.test.ts'))
 
   test('name a section that exists', () => {
@@ -114,7 +114,7 @@ describe('references to the specification', () => {
     assert.deepEqual(wrong, [])
   })
 
-  test('give its path instead of SPEC', () => {
+  test('give its path, and do not call it SPEC', () => {
     assert.deepEqual(
       sources.filter((file) => /\bSPEC\b/.test(read(file))),
       [],

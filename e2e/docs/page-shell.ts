@@ -19,19 +19,19 @@ export const noShell = missingTool === undefined ? undefined : `${missingTool} i
 
 export type Outcome = {
   /** Whether every command succeeded. */
-  isDone: boolean
+  isSuccess: boolean
   output: string
   /** The HTTP status of each call by curl, or curl's exit code. */
   answers: string[]
 }
 
 export type Shell = {
-  /** `line` is the line of the source in the page, for error messages. */
+  /** `line` is the number of the first line of the source in the page, for error messages. */
   run(source: string, line: number): Promise<Outcome>
   close(): Promise<void>
 }
 
-/** Replaces the database at db.example.com by `database`, and the ports 8080 to 8089 by free ones. */
+/** The shell replaces database URLs at db.example.com by `database`, and the ports 8080 to 8089 by free ports. */
 export async function openShell(page: string, database: string | undefined): Promise<Shell> {
   const folder = await temporaryFolder()
   const [home, state] = [join(folder, 'stemma'), join(folder, 'state')]
@@ -83,9 +83,13 @@ export async function openShell(page: string, database: string | undefined): Pro
       await writeFile(file, `${'\n'.repeat(line - 1)}${inBackground(adapt(source))}\n`)
       blockFiles.write(`${file}\n`)
       const timer = setTimeout(() => killGroup(child.pid ?? 0), timeoutMs)
-      const isDone = await Promise.race([once(completions, 'data').then(() => true), ended])
+      const isSuccess = await Promise.race([once(completions, 'data').then(() => true), ended])
       clearTimeout(timer)
-      return { isDone, output: await readFile(`${file}.output`, 'utf8'), answers: await takeAnswers(state) }
+      return {
+        isSuccess,
+        output: await readFile(`${file}.output`, 'utf8'),
+        answers: await takeAnswers(state),
+      }
     },
     async close() {
       for (const file of (await readdir(state)).filter((name) => name.endsWith('.pid')))
@@ -97,7 +101,7 @@ export async function openShell(page: string, database: string | undefined): Pro
   }
 }
 
-/** Reads and deletes what the calls by curl have recorded. */
+/** Returns the results that calls by curl have recorded in files, and deletes these files. */
 async function takeAnswers(state: string): Promise<string[]> {
   const files = (await readdir(state)).filter((name) => name.startsWith('call.'))
   return Promise.all(

@@ -83,10 +83,10 @@ describe('the shell of a page', { skip: noShell }, () => {
 
   test('keeps variables for the next block and reports every kind of failure', async () => {
     const [, kept] = await inShell('A=1; f() { echo "$A"; }', 'f')
-    assert.deepEqual(kept, { isDone: true, output: '1\n', answers: [] })
+    assert.deepEqual(kept, { isSuccess: true, output: '1\n', answers: [] })
     for (const failing of ['true\nfalse', 'true\nX=$(false | cat)', 'true\necho "$UNSET"']) {
       const [outcome] = await inShell(failing)
-      assert.equal(outcome?.isDone, false, failing)
+      assert.equal(outcome?.isSuccess, false, failing)
       assert.match(outcome?.output ?? '', /line 8/, failing)
     }
   })

@@ -36,7 +36,7 @@ describe('the recipe for a resource', () => {
     ])
   })
 
-  test('passes the tests that walk the contract, without an edit', async () => {
+  test('passes the tests that walk the contract, without changes to these tests', async () => {
     const output = await copy.run(
       ...['--test', '--test-reporter=tap', '--test-name-pattern=[Ll]abels?'],
       ...['e2e/contract/contract.test.ts', 'e2e/iam/access.test.ts', 'e2e/docs/openapi.test.ts'],
@@ -54,7 +54,7 @@ describe('the recipe for a resource', () => {
     let platform: Platform
     let method: LabelModule['LabelsService']['method']
     before(async () => {
-      // The copy has the types of this tree.
+      // The modules of the copy have the types of the originals.
       const { startPlatform } = await copy.load<typeof import('../../server/testing/platform.ts')>(
         'server/testing/platform.ts',
       )
@@ -65,7 +65,7 @@ describe('the recipe for a resource', () => {
     after(() => platform.stop())
 
     for (const name of ['restDoor', 'grpcDoor'] as const)
-      test(`that is called by ${name === 'restDoor' ? 'REST' : 'gRPC'}`, async () => {
+      test(`that can be called over ${name === 'restDoor' ? 'REST' : 'gRPC'}`, async () => {
         const doors =
           await copy.load<typeof import('../../server/testing/doors.ts')>('server/testing/doors.ts')
         const door = doors[name](platform.url)

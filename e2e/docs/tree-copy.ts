@@ -1,4 +1,5 @@
-// A copy of the repository that can be changed and run. Its packages are links, those of the workspaces into the copy.
+// A copy of the repository that can be changed and run. Its node_modules contains links: workspaces to the folders of
+// the copy, other packages to those of the original.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ const notCopied = new Set(['node_modules', '.git', '.cache', 'data', 'dist'])
 
 export type TreeCopy = {
   folder: string
-  /** Runs Node in the copy; throws with the output if that fails. */
+  /** Runs Node in the copy and returns its standard output. Throws an error with all output if Node fails. */
   run(...args: string[]): Promise<string>
   /** Loads a module of the copy. */
   load<T>(path: string): Promise<T>
@@ -41,7 +42,7 @@ async function linkPackages(folder: string): Promise<void> {
 }
 
 async function run(cwd: string, args: string[]): Promise<string> {
-  // With this variable, a test runner would report to the one that runs this test.
+  // If this variable were passed on, a test runner in the copy would report to the runner of this test.
   const { NODE_TEST_CONTEXT, ...env } = process.env
   const options = { cwd, env, maxBuffer: 2 ** 26 }
   try {

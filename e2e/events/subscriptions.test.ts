@@ -34,14 +34,17 @@ examples('subscriptions', {
     for (const _ of [1, 2, 3])
       uids.push(await make(stage, createSubscription, { parent, subscription: { sink } }))
     const request = { uidp: { descendantsOf: parent }, orderBy: 'uid desc', pageSize: 2 }
-    const page = await stage.succeed(listSubscriptions, request)
-    const rest = await stage.succeed(listSubscriptions, { ...request, pageToken: page.nextPageToken ?? '' })
-    const listed = [page, rest].flatMap(({ subscriptions }) => subscriptions as JsonObject[])
+    const first = await stage.succeed(listSubscriptions, request)
+    const second = await stage.succeed(listSubscriptions, {
+      ...request,
+      pageToken: first.nextPageToken ?? '',
+    })
+    const listed = [first, second].flatMap(({ subscriptions }) => subscriptions as JsonObject[])
     assert.deepEqual(
       listed.map(({ uid }) => uid),
       uids.sort().reverse(),
     )
-    assert.equal(page.totalCount, '3')
+    assert.equal(first.totalCount, '3')
   },
 
   async 'accept only https URLs'({ fail, owner }) {

@@ -18,7 +18,7 @@ import { onEachStore } from '../../server/testing/stores.ts'
 const isVersion1 = ({ file }: DescMessage) =>
   /^platform\.(iam|registry|events|vulnerabilities\.v1)$/.test(file.proto.package)
 
-/** Whether a pattern has a repeat without a maximum. Escaped characters, and those of classes, are not repeats. */
+/** Whether a pattern has a repetition without a maximum. Escaped characters and character classes do not matter. */
 const isUnbounded = (pattern: string) =>
   /[*+]|\{\d+,\}/.test(pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x'))
 
@@ -27,7 +27,7 @@ function faultsOf(field: DescField): string[] {
   const isCollection = field.fieldKind === 'list' || field.fieldKind === 'map'
   const isText =
     field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES || hasTextInMap(field)
-  // admit.ts checks that a scope is a uid.
+  // A scope is always checked to be a uid, whose length is limited.
   const isBounded = maxLength > 0 || uid || isScope(field) || (pattern !== '' && !isUnbounded(pattern))
   const name = `${field.parent.typeName}.${field.name}`
   return [
@@ -70,22 +70,25 @@ onEachStore('requests', (engine) => {
 
   const list = (request: JsonObject) =>
     door.call(AdvisoriesService.method.listAdvisories, request, platform.owner.token)
-  const many = (count: number, length = 20) =>
+  const distinctTexts = (count: number, length = 20) =>
     Array.from({ length: count }, (_, at) => String(at).padStart(length, 'x'))
 
-  test('of a list of advisories may have many values, in one filter or in all', async () => {
-    assert.equal((await list({ advisoryIds: many(1000) })).body?.totalCount, '0')
+  test('to list advisories may have many values, in one filter or in all filters', async () => {
+    assert.equal((await list({ advisoryIds: distinctTexts(1000) })).body?.totalCount, '0')
     const filters = ['advisoryIds', 'legacyAdvisoryIds', 'artifactNames', 'artifactTypes', 'aliases']
-    const { body } = await list(Object.fromEntries(filters.map((name) => [name, many(1000)])))
+    const { body } = await list(Object.fromEntries(filters.map((name) => [name, distinctTexts(1000)])))
     assert.equal(body?.totalCount, '0')
-    assert.equal((await list({ excludeEventAuthors: many(100) })).body?.totalCount, '0')
+    assert.equal((await list({ excludeEventAuthors: distinctTexts(100) })).body?.totalCount, '0')
   })
 
-  test('of a list of advisories are refused if a filter has too many or too long values', async () => {
+  test('to list advisories are refused if a filter has too many or too long values', async () => {
     for (const [request, message] of [
-      [{ aliases: many(1001) }, /aliases: must have at most 1000 entries/],
-      [{ artifactNames: many(1, 513) }, /artifact_names\[0\]: must be at most 512 characters/],
-      [{ componentLocations: many(1, 100_000) }, /component_locations\[0\]: must be at most 1024 characters/],
+      [{ aliases: distinctTexts(1001) }, /aliases: must have at most 1000 entries/],
+      [{ artifactNames: distinctTexts(1, 513) }, /artifact_names\[0\]: must be at most 512 characters/],
+      [
+        { componentLocations: distinctTexts(1, 100_000) },
+        /component_locations\[0\]: must be at most 1024 characters/,
+      ],
       [{ pageToken: 'x'.repeat(100_000) }, /page_token: must be at most 4096 characters/],
       [{ orderBy: 'uid,'.repeat(10_000) }, /order_by: must be at most 1024 characters/],
       [{ origin: 'x'.repeat(513) }, /origin: must be at most 512 characters/],

@@ -1,5 +1,5 @@
-// Clients that open too many connections, or read their responses so slowly that these stay in memory. The clock of the
-// door is moved on, so no test waits for a timeout.
+// Clients that open too many connections, or read their responses so slowly that these stay in memory. The tests
+// advance the clock of the door, so they need not wait for timeouts.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2'
@@ -14,7 +14,7 @@ import { asJson } from '../../server/wire/reply.ts'
 
 const getGroup = '/platform.iam.v2beta1.GroupsService/GetGroup'
 const exportPath = '/vulnerabilities/v2beta1/advisories:osv'
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 let time: number
 let closers: (() => void)[]
@@ -43,7 +43,7 @@ async function open(port: number, localAddress: string): Promise<Socket> {
 const closed = (socket: Socket | ClientHttp2Stream | ClientHttp2Session) =>
   new Promise<void>((resolve) => void (socket.closed ? resolve() : socket.once('close', () => resolve())))
 
-/** The response to a request, or what the server sent before it closed the connection. */
+/** Sends a request and returns the first data of the response. Text that is no response means a closed connection. */
 async function ask(socket: Socket): Promise<string> {
   socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n')
   const [data] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as [unknown]
@@ -52,18 +52,22 @@ async function ask(socket: Socket): Promise<string> {
 
 test('a network has a limited number of connections, and other networks are served', async () => {
   const { port, rejected } = await openDoor({ maxConnections: { perNetwork: 3, total: 5 } })
-  const mine = [await open(port, '127.0.3.1'), await open(port, '127.0.3.1'), await open(port, '127.0.3.1')]
-  for (const socket of mine) assert.match(await ask(socket), /^HTTP\/1.1 200/)
+  const accepted = [
+    await open(port, '127.0.3.1'),
+    await open(port, '127.0.3.1'),
+    await open(port, '127.0.3.1'),
+  ]
+  for (const socket of accepted) assert.match(await ask(socket), /^HTTP\/1.1 200/)
   const refused = await ask(await open(port, '127.0.3.1'))
   assert.match(refused, /^HTTP\/1.1 503 /)
   assert.match(refused, /\r\nretry-after: 1\r\n/)
   assert.match(refused, /"code":14,"message":"Unavailable: too many connections are open/)
   assert.equal(rejected.length, 1)
   assert.match(await ask(await open(port, '127.0.3.2')), /^HTTP\/1.1 200/)
-  assert.match(await ask(mine[0] as Socket), /^HTTP\/1.1 200/)
+  assert.match(await ask(accepted[0] as Socket), /^HTTP\/1.1 200/)
 })
 
-test('connections are limited in total, and a closed one makes room', async () => {
+test('connections are limited in total, and closing one makes room for another', async () => {
   const { port } = await openDoor({ maxConnections: { perNetwork: 3, total: 2 } })
   const first = await open(port, '127.0.3.1')
   assert.match(await ask(first), /^HTTP\/1.1 200/)
@@ -89,7 +93,7 @@ test('a client with many addresses of one network locks out nobody, and closes n
 test('of hundreds of connections beyond the limit, a hundred are answered with an error and the others are reset', async () => {
   const { port, rejected } = await openDoor({
     maxConnections: { perNetwork: 1, total: 5 },
-    timeoutsMs: { linger: hour },
+    timeoutsMs: { linger: hourMs },
   })
   const served = await open(port, '127.0.3.1')
   const many = await Promise.all(
@@ -156,11 +160,11 @@ function call(session: ClientHttp2Session): ClientHttp2Stream {
 
 test('a call over HTTP/2 whose reply is read too slowly ends, even if its client is never idle', async () => {
   // The idle timeout, which every byte restarts, is too long to end the call.
-  const { port } = await openDoor({ timeoutsMs: { idle: hour } })
+  const { port } = await openDoor({ timeoutsMs: { idle: hourMs } })
   const stream = call(openSession(port, { initialWindowSize: 0 }))
   await once(stream, 'response')
   while (!stream.closed) {
-    time += hour
+    time += hourMs
     await pause(10)
   }
   const answered = call(openSession(port))

@@ -34,7 +34,7 @@ import {
 import { Visitor } from '../sign-in/visitor.ts'
 
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
-const message = /[Tt]his account is disabled; ask the operator of this server/
+const disabledMessage = /[Tt]his account is disabled; ask the operator of this server/
 
 onEachStore('a disabled person', (engine) => {
   let platform: Platform
@@ -60,7 +60,7 @@ onEachStore('a disabled person', (engine) => {
     await issuer.close()
   })
 
-  const first = () => doors[0] as Door
+  const firstDoor = () => doors[0] as Door
 
   function operate(...args: string[]) {
     const { dataDir, baseUrl, databaseUrl, secretKey } = platform.config
@@ -74,7 +74,7 @@ onEachStore('a disabled person', (engine) => {
     assert.match(stdout, /^\S+ is [0-9a-f]{40}\n$/)
   }
 
-  /** The codes of calls that read and write, through all doors of both copies. */
+  /** The distinct codes of calls that read, write and exchange the token, through all doors of both copies. */
   async function codesOf(token: string): Promise<number[]> {
     const uid = platform.owner.organization
     const calls = doors.flatMap((door) => [
@@ -91,7 +91,7 @@ onEachStore('a disabled person', (engine) => {
     return identity
   }
 
-  async function signInPublished(email: string) {
+  async function signInWithPublishedClient(email: string) {
     const visitor = new Visitor(platform.url)
     const redirect = 'http://localhost:8085/callback'
     const query = new URLSearchParams({ exit: 'redirect', redirect, create_refresh_token: 'true' })
@@ -100,14 +100,14 @@ onEachStore('a disabled person', (engine) => {
     return { token, refreshToken }
   }
 
-  /** A token of another identity, which everybody who has signed in can assume. */
+  /** Creates an identity that every signed-in person can assume, and exchanges the token for one of this identity. */
   async function assumedBy(token: string): Promise<string> {
     const { organization, token: ownerToken } = platform.owner
     const claimMatch = { issuer: platform.config.authUrl, subjectPattern: '[0-9a-f]{40}' }
     const request = { parent: organization, identity: { name: 'everybody', claimMatch } }
-    const made = await first().call(IdentitiesService.method.createIdentity, request, ownerToken)
+    const made = await firstDoor().call(IdentitiesService.method.createIdentity, request, ownerToken)
     await platform.bind(String(made.body?.uid), 'owner', organization)
-    const { body, error } = await first().call(exchange, { identity: String(made.body?.uid) }, token)
+    const { body, error } = await firstDoor().call(exchange, { identity: String(made.body?.uid) }, token)
     assert.ok(body, error?.message)
     return String(body.token)
   }
@@ -115,7 +115,7 @@ onEachStore('a disabled person', (engine) => {
   test('loses all access at once on every copy, until enabled and signed in again', async () => {
     const identity = await addPerson('ada@example.com')
     const { tokens, visitor } = await signIn(platform, 'ada@example.com')
-    const published = await signInPublished('ada@example.com')
+    const published = await signInWithPublishedClient('ada@example.com')
     const minted = await platform.tokenOf(identity)
     const assumed = await assumedBy(tokens.access_token)
     const issued = [tokens.access_token, published.token, minted, assumed]
@@ -126,11 +126,11 @@ onEachStore('a disabled person', (engine) => {
     await change('disable', identity)
     for (const token of issued) assert.deepEqual(await codesOf(token), [Code.UNAUTHENTICATED])
     await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
-    const { error } = await first().call(exchangeRefreshToken, {}, published.refreshToken)
+    const { error } = await firstDoor().call(exchangeRefreshToken, {}, published.refreshToken)
     assert.equal(error?.code, Code.UNAUTHENTICATED)
     assert.equal((await visitor.open((await begin(party)).url)).title, 'Sign in', 'the session has ended')
     const { code, stderr } = await operate('token', identity)
-    assert.deepEqual([code, message.test(stderr)], [2, true])
+    assert.deepEqual([code, disabledMessage.test(stderr)], [2, true])
     assert.deepEqual(await codesOf(await platform.tokenOf(bystander)), [0])
 
     await change('enable', identity)
@@ -148,7 +148,7 @@ onEachStore('a disabled person', (engine) => {
     await change('disable', identity)
     const refused = await visitor.submit(page, { email: 'dan@example.com', password })
     assert.equal(refused.status, 403)
-    assert.match(refused.alert ?? '', message)
+    assert.match(refused.alert ?? '', disabledMessage)
     const wrong = await visitor.submit(page, { email: 'dan@example.com', password: 'not the password' })
     assert.match(wrong.alert ?? '', /The e-mail address or the password is wrong/)
 
@@ -156,34 +156,37 @@ onEachStore('a disabled person', (engine) => {
     const form = await visitor.open(device.verification_uri)
     const confirm = await visitor.submit(form, { user_code: device.user_code })
     const login = await visitor.submit(confirm, { confirm: 'yes' })
-    assert.match((await visitor.submit(login, { email: 'dan@example.com', password })).alert ?? '', message)
+    assert.match(
+      (await visitor.submit(login, { email: 'dan@example.com', password })).alert ?? '',
+      disabledMessage,
+    )
 
     const { stdout } = await operate('users', 'reset', 'dan@example.com')
     const [link = ''] = /http\S+code=\S+/.exec(stdout) ?? []
     const chosen = 'another horse battery staple'
     assert.equal((await visitor.submit(await visitor.open(link), { password: chosen })).status, 200)
-    const after = await visitor.open((await begin(party)).url)
-    const still = await visitor.submit(after, { email: 'dan@example.com', password: chosen })
-    assert.match(still.alert ?? '', message)
+    const newPage = await visitor.open((await begin(party)).url)
+    const refusedAgain = await visitor.submit(newPage, { email: 'dan@example.com', password: chosen })
+    assert.match(refusedAgain.alert ?? '', disabledMessage)
   })
 
   test('cannot sign in through a provider', async () => {
     const owner = await addVerifiedOrganization(platform, 'acme.example')
     const provider = await addIdentityProvider(platform, owner, { issuer: acme.issuer })
-    const enter = async () => {
+    const signInWithProvider = async () => {
       const visitor = new Visitor(platform.url, acme.issuer)
       const page = await visitor.open((await begin(party, { idp_id: provider })).url)
       return acme.signIn(visitor, page, 'cyd-at-acme')
     }
-    assert.match((await enter()).url, /[?&]code=/)
+    assert.match((await signInWithProvider()).url, /[?&]code=/)
     const identity = userUid(acme.issuer, 'cyd-at-acme')
     await change('disable', identity)
-    assert.match((await enter()).alert ?? '', message)
+    assert.match((await signInWithProvider()).alert ?? '', disabledMessage)
     await change('enable', identity)
-    assert.match((await enter()).url, /[?&]code=/)
+    assert.match((await signInWithProvider()).url, /[?&]code=/)
   })
 
-  test('cannot use the token of another issuer, neither to register nor in the exchange', async () => {
+  test('cannot register or get a token with the token of another issuer', async () => {
     const owner = await addVerifiedOrganization(platform, 'other.example')
     await addIdentityProvider(platform, owner, { issuer: issuer.issuer })
     const token = await issuer.sign({ sub: 'eve', aud: platform.config.authUrl })
@@ -196,12 +199,12 @@ onEachStore('a disabled person', (engine) => {
           door.call(exchange, { identity }, token),
         ]),
       )
-    assert.ok((await first().call(Auth.method.register, {}, token)).body)
+    assert.ok((await firstDoor().call(Auth.method.register, {}, token)).body)
     assert.ok((await attempts()).every(({ error }) => error === undefined))
     await change('disable', identity)
     for (const { error } of await attempts()) {
       assert.equal(error?.code, Code.PERMISSION_DENIED)
-      assert.match(error?.message ?? '', message)
+      assert.match(error?.message ?? '', disabledMessage)
     }
     await change('enable', identity)
     assert.ok((await attempts()).every(({ error }) => error === undefined))

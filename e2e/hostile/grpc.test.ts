@@ -18,7 +18,7 @@ import { assertRefused, startAttackedPlatform } from './hostile.ts'
 const invalid = Code.INVALID_ARGUMENT
 const emoji = '😀'
 
-type Case = [what: string, method: string, message: Uint8Array, code?: Code, field?: string]
+type Case = [label: string, method: string, message: Uint8Array, code?: Code, field?: string]
 
 const message = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
   toBinary(desc, create(desc, init))
@@ -40,12 +40,12 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
   after(() => attacked.stop())
 
   async function assertAllRefused(cases: Case[]): Promise<void> {
-    for (const [what, method, bytes, code = invalid, violated] of cases) {
+    for (const [label, method, bytes, code = invalid, violated] of cases) {
       const refusal = await attacked.grpc(method, bytes)
       try {
         assertRefused(refusal, code, violated)
       } catch (error) {
-        throw new Error(`${what} got ${JSON.stringify(refusal)}`, { cause: error })
+        throw new Error(`${label} got ${JSON.stringify(refusal)}`, { cause: error })
       }
     }
     await attacked.assertUnchanged()
@@ -76,7 +76,7 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
       ),
     ))
 
-  test('unterminated groups, and groups 100,000 levels deep', () =>
+  test('groups of the wire format that are unterminated or 100,000 levels deep', () =>
     assertAllRefused([
       ['unclosed', 'GetGroup', Buffer.alloc(100_000, Buffer.from([0xf3, 0x01]))],
       ['closed', 'CreateGroup', join(Buffer.alloc(100_000, 0x2b), Buffer.alloc(100_000, 0x2c))],
@@ -84,10 +84,10 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
 
   test('invalid UTF-8 in every string field', () => {
     const bad = [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xe4]].map((bytes) => Buffer.from(bytes))
-    const texts = GroupSchema.fields.filter(({ scalar }) => scalar === ScalarType.STRING)
+    const stringFields = GroupSchema.fields.filter(({ scalar }) => scalar === ScalarType.STRING)
     return assertAllRefused(
       bad.flatMap((bytes): Case[] => [
-        ...texts.map(
+        ...stringFields.map(
           ({ name, number }): Case => [
             `${name} ${bytes.toString('hex')}`,
             'CreateGroup',
@@ -132,12 +132,12 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
       Object.entries(bad).flatMap(([name, values]) =>
         values.flatMap((value): Case[] => {
           const group = { name: 'x', [name]: value }
-          const what = `${name} ${JSON.stringify(value.slice(0, 10))}`
+          const label = `${name} ${JSON.stringify(value.slice(0, 10))}`
           const parent = attacked.platform.owner.organization
           const changed = { group: { uid: attacked.group, ...group }, updateMask: { paths: [name] } }
           return [
-            [what, 'CreateGroup', message(CreateGroupRequestSchema, { parent, group }), invalid, name],
-            [`changed ${what}`, 'UpdateGroup', message(UpdateGroupRequestSchema, changed), invalid, name],
+            [label, 'CreateGroup', message(CreateGroupRequestSchema, { parent, group }), invalid, name],
+            [`changed ${label}`, 'UpdateGroup', message(UpdateGroupRequestSchema, changed), invalid, name],
           ]
         }),
       ),
@@ -187,7 +187,7 @@ onEachStore('hostile gRPC requests are refused', (engine) => {
       ],
     ]))
 
-  test('masks with unknown fields', () =>
+  test('invalid masks', () =>
     assertAllRefused(
       [
         ['nope'],

@@ -154,7 +154,7 @@ export function restRefusal({ status, headers, body }: RawResponse): Refusal {
   }
 }
 
-/** Checks that hold for every error. */
+/** Checks the code and the violated field of an error, and the form that all errors have. */
 export function assertRefused(refusal: Refusal | undefined, code: Code, field?: string): void {
   assert.ok(refusal, 'the request was not refused')
   assert.equal(refusal.code, code, refusal.message)
@@ -176,20 +176,20 @@ export function assertRestRefused(
 }
 
 export type RestCase = [
-  what: string,
+  label: string,
   request: RestRequest,
   code?: Code,
-  more?: { field?: string; http?: number },
+  expected?: { field?: string; http?: number },
 ]
 
-/** Expects each case to be refused, as an invalid argument unless it says otherwise, and the store to be unchanged. */
+/** Checks that each case is refused, by default with INVALID_ARGUMENT, and that the store is unchanged. */
 export async function assertAllRefused(attacked: AttackedPlatform, cases: RestCase[]): Promise<void> {
-  for (const [what, request, code = Code.INVALID_ARGUMENT, more = {}] of cases) {
+  for (const [label, request, code = Code.INVALID_ARGUMENT, expected = {}] of cases) {
     const answer = await attacked.rest(request)
     try {
-      assertRestRefused(answer, code, more)
+      assertRestRefused(answer, code, expected)
     } catch (error) {
-      throw new Error(`${what} got ${answer.status} ${answer.body}`, { cause: error })
+      throw new Error(`${label} got ${answer.status} ${answer.body}`, { cause: error })
     }
   }
   await attacked.assertUnchanged()

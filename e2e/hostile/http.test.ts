@@ -9,7 +9,7 @@ import type { AttackedPlatform } from './hostile.ts'
 import { assertRestRefused, startAttackedPlatform } from './hostile.ts'
 
 const groups = '/iam/v2beta1/groups'
-/** A call, a probe, a page of the reference and an endpoint of sign-in. */
+/** A call, a probe, a page of the reference, an endpoint of sign-in, and a path that does not exist. */
 const paths = [groups, '/healthz', '/docs', '/oauth/authorize', '/nowhere']
 const kibibyte = 1024
 
@@ -54,7 +54,7 @@ onEachStore('hostile HTTP messages', (engine) => {
       'with two ports': ['Host: stemma.test:80:81'],
       'with a port that is no number': ['Host: stemma.test:http'],
       'a list': ['Host: stemma.test, elsewhere.test x'],
-      'with other characters': ['Host: st\u00e4mma.test'],
+      'with a character outside ASCII': ['Host: st\u00e4mma.test'],
       'with a quote': ['Host: "stemma.test"'],
       'an open bracket': ['Host: [::1'],
     }
@@ -122,20 +122,20 @@ onEachStore('hostile HTTP messages', (engine) => {
       const head = [`GET ${path} HTTP/1.1`, 'Host: stemma.test']
       const authorization = `Authorization: Bearer ${attacked.platform.owner.token}`
       // Each line of a header ends with a line break of two bytes.
-      const rest = 16 * kibibyte - `Host: stemma.test\r\n${authorization}\r\nX-Long: \r\n`.length
-      assert.equal((await sendHead([...head, `X-Long: ${'a'.repeat(rest)}`])).status, 200)
-      const refused = await sendHead([...head, `X-Long: ${'a'.repeat(rest + 1)}`])
+      const fillLength = 16 * kibibyte - `Host: stemma.test\r\n${authorization}\r\nX-Long: \r\n`.length
+      assert.equal((await sendHead([...head, `X-Long: ${'a'.repeat(fillLength)}`])).status, 200)
+      const refused = await sendHead([...head, `X-Long: ${'a'.repeat(fillLength + 1)}`])
       assertRestRefused(refused, Code.RESOURCE_EXHAUSTED, { http: 431 })
     }
   })
 
   test('no header is dropped, however many there are', async () => {
-    // Four bytes a line: more lines than node:http keeps by default.
-    const many = Array.from({ length: 2500 }, () => 'a: ')
+    // By default, node:http would drop headers after the first 2000.
+    const emptyHeaders = Array.from({ length: 2500 }, () => 'a: ')
     const answer = await sendHead([
       'GET /healthz HTTP/1.1',
       'Host: stemma.test',
-      ...many,
+      ...emptyHeaders,
       'Host: elsewhere.test',
     ])
     assertRestRefused(answer, Code.INVALID_ARGUMENT)

@@ -42,7 +42,7 @@ examples('attacks on IAM', {
     assert.equal(violations(error).length, 20)
   },
 
-  async 'binding an identity in another organization does not prevent its deletion'(stage) {
+  async 'an identity that is bound in another organization can be deleted'(stage) {
     const { platform, owner, succeed, fail } = stage
     const uid = await make(stage, createIdentity, {
       parent: owner.organization,
@@ -52,7 +52,7 @@ examples('attacks on IAM', {
     const rival = await platform.addOrganization('rival')
     await platform.bind(rival.identity, 'viewer', owner.organization)
     const roleBinding = { identityUid: uid, roleUid: builtInRole('owner').uid }
-    const elsewhere = await succeed(
+    const foreignBinding = await succeed(
       createRoleBinding,
       { parent: rival.organization, roleBinding },
       rival.token,
@@ -62,7 +62,7 @@ examples('attacks on IAM', {
     assert.equal(((await succeed(updateIdentity, change)).claimMatch as JsonObject).subject, 'rotated')
     assert.equal((await succeed(listRoleBindings, { identity: uid })).totalCount, '0')
     assert.deepEqual(await succeed(deleteIdentity, { uid }), {})
-    assert.equal((await fail(getRoleBinding, { uid: elsewhere.uid as string }, rival.token)).code, 5)
+    assert.equal((await fail(getRoleBinding, { uid: foreignBinding.uid as string }, rival.token)).code, 5)
     assert.deepEqual(await checkTally(platform.store, talliedKinds, false), [])
   },
 
@@ -91,11 +91,11 @@ examples('attacks on IAM', {
     await succeed(updateIdentity, change, updater.token)
     const rival = await platform.addOrganization('rival')
     await platform.bind(uid, 'owner', rival.organization)
-    const back = { identity: { uid, claimMatch: { subject: 'back' } } }
-    const error = await fail(updateIdentity, back, updater.token)
+    const changeAgain = { identity: { uid, claimMatch: { subject: 'back' } } }
+    const error = await fail(updateIdentity, changeAgain, updater.token)
     assert.equal(error.code, 7)
     assert.ok(!JSON.stringify(error).includes(rival.organization))
-    await succeed(updateIdentity, back)
+    await succeed(updateIdentity, changeAgain)
   },
 
   async 'a stored client secret is not sent to a changed issuer'(stage) {
@@ -115,7 +115,7 @@ examples('attacks on IAM', {
   async 'malformed key sets are refused'({ fail, owner }) {
     const curve = { kty: 'EC', crv: { toString: 1 }, x: 'AA', y: 'AA' }
     const huge = { kty: 'RSA', e: 'AQAB', n: Buffer.alloc(9000, 255).toString('base64url') }
-    const odd = [
+    const malformed = [
       { keys: [curve] },
       { keys: [null] },
       { keys: [[]] },
@@ -125,7 +125,7 @@ examples('attacks on IAM', {
       1,
       null,
     ]
-    for (const keys of odd) {
+    for (const keys of malformed) {
       const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: JSON.stringify(keys) }
       const request = { parent: owner.organization, identity: { name: 'odd', staticKeys } }
       assert.deepEqual(violations(await fail(createIdentity, request)), ['staticKeys.issuerKeys'])
@@ -187,7 +187,7 @@ onEachStore('races in IAM', (engine) => {
     }
   })
 
-  // The embedded engine has a single writer, so this race exists only on PostgreSQL.
+  // SQLite has a single writer, so this race exists only on PostgreSQL.
   const testOnPostgres = engine === 'postgres' ? test : () => {}
   testOnPostgres('a role is not narrowed until running calls that rely on it have ended', async () => {
     const [rest] = doors as [Door]
@@ -200,7 +200,7 @@ onEachStore('races in IAM', (engine) => {
     await lock.connect()
     try {
       await lock.query('begin')
-      // Writers change the tally last, so the create below waits for this lock and has all its other locks.
+      // Writers change the tally last, so the create below has taken all its other locks when it waits for this one.
       await lock.query('lock table tally in exclusive mode')
       const role = { name: 'lister', capabilities: ['CAP_IAM_GROUPS_LIST'] }
       const making = rest.call(createRole, { parent: organization, role }, maker.token)

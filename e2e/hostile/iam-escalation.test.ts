@@ -54,10 +54,11 @@ type TableName = (typeof tables)[number]
 
 type Snapshot = {
   uids: Record<TableName, string[]>
+  /** The capabilities of each role, by uid. */
   bits: Map<string, ReadonlySet<number>>
   /** By uid of the identity, invite or identity provider. */
   held: Map<string, Held>
-  /** How the holder is recognised. If that changes, somebody else holds its capabilities. */
+  /** How each holder is recognised, by uid. If this changes, somebody else has the capabilities of the holder. */
   recognition: Map<string, string>
   /** Roles that are granted outside their own group, where an editor of the role may hold nothing. */
   misplaced: string[]
@@ -111,19 +112,24 @@ function recognitionOf(json: string, secret: string): string {
 type Gain = { holder: string; bit: number; place: string }
 
 function gainsOf(before: Snapshot, after: Snapshot): Gain[] {
-  return [...after.held].flatMap(([holder, now]) => {
+  return [...after.held].flatMap(([holder, heldAfter]) => {
     const isSameHolder = before.recognition.get(holder) === after.recognition.get(holder)
-    const all = before.held.get(holder) ?? nothing
-    const had = isSameHolder ? all : new Set([...all].filter((pair) => !isInOwnOrganization(holder, pair)))
-    const added = [...now].filter((pair) => !had.has(pair))
+    const heldBefore = before.held.get(holder) ?? nothing
+    const kept = isSameHolder
+      ? heldBefore
+      : new Set([...heldBefore].filter((pair) => !isInOwnOrganization(holder, pair)))
+    const added = [...heldAfter].filter((pair) => !kept.has(pair))
     return added
       .map((pair) => pair.split('@') as [string, string])
       .map(([bit, place]) => ({ holder, bit: Number(bit), place }))
-      .filter(({ bit, place }) => !isCovered(had, bit, place))
+      .filter(({ bit, place }) => !isCovered(kept, bit, place))
   })
 }
 
-/** A binding of a foreign identity trusts the administrators of the identity's organization. */
+/**
+ * Only these capabilities count as gained when a holder is recognised in another way. To bind a foreign identity is to
+ * trust the administrators of its organization, who may change how it is recognised.
+ */
 const isInOwnOrganization = (holder: string, pair: string) =>
   isWithin(pair.slice(pair.indexOf('@') + 1), organizationOf(holder))
 
@@ -154,7 +160,7 @@ type Choices = Pick<Draw, 'part'> & {
   target(table: TableName): string
   roleIn(place: string): string
   capabilitiesIn(place: string): string[]
-  somebody(at?: number): string
+  somebody(offset?: number): string
 }
 
 type Write = {
@@ -233,8 +239,8 @@ const writes: Write[] = [
     request({ target, roleIn, part }) {
       const uid = target('group_invites')
       const role = part === 0 ? { roleUid: roleIn(groupOf(uid)) } : {}
-      const rest = part === 1 ? { email: guestAddress } : { ttl: '7200s' }
-      return { groupInvite: { uid, ...role, ...rest } }
+      const change = part === 1 ? { email: guestAddress } : { ttl: '7200s' }
+      return { groupInvite: { uid, ...role, ...change } }
     },
   },
   {
@@ -329,7 +335,7 @@ const writes: Write[] = [
   },
 ]
 
-/** Chooses the resources of a write, at random or within what the caller holds. */
+/** Chooses the resources of a write: at random, or such that the caller has the required capabilities. */
 function choose(
   { uids, bits, held }: Snapshot,
   caller: string,
@@ -337,35 +343,40 @@ function choose(
   draw: Draw,
   at: number,
 ): Choices {
-  const own = held.get(caller) ?? nothing
+  const heldByCaller = held.get(caller) ?? nothing
   const demanded = (describeMethod(method).access?.capabilities ?? []).map(bitOf)
-  const among = (all: string[], at: number, isNarrow: boolean, isAllowed: (uid: string) => boolean) => {
-    const allowed = isNarrow ? all.filter(isAllowed) : []
-    return pick(allowed.length > 0 ? allowed : all, at) ?? absent
+  const among = (
+    all: string[],
+    index: number,
+    prefersAllowed: boolean,
+    isAllowed: (uid: string) => boolean,
+  ) => {
+    const allowed = prefersAllowed ? all.filter(isAllowed) : []
+    return pick(allowed.length > 0 ? allowed : all, index) ?? absent
   }
   return {
     part: draw.part,
     name: `made-${at}`,
     target: (table) =>
       among(uids[table], draw.target, draw.isAtHome, (uid) =>
-        demanded.every((bit) => isCovered(own, bit, uid)),
+        demanded.every((bit) => isCovered(heldByCaller, bit, uid)),
       ),
     roleIn(place) {
       const bindable = uids.roles.filter((uid) => groupOf(uid) === '' || isWithin(place, groupOf(uid)))
       return among(draw.isAtHome ? bindable : uids.roles, draw.role, draw.isModest, (uid) =>
-        [...(bits.get(uid) ?? [])].every((bit) => isCovered(own, bit, place)),
+        [...(bits.get(uid) ?? [])].every((bit) => isCovered(heldByCaller, bit, place)),
       )
     },
     capabilitiesIn(place) {
-      const isAllowed = (name: string) => isCovered(own, bitOf(capabilityNamed(name)?.number), place)
+      const isAllowed = (name: string) => isCovered(heldByCaller, bitOf(capabilityNamed(name)?.number), place)
       const allowed = draw.isModest ? capabilities.filter(isAllowed) : []
-      const three = [0, 1, 2].map((more) => pick(allowed, draw.role + more) ?? '')
+      const three = [0, 1, 2].map((offset) => pick(allowed, draw.role + offset) ?? '')
       const names = allowed.length > 0 ? three : draw.capabilities
       const numbers = names.flatMap((name) => capabilityNamed(name)?.number ?? [])
       return numbers.flatMap((number) => CapabilitySchema.value[number]?.name ?? [])
     },
-    somebody: (more = 0) =>
-      draw.isForSelf ? caller : (pick(uids.identities, draw.somebody + more) ?? absent),
+    somebody: (offset = 0) =>
+      draw.isForSelf ? caller : (pick(uids.identities, draw.somebody + offset) ?? absent),
   }
 }
 
@@ -375,11 +386,14 @@ const anyAttempt = fc
   .record({
     plan: anyPlan(capabilities),
     caller: nth,
-    own: fc.array(anyBinding(fc.constant(false)), { minLength: 2, maxLength: 5, size: 'max' }),
+    callerBindings: fc.array(anyBinding(fc.constant(false)), { minLength: 2, maxLength: 5, size: 'max' }),
     writes: fc.array(anyWrite, { minLength: 1, maxLength: 60, size: 'max' }),
   })
-  .map(({ plan, caller, own, writes }) => {
-    const bindings = [...plan.bindings, ...own.map((binding) => ({ ...binding, identity: caller }))]
+  .map(({ plan, caller, callerBindings, writes }) => {
+    const bindings = [
+      ...plan.bindings,
+      ...callerBindings.map((binding) => ({ ...binding, identity: caller })),
+    ]
     return { plan: { ...plan, bindings }, caller, writes }
   })
 
@@ -435,14 +449,15 @@ onEachStore('a caller with few capabilities', (engine) => {
       }
 
       for (const [at, draw] of writes.entries()) {
-        const own = before.held.get(caller) ?? nothing
+        const heldByCaller = before.held.get(caller) ?? nothing
         const { what, request, body } = await tryWrite(before, caller, draw, at)
         const isNewOrganization = request.parent === '' && body !== undefined
         if (body?.code) codes.push({ uid: body.uid as string, code: body.code as string })
         await checkGains(
           what,
           ({ holder, bit, place }) =>
-            isCovered(own, bit, place) || (isNewOrganization && holder === caller && place === body.uid),
+            isCovered(heldByCaller, bit, place) ||
+            (isNewOrganization && holder === caller && place === body.uid),
         )
 
         const invite = pick(codes, draw.target)
@@ -456,7 +471,7 @@ onEachStore('a caller with few capabilities', (engine) => {
         })
       }
     })
-    // Unbiased, because biased values are small ones and there are few runs.
+    // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
     await fc.assert(property, { numRuns: 25, unbiased: true })
     assert.ok(gainCount > 0, 'no write granted anything, so nothing was tested')
   })

@@ -1,5 +1,5 @@
-// Patterns of claims match the parts of a URL separately, so that nobody can put the host that a pattern names into the
-// path of a host of their own.
+// Patterns of claims match the parts of a URL separately. Otherwise an attacker could match the host in a pattern by
+// putting it into the path of a URL on their own host.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { create, toBinary } from '@bufbuild/protobuf'
@@ -64,10 +64,17 @@ onEachStore('patterns of claims', (engine) => {
     const identity = await identityWith({ issuerPattern: 'http://.+\\.example\\.com', subjectPattern: '.+' })
     assert.equal(await codeOf(identity, { iss: pwned }), 7)
     assert.equal(attacker.requestCounts.get(`/pwn.example.com${discoveryPath}`), undefined)
-    const own = attacker.issuer.replaceAll('.', '\\.')
-    const theirs = await identityWith({ issuerPattern: `${own}(/.*)?`, subjectPattern: '.+' })
-    assert.equal(await codeOf(theirs, { iss: pwned }), 0, 'the same issuer is accepted where it is meant')
-    assert.equal(await codeOf(theirs, { iss: attacker.issuer }), 0)
+    const escapedIssuer = attacker.issuer.replaceAll('.', '\\.')
+    const attackersIdentity = await identityWith({
+      issuerPattern: `${escapedIssuer}(/.*)?`,
+      subjectPattern: '.+',
+    })
+    assert.equal(
+      await codeOf(attackersIdentity, { iss: pwned }),
+      0,
+      'a pattern for the host of the attacker accepts this issuer',
+    )
+    assert.equal(await codeOf(attackersIdentity, { iss: attacker.issuer }), 0)
   })
 
   test('of audiences and other claims do not match a host in the path of another host', async () => {
@@ -86,7 +93,7 @@ onEachStore('patterns of claims', (engine) => {
     }
   })
 
-  test('are refused with the field and a safe example if they do not fix the domain', async () => {
+  test('are refused if they do not fix the domain, and the error names the field and a safe example', async () => {
     const unsafe: [field: string, pattern: string][] = [
       ['issuer_pattern', 'https://.+'],
       ['issuer_pattern', 'https://.+\\.com'],
@@ -106,13 +113,13 @@ onEachStore('patterns of claims', (engine) => {
           : { issuer: attacker.issuer, audiencePattern: pattern }
         const { error } = await createIdentity({ ...rule, subject: 'robot' }, door)
         assert.equal(error?.code, 3, pattern)
-        const spelled = door.name === 'gRPC' ? field : field.replace('_p', 'P')
-        assert.match(error.message, new RegExp(`laim_?[mM]atch\\.${spelled}: must `), pattern)
-        assert.ok(!error.message.includes('https://.+\\.'), 'the example itself is no unsafe pattern')
+        const fieldName = door.name === 'gRPC' ? field : field.replace('_p', 'P')
+        assert.match(error.message, new RegExp(`laim_?[mM]atch\\.${fieldName}: must `), pattern)
+        assert.ok(!error.message.includes('https://.+\\.'), 'the example must not be unsafe itself')
       }
   })
 
-  describe('that are older than a rule', () => {
+  describe('that were stored before the rule existed', () => {
     let uid: string
     before(async () => {
       const iss = { case: 'issuerPattern', value: 'http://127.0.0.1:.+' } as const
@@ -135,8 +142,8 @@ onEachStore('patterns of claims', (engine) => {
     })
 
     test('are reported by stemmad check', async () => {
-      const [found, ...others] = await findUnsafePatterns(platform.store)
-      assert.deepEqual([found?.identity, found?.field], [uid, 'claim_match.issuer_pattern'])
+      const [unsafe, ...others] = await findUnsafePatterns(platform.store)
+      assert.deepEqual([unsafe?.identity, unsafe?.field], [uid, 'claim_match.issuer_pattern'])
       assert.deepEqual(others, [])
       if (engine !== 'sqlite') return
       const { code, stdout } = await runStemmad('.', ['check', '--data-dir', platform.config.dataDir])

@@ -1,5 +1,5 @@
-// Attacks by administrators of a part of an organization: their identity provider does not speak for the domain of the
-// organization, and no provider gets the response of another.
+// Attacks by administrators of a sub-group: their identity provider cannot verify addresses in the domain of the
+// organization, and no provider gets a response that is meant for another.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { JsonObject } from '@bufbuild/protobuf'
@@ -60,7 +60,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
 
   const newVisitor = () => new Visitor(platform.url, honest.issuer, evil.issuer)
 
-  /** The page that asks before it leads to a provider. */
+  /** Opens the page that asks for confirmation before it redirects to a provider. */
   async function openProvider(uid: string, visitor = newVisitor()) {
     const begun = await begin(party, { idp_id: uid })
     return { begun, visitor, page: await visitor.open(begun.url) }
@@ -102,7 +102,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     honestUid = await addProvider(honest.issuer, owner.organization)
   })
 
-  test('cannot have an address verified by a registration with its token', async () => {
+  test('cannot verify an address by a registration with one of its tokens', async () => {
     await addProvider(issuer.issuer, team, { clientId: 'stemma-at-team' })
     for (const [at, door] of [restDoor(platform.url), grpcDoor(platform.url)].entries()) {
       for (const [sub, aud] of [
@@ -118,7 +118,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
     }
   })
 
-  test('each provider is sent its own redirect URI', async () => {
+  test('has a redirect URI of its own', async () => {
     for (const uid of [honestUid, evilUid]) {
       const { visitor, page } = await openProvider(uid)
       const url = new URL(await visitor.submitOnly(page, '/organization'))
@@ -128,31 +128,31 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
 
   test('gets no code of another provider of the organization (mix-up attack)', async () => {
     // The attacker knows the client of the honest provider, from the URL of any sign-in there.
-    const known = await openProvider(honestUid)
-    const there = new URL(await known.visitor.submitOnly(known.page, '/organization'))
-    // At the honest provider, the URI of before may still be registered beside its own.
+    const honestSignIn = await openProvider(honestUid)
+    const honestUrl = new URL(await honestSignIn.visitor.submitOnly(honestSignIn.page, '/organization'))
+    // The old redirect URI, which names no provider, may still be registered at the honest provider.
     for (const callback of [`/oauth/callback/${honestUid}`, '/oauth/callback']) {
       evil.divert((query) => {
-        const onward = new URL(there)
+        const onward = new URL(honestUrl)
         onward.searchParams.set('state', query.get('state') ?? '')
         onward.searchParams.set('redirect_uri', platform.config.authUrl + callback)
         return onward.href
       })
-      const before = evil.tokenRequests.length
+      const countBefore = evil.tokenRequests.length
       const { visitor, page } = await openProvider(evilUid)
       const end = await visitor.submitTo(page, '/organization')
       assert.equal(end.status, 401)
-      assert.equal(evil.tokenRequests.length, before)
+      assert.equal(evil.tokenRequests.length, countBefore)
     }
     evil.divert(undefined)
   })
 
-  test('a response is refused at the callback of another provider, and at the one without a provider', async () => {
+  test('gets no response of another provider: each is accepted only at the callback of its own provider', async () => {
     const { visitor, page } = await openProvider(honestUid)
     const response = new URL(
       (await new Visitor(honest.issuer).open(await visitor.submitOnly(page, '/organization'))).url,
     )
-    const redeemed = honest.tokenRequests.length
+    const countBefore = honest.tokenRequests.length
     for (const path of [
       evilUid,
       honestUid.toUpperCase(),
@@ -163,7 +163,7 @@ onEachStore('the provider of a sub-group of a verified organization', (engine) =
       assert.equal(end.status, 401, path)
     }
     assert.equal((await visitor.open(`/oauth/callback${response.search}`)).status, 401)
-    assert.equal(honest.tokenRequests.length, redeemed)
+    assert.equal(honest.tokenRequests.length, countBefore)
     const end = await visitor.open(`/oauth/callback/${honestUid}${response.search}`)
     assert.match(end.url, /[?&]code=/)
   })

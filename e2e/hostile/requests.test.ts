@@ -38,10 +38,10 @@ onEachStore('hostile REST requests are refused', (engine) => {
       const cases = GroupSchema.fields.flatMap((field) =>
         wrongValues(field).flatMap((value): RestCase[] => {
           const body = JSON.stringify({ name: 'x', [field.jsonName]: value })
-          const more = { field: field.jsonName }
+          const expected = { field: field.jsonName }
           return [
-            [`POST ${body}`, post(body), invalid, more],
-            [`PATCH ${body}`, patch(body), invalid, more],
+            [`POST ${body}`, post(body), invalid, expected],
+            [`PATCH ${body}`, patch(body), invalid, expected],
           ]
         }),
       )

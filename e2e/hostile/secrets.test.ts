@@ -28,7 +28,7 @@ const roleUid = builtInRole('viewer').uid
 onEachStore('nothing reveals', (engine) => {
   let platform: Platform
   let client: Client
-  /** `seen` contains the log, every response, and before a check also the metrics and the store. */
+  /** `seen` collects the log and every response; `assertUnseen` adds the metrics and the rows of the store. */
   const { log, written: seen } = captureLog('trace')
   before(async () => {
     platform = await startPlatform(engine, [], {}, log)
@@ -48,7 +48,7 @@ onEachStore('nothing reveals', (engine) => {
     return text === '' ? {} : JSON.parse(text)
   }
 
-  /** Raw bytes, since decoding would drop unknown fields. */
+  /** Returns the response as raw bytes, since decoding would drop unknown fields. */
   function overGrpc(method: DescMethod, request: JsonObject): Promise<Buffer> {
     const metadata = new Metadata()
     metadata.set('authorization', `Bearer ${platform.owner.token}`)
@@ -136,7 +136,7 @@ onEachStore('nothing reveals', (engine) => {
     const reply = await overGrpc(createGroupInvite, { parent, groupInvite })
     const { code = '' } = fromBinary(GroupInviteSchema, reply)
     assert.ok(made.code !== '' && code !== '' && made.code !== code)
-    // Forget the two create responses, which alone may contain a code.
+    // Only the two create responses may contain a code, so they are removed from `seen`.
     for (const [at, text] of seen.entries()) {
       if (text.includes(made.code) || text.includes(code)) seen.splice(at, 1, '')
     }

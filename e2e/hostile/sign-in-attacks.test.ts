@@ -1,4 +1,4 @@
-// Attacks on sign-in that reviews have tried.
+// Attacks on sign-in: prepared links, mix-up of providers, stolen passwords and codes.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -80,13 +80,13 @@ onEachStore('an attacker at sign-in', (engine) => {
   })
 
   test('cannot have a code of an honest provider sent to their own (mix-up attack)', async () => {
-    // The attacker starts a sign-in at the honest provider and keeps its URL, with their own nonce and challenge.
+    // The attacker starts a sign-in at the honest provider and keeps its URL, which contains their nonce and challenge.
     const attacker = new Visitor(platform.url)
     const begun = await begin(party, { idp_id: honestUid })
-    const kept = new URL((await attacker.submitTo(await attacker.open(begun.url), '/organization')).url)
+    const honestUrl = new URL((await attacker.submitTo(await attacker.open(begun.url), '/organization')).url)
     // The victim signs in through the attacker's provider, which redirects to the honest one.
     evil.divert((query) => {
-      const onward = new URL(kept)
+      const onward = new URL(honestUrl)
       onward.searchParams.set('state', query.get('state') ?? '')
       return onward.href
     })
@@ -132,7 +132,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       assert.equal(end.status, 400)
     })
 
-    test('cannot keep a session across the change by racing it', async () => {
+    test('cannot keep a session by sending requests while the password is changed', async () => {
       const identity = await addAccount(platform, 'cyd@example.com')
       const { visitor, tokens } = await signIn(platform, 'cyd@example.com')
       let isOver = false
@@ -146,7 +146,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       await assert.rejects(oidc.refreshTokenGrant(party, tokens.refresh_token ?? ''))
     })
 
-    test('cannot keep refresh tokens across the change', async () => {
+    test('cannot keep refresh tokens by using them while the password is changed', async () => {
       const identity = await addAccount(platform, 'dan@example.com')
       const visitor = new Visitor(platform.url)
       const redirect = 'http://localhost:8085/callback?token=true'
@@ -155,7 +155,7 @@ onEachStore('an attacker at sign-in', (engine) => {
       const end = await visitor.submit(page, { email: 'dan@example.com', password })
       let refresh = new URL(end.url).searchParams.get('refresh_token') ?? ''
       let [isOver, isRefused] = [false, false]
-      const use = async () => {
+      const refreshOnce = async () => {
         const answer = await fetch(`${platform.url}/sts/exchange_refresh_token`, {
           method: 'POST',
           headers: { authorization: `Bearer ${refresh}` },
@@ -165,30 +165,30 @@ onEachStore('an attacker at sign-in', (engine) => {
         return true
       }
       const chain = (async () => {
-        while (!isOver && !isRefused) isRefused = !(await use())
+        while (!isOver && !isRefused) isRefused = !(await refreshOnce())
       })()
       await reset(identity)
       isOver = true
       await chain
-      assert.equal(await use(), false)
+      assert.equal(await refreshOnce(), false)
     })
   })
 
-  test('a removed role does not return by deleting the account or using another provider', async () => {
+  test('does not get a removed role again by deleting the account or using another provider', async () => {
     const uid = userUid(honest.issuer, 'victim')
-    const pass = async (idp_id: string) => {
+    const signInWithProvider = async (idp_id: string) => {
       const visitor = newVisitor()
       const begun = await begin(party, { idp_id })
       const end = await visitor.submitTo(await visitor.open(begun.url), '/organization')
       return redeem(party, begun, end)
     }
-    const { access_token: token } = await pass(honestUid)
+    const { access_token: token } = await signInWithProvider(honestUid)
     assert.equal((await rolesOf(uid)).length, 1)
     await platform.unbind(uid)
     await callRest('DELETE', `${platform.url}/auth/v1/delete/${uid}`, token)
-    await pass(honestUid)
+    await signInWithProvider(honestUid)
     assert.deepEqual(await rolesOf(uid), [])
-    await pass(await addProvider(victims, honest.issuer))
+    await signInWithProvider(await addProvider(victims, honest.issuer))
     assert.deepEqual(await rolesOf(uid), [])
   })
 

@@ -19,8 +19,8 @@ import { Visitor } from '../sign-in/visitor.ts'
 const { exchange, exchangeRefreshToken } = SecurityTokenService.method
 const { register, getHeadlessSession } = Auth.method
 
-/** More than the limit of failed exchanges in a minute. */
-const flood = 320
+/** More than the number of failed exchanges that are allowed in a minute. */
+const attemptCount = 320
 
 onEachStore('an attacker whose exchanges fail', (engine) => {
   let setUp: ExchangePlatform
@@ -33,11 +33,11 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
 
   const codesOf = async (attempt: () => Promise<{ error?: { code: number } | undefined }>) => {
     const codes = new Set<number>()
-    for (let count = 0; count < flood; count++) codes.add((await attempt()).error?.code ?? 0)
+    for (let count = 0; count < attemptCount; count++) codes.add((await attempt()).error?.code ?? 0)
     return [...codes]
   }
 
-  test('does not block a valid exchange from the same address, also for the same issuer and identity', async () => {
+  test('does not block a valid exchange from the same address, even for the same issuer and identity', async () => {
     const { issuer, doors } = setUp
     const thief = await startIssuer('ES256')
     const forged = await thief.sign({ iss: issuer.issuer, sub: 'robot' })
@@ -64,7 +64,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
     assert.equal((await door.call(getHeadlessSession, { code })).error?.code, Code.NOT_FOUND)
   })
 
-  test('is counted for each issuer and identity, so that other mistakes are still explained', async () => {
+  test('is throttled separately for each issuer and identity, so that errors of other exchanges are still explained', async () => {
     const { doors } = setUp
     const [door] = doors
     const { uid: other } = await setUp.createIdentity()
@@ -75,7 +75,7 @@ onEachStore('an attacker whose exchanges fail', (engine) => {
 })
 
 onEachStore('an attacker who enters device codes', (engine) => {
-  test('does not block the device flow of a person whose account they use, at another address', async () => {
+  test('does not block the owner of the account, who has another address', async () => {
     const platform = await startSignIn(engine, ['--trusted-proxies', '127.0.0.0/8'])
     try {
       await addAccount(platform, 'ada@example.com')
@@ -130,12 +130,12 @@ onEachStore('an attacker who guesses a password from many networks', (engine) =>
     await signIn(platform, 'ada@example.com', {}, owner)
   })
 
-  test('all over the world blocks the account, but not the address of its owner', async () => {
+  test('all over the world blocks the account, but no other account at the address of its owner', async () => {
     for (const email of ['bob@example.com', 'eve@example.com']) await addAccount(platform, email)
     const addresses = Array.from({ length: 101 }, (_, at) => `10.${at}.0.1`)
     assert.deepEqual(await guess('bob@example.com', addresses), [...Array(100).fill(401), 429])
-    const own = Array<string>(60).fill('203.0.113.9')
-    assert.deepEqual(await guess('bob@example.com', own), Array(60).fill(429))
+    const ownersAddress = Array<string>(60).fill('203.0.113.9')
+    assert.deepEqual(await guess('bob@example.com', ownersAddress), Array(60).fill(429))
     const owner = new Visitor(platform.url)
     owner.address = '203.0.113.9'
     await signIn(platform, 'eve@example.com', {}, owner)

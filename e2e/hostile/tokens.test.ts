@@ -1,4 +1,4 @@
-// Invalid credentials through both doors: always 401 or code 16, whatever else the call contains.
+// Invalid credentials get 401 over REST and code 16 over gRPC, whatever else the call contains.
 import assert from 'node:assert/strict'
 import type { JsonWebKey } from 'node:crypto'
 import { createHmac, createPublicKey, generateKeyPairSync, randomUUID, sign } from 'node:crypto'
@@ -33,7 +33,7 @@ onEachStore('hostile credentials are refused', (engine) => {
   })
   const header = () => ({ alg: 'ES256', typ: 'at+jwt', kid: attacked.platform.keys.signing().kid })
 
-  /** Signed with the platform's key, so that only the changed claim makes it invalid. */
+  /** A token that is signed with the platform's key, so that only the changed claim makes it invalid. */
   const signed = (changes: Record<string, unknown> = {}, headerChanges: Record<string, unknown> = {}) => {
     const payload = Object.entries({ ...claims(), ...changes }).filter(([, value]) => value !== undefined)
     const head = Object.entries({ ...header(), ...headerChanges }).filter(([, value]) => value !== undefined)
@@ -149,10 +149,10 @@ onEachStore('hostile credentials are refused', (engine) => {
       'HS256 with the public key as JSON': hmacToken(JSON.stringify(publicJwk)),
       'HS256 with the public key as PEM': hmacToken(pem),
       'HS256 with the key id': hmacToken(kid),
-      'HS256 with nothing': hmacToken(''),
-      'a key of their own': foreignToken({}),
-      'a key of their own in the header': foreignToken({ jwk }),
-      'a key of their own at an address': foreignToken({
+      'HS256 with an empty secret': hmacToken(''),
+      'the key of a stranger': foreignToken({}),
+      'the key of a stranger in the header': foreignToken({ jwk }),
+      'the key of a stranger at an address': foreignToken({
         jku: 'http://127.0.0.1:1/keys',
         x5u: 'file:///etc/passwd',
       }),
@@ -175,7 +175,7 @@ onEachStore('hostile credentials are refused', (engine) => {
     await attacked.assertUnchanged()
   })
 
-  test('tokens of ours with a wrong claim', async () => {
+  test('tokens that are signed with our key but have a wrong claim', async () => {
     const { identity } = attacked.platform.owner
     const tokens = {
       'wrong type': await signed({}, { typ: 'JWT' }),
@@ -191,9 +191,9 @@ onEachStore('hostile credentials are refused', (engine) => {
       'a subject that is no uid': await signed({ sub: 'admin' }),
       'a subject with SQL': await signed({ sub: `${identity}' or '1'='1` }),
     }
-    const hour = 3600_000
-    const expired = await attacked.platform.tokenOf(identity, Date.now() - 2 * hour)
-    const early = await attacked.platform.tokenOf(identity, Date.now() + 2 * hour)
+    const hourMs = 3600_000
+    const expired = await attacked.platform.tokenOf(identity, Date.now() - 2 * hourMs)
+    const early = await attacked.platform.tokenOf(identity, Date.now() + 2 * hourMs)
     for (const [what, token] of Object.entries(tokens)) await assertRefusedEverywhere(`Bearer ${token}`, what)
     for (const sub of ['a'.repeat(40), attacked.platform.owner.organization, attacked.group])
       await assertValidRequestsRefused(`Bearer ${await signed({ sub })}`, `identity ${sub}`)

@@ -1,4 +1,5 @@
-// Who may do what: a row for each method of the contract. Rows of standard methods are derived from their options.
+// The access matrix: a row for each method of the contract states which callers may call it. Rows of standard methods
+// are derived from the options of these methods.
 import type { JsonObject } from '@bufbuild/protobuf'
 import { IdentitySchema } from '@stemma/api/gen/platform/iam/v2beta1/identity_pb.ts'
 import { exampleOf } from '@stemma/api/reference/examples.ts'
@@ -10,7 +11,8 @@ import { advisory, advisoryEvent, createAdvisory, createIn } from './scene.ts'
 import { standardRows } from './standard-rows.ts'
 
 const viewer = builtInRole('viewer').uid
-const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject // of the identity of createIn
+/** The claims of the identity that `createIn` creates. */
+const identityClaims = exampleOf(IdentitySchema, 'create').claimMatch as JsonObject
 
 const byUid = (resource: string) => async (scene: Scene) => ({ uid: await createIn(scene, resource) })
 const inList = (resource: string): MatrixRow => ({
@@ -20,10 +22,10 @@ const inList = (resource: string): MatrixRow => ({
 })
 const bindingOfV1 = async (scene: Scene) => ({ identity: await createIn(scene, 'Identity'), role: viewer })
 const accountsOfV1 = { name: 'accounts', amazon: { account: '123456789012' } }
-const accountsOf = async (scene: Scene) => ({ group: await createIn(scene, 'AccountAssociation') })
+const associationGroup = async (scene: Scene) => ({ group: await createIn(scene, 'AccountAssociation') })
 
 const exceptions: Record<string, MatrixRow> = {
-  // The owner here is bound in the group, so it is not empty.
+  // The caller `owner here` has a role binding in the group, so the group is not empty.
   'platform.iam.v2beta1.GroupsService.DeleteGroup': {
     request: ({ here }) => ({ uid: here }),
     codes: [16, 16, 7, 7, 7, 9, 0],
@@ -99,15 +101,15 @@ const exceptions: Record<string, MatrixRow> = {
     codes: owners,
   },
   'platform.iam.GroupAccountAssociations.Update': {
-    request: async (scene) => ({ ...(await accountsOf(scene)), ...accountsOfV1 }),
+    request: async (scene) => ({ ...(await associationGroup(scene)), ...accountsOfV1 }),
     codes: owners,
   },
   'platform.iam.GroupAccountAssociations.List': {
-    request: accountsOf,
+    request: associationGroup,
     codes: anyToken,
     visible: [0, 0, 0, 1, 1, 1, 1],
   },
-  'platform.iam.GroupAccountAssociations.Delete': { request: accountsOf, codes: owners },
+  'platform.iam.GroupAccountAssociations.Delete': { request: associationGroup, codes: owners },
 
   'platform.registry.v2beta1.ReposService.GetRepoReadme': { request: byUid('Repo'), codes: readers },
   'platform.registry.v2beta1.ReposService.UpdateRepoReadme': {

@@ -69,12 +69,12 @@ onEachStore('access', (engine) => {
         const isRead = endpoint.method.bindings[0]?.verb === 'GET'
         for (const [at, caller] of callers.entries()) {
           for (const doorsOfScene of isRead ? [doors] : doors.map((door) => [door])) {
-            const [door] = doorsOfScene as [Door]
+            const [firstDoor] = doorsOfScene as [Door]
             const { owner } = platform
             const { organization } = owner
             const here = await makeGroup()
             const token = await tokenOf(caller, here)
-            const request = await row.request({ platform, organization, here, door, owner })
+            const request = await row.request({ platform, organization, here, door: firstDoor, owner })
             for (const door of doorsOfScene) {
               const answer = await door.call(endpoint.method.desc, request, token)
               assert.equal(
@@ -153,7 +153,7 @@ onEachStore('access', (engine) => {
     const caller = await platform.addIdentity(platform.owner.organization, 'registry.push', here)
     for (const door of doors) {
       const { body } = await door.call(createGroup, { parent: here, group: { name: 'a' } }, caller.token)
-      assert.ok(body, 'registry.push holds groups.create')
+      assert.ok(body, 'the role registry.push contains groups.create')
       const above = { parent: platform.owner.organization, group: { name: 'a' } }
       assert.equal((await door.call(createGroup, above, caller.token)).error?.code, 7)
     }

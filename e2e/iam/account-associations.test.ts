@@ -21,8 +21,8 @@ const accounts = {
 
 const makeGroup = (stage: ExampleContext, parent = stage.owner.organization) =>
   make(stage, createGroup, { parent, group: { name: 'team' } })
-const associate = (stage: ExampleContext, parent: string, more: JsonObject = accounts) =>
-  stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...more } })
+const associate = (stage: ExampleContext, parent: string, fields: JsonObject = accounts) =>
+  stage.succeed(createAccountAssociation, { parent, accountAssociation: { name: 'accounts', ...fields } })
 
 examples('account associations', {
   async 'an association has the uid of its group and keeps every kind of account'(stage) {
@@ -64,8 +64,8 @@ examples('account associations', {
     assert.deepEqual(await uids({ uidp: { inRoot: true } }), [owner.organization])
     const first = await succeed(listAccountAssociations, { pageSize: 3 })
     const pageToken = first.nextPageToken as string
-    const rest = await succeed(listAccountAssociations, { pageSize: 3, pageToken })
-    assert.deepEqual([first.totalCount, (rest.accountAssociations as []).length], ['4', 1])
+    const second = await succeed(listAccountAssociations, { pageSize: 3, pageToken })
+    assert.deepEqual([first.totalCount, (second.accountAssociations as []).length], ['4', 1])
   },
 
   async 'every account is validated'(stage) {
@@ -109,7 +109,9 @@ examples('account associations', {
     assert.deepEqual(violations(await stage.fail(checkAccountAssociation, { uid })), ['providerType'])
   },
 
-  async 'a group cannot be deleted before its association, and deleting that twice succeeds'(stage) {
+  async 'a group cannot be deleted before its association, and deleting the association twice succeeds'(
+    stage,
+  ) {
     const uid = await makeGroup(stage)
     await associate(stage, uid)
     const error = await stage.fail(deleteGroup, { uid })

@@ -54,10 +54,10 @@ examples('access to organizations', {
     assert.deepEqual(await succeed(requestGroupAccess, request, member.token), {})
     assert.equal((await fail(requestGroupAccess, request, member.token)).code, 8)
     const listed = await succeed(listGroupAccessRequests, {})
-    const [open] = listed.groupAccessRequests as { uid: string; identity: JsonObject }[]
+    const [pending] = listed.groupAccessRequests as { uid: string; identity: JsonObject }[]
     assert.equal(listed.totalCount, '1')
-    assert.equal(open?.identity.uid, member.identity)
-    const uid = open?.uid ?? ''
+    assert.equal(pending?.identity.uid, member.identity)
+    const uid = pending?.uid ?? ''
     assert.deepEqual(violations(await fail(approveGroupAccessRequest, { uid })), ['roleUid'])
     const binding = await succeed(approveGroupAccessRequest, { uid, roleUid: viewer })
     assert.equal((binding.identity as JsonObject).uid, member.identity)
@@ -83,13 +83,13 @@ examples('access to organizations', {
     await succeed(requestGroupAccess, { groupUid: owner.organization }, member.token)
     const listed = await succeed(listGroupAccessRequests, {})
     const [{ uid } = { uid: '' }] = listed.groupAccessRequests as { uid: string }[]
-    const doorkeeper = await platform.addIdentityWith(owner.organization, [
+    const approver = await platform.addIdentityWith(owner.organization, [
       'CAP_IAM_GROUP_INVITES_CREATE',
       'CAP_IAM_ROLE_BINDINGS_CREATE',
     ])
     const approve = (roleUid: string) => ({ uid, roleUid })
-    assert.equal((await fail(approveGroupAccessRequest, approve(viewer), doorkeeper.token)).code, 7)
-    await succeed(approveGroupAccessRequest, approve(doorkeeper.role), doorkeeper.token)
+    assert.equal((await fail(approveGroupAccessRequest, approve(viewer), approver.token)).code, 7)
+    await succeed(approveGroupAccessRequest, approve(approver.role), approver.token)
   },
 
   async 'the owner cannot rename a verified organization'(stage) {

@@ -28,7 +28,7 @@ const invite = (stage: ExampleContext, more: JsonObject = {}) =>
     groupInvite: { roleUid, ttl: '3600s', ...more },
   })
 
-/** Accepts an invite as sign-in does. Returns the error message, if any. */
+/** Accepts an invite as sign-in does. Returns `accepted` or the error message. */
 async function accept(
   { platform }: ExampleContext,
   code: string,
@@ -51,20 +51,23 @@ const refused = /is not the code of an invite that you can accept/
 examples('group invites', {
   async 'only the create response contains the code'(stage) {
     const created = await invite(stage, { email: 'guest@example.com', singleUse: true })
-    const { code, ...rest } = created
-    const { uid, keyId, createTime, updateTime, expirationTime, role, ...known } = rest
-    assert.deepEqual(known, { roleUid, email: 'guest@example.com', singleUse: true })
+    const { code, ...withoutCode } = created
+    const { uid, keyId, createTime, updateTime, expirationTime, role, ...inputFields } = withoutCode
+    assert.deepEqual(inputFields, { roleUid, email: 'guest@example.com', singleUse: true })
     const text = Buffer.from(code as string, 'base64').toString()
-    assert.ok(text.startsWith(`{"grp":"${stage.owner.organization}"`), 'clients look for grp first')
+    assert.ok(
+      text.startsWith(`{"grp":"${stage.owner.organization}"`),
+      'published clients expect grp as the first key',
+    )
     assert.match(keyId as string, /^[0-9a-f]{16}$/)
     assert.equal(updateTime, createTime)
     assert.equal(Date.parse(expirationTime as string), Date.parse(createTime as string) + 3_600_000)
     const { name, capabilities } = role as { name: string; capabilities: string[] }
     assert.equal(name, 'viewer')
     assert.ok(capabilities.includes('CAP_IAM_GROUPS_LIST'))
-    assert.deepEqual(await stage.succeed(getGroupInvite, { uid: uid as string }), rest)
+    assert.deepEqual(await stage.succeed(getGroupInvite, { uid: uid as string }), withoutCode)
     const listed = await stage.succeed(listGroupInvites, { keyId: keyId as string })
-    assert.deepEqual(listed.groupInvites, [rest])
+    assert.deepEqual(listed.groupInvites, [withoutCode])
   },
 
   async 'a role and a time to live are required'(stage) {
@@ -124,7 +127,7 @@ examples('group invites', {
     const widen = { groupInvite: { uid, roleUid } }
     assert.equal((await fail(updateGroupInvite, widen, host.token)).code, 7)
     await succeed(updateGroupInvite, widen)
-    // An invite with a stronger role cannot be redirected to oneself.
+    // The caller cannot change the address of an invite whose role exceeds what they hold.
     const readdress = { groupInvite: { uid, email: 'me@example.com' } }
     assert.equal((await fail(updateGroupInvite, readdress, host.token)).code, 7)
   },
@@ -159,7 +162,7 @@ examples('group invites', {
   async 'every unusable code gets the same error'(stage) {
     const { identity } = await stage.platform.addIdentity('')
     const { code } = (await invite(stage, { email: 'guest@example.com' })) as { code: string }
-    const other = Buffer.from(code, 'base64')
+    const altered = Buffer.from(code, 'base64')
       .toString()
       .replace(/"sec":"./, '"sec":"_')
     const guest = { identity, email: 'guest@example.com' }
@@ -167,7 +170,7 @@ examples('group invites', {
       await accept(stage, code, { identity, email: undefined }),
       await accept(stage, code, { identity, email: 'else@example.com' }),
       await accept(stage, code, guest, Date.now() + 3_700_000),
-      await accept(stage, Buffer.from(other).toString('base64'), guest),
+      await accept(stage, Buffer.from(altered).toString('base64'), guest),
       await accept(stage, 'no code', guest),
       await accept(stage, '', guest),
     ]

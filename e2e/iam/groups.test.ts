@@ -90,13 +90,15 @@ examples('groups', {
     assert.deepEqual(violations(await fail(createGroup, { parent: owner.organization, group: {} })), ['name'])
   },
 
-  async 'names of 255 characters and all allowed characters are fine'({ succeed, owner }) {
+  async 'names of 255 characters and all allowed characters are accepted'({ succeed, owner }) {
     const name = 'abcdefghijklmnopqrstuvwxyz 0123456789._-'.repeat(7).slice(0, 255)
     const group = await succeed(createGroup, { parent: owner.organization, group: { name } })
     assert.equal(group.name, name)
   },
 
-  async 'descriptions have at most 512 characters and no control characters but tabs and line breaks'(stage) {
+  async 'descriptions have at most 512 characters and no control characters except tabs and line breaks'(
+    stage,
+  ) {
     const { succeed, fail, owner } = stage
     const create = (description: string) => ({
       parent: owner.organization,
@@ -143,7 +145,11 @@ examples('groups', {
     assert.equal(detail(error, 'ResourceInfo')?.resourceName, parent)
   },
 
-  async 'operator-only fields can be repeated but not changed'({ succeed, fail, owner }) {
+  async 'a request may repeat the value of an operator-only field, but not change it'({
+    succeed,
+    fail,
+    owner,
+  }) {
     const parent = owner.organization
     assert.equal((await fail(createGroup, { parent, group: { name: 'a', verified: true } })).code, 7)
     assert.equal((await fail(createGroup, { parent, group: { name: 'a', kind: 'ORG_KIND_DEV' } })).code, 7)

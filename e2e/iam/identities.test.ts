@@ -19,6 +19,7 @@ const create = (stage: ExampleContext, identity: JsonObject) =>
     parent: stage.owner.organization,
     identity: { name: 'robot', ...identity },
   })
+/** Creates an identity, which must fail, and returns the invalid fields. */
 const refuse = async (stage: ExampleContext, identity: JsonObject) =>
   violations(
     await stage.fail(createIdentity, {
@@ -27,7 +28,7 @@ const refuse = async (stage: ExampleContext, identity: JsonObject) =>
     }),
   )
 
-const day = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
 examples('identities', {
   async 'a new identity has exactly the documented fields'(stage) {
@@ -72,14 +73,14 @@ examples('identities', {
     const staticKeys = { issuer: 'https://offline.test', subject: 'ci', issuerKeys: jwks }
     const identity = await create(stage, { staticKeys })
     const { expirationTime } = identity.staticKeys as { expirationTime: string }
-    assert.equal(Date.parse(expirationTime), Date.parse(identity.createTime as string) + 365 * day)
-    const soon = new Date(Date.now() + day).toISOString()
+    assert.equal(Date.parse(expirationTime), Date.parse(identity.createTime as string) + 365 * dayMs)
+    const soon = new Date(Date.now() + dayMs).toISOString()
     const short = await create(stage, {
       staticKeys: { ...staticKeys, expirationTime: soon, audiences: ['x'] },
     })
     assert.equal((short.staticKeys as JsonObject).expirationTime, soon)
     for (const days of [-1, 366]) {
-      const expiry = new Date(Date.now() + days * day).toISOString()
+      const expiry = new Date(Date.now() + days * dayMs).toISOString()
       assert.deepEqual(await refuse(stage, { staticKeys: { ...staticKeys, expirationTime: expiry } }), [
         'staticKeys.expirationTime',
       ])
@@ -160,8 +161,8 @@ examples('identities', {
     assert.deepEqual(await names({ relationshipType: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL' }), ['b'])
     assert.deepEqual(await names({ relationshipType: 'RELATIONSHIP_TYPE_STATIC' }), [])
     assert.deepEqual(await names({ name: 'b' }), ['b'])
-    const both = { name: 'a', relationshipType: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL' }
-    assert.deepEqual(await names(both), [])
+    const nameAndType = { name: 'a', relationshipType: 'RELATIONSHIP_TYPE_SERVICE_PRINCIPAL' }
+    assert.deepEqual(await names(nameAndType), [])
   },
 
   async 'an identity with a role cannot be deleted before its binding'(stage) {
@@ -197,7 +198,7 @@ examples('identities', {
     assert.equal((await fail(deleteIdentity, { uid: user.identity }, user.token)).code, 7)
   },
 
-  async 'the uid of a person is known before the person is created'({ succeed, fail, platform }) {
+  async 'the uid of a person can be looked up before the person exists'({ succeed, fail, platform }) {
     const email = 'somebody@example.com'
     const request = { issuer: platform.config.authUrl, subject: email }
     const { uid } = await succeed(lookupIdentity, request)

@@ -15,7 +15,7 @@ const { createRole, deleteRole } = RolesService.method
 
 const defaultRole = builtInRole('viewer').uid
 const oidc = { issuer: 'https://sso.test', clientId: 'stemma', clientSecret: 'hush hush' }
-const shown = {
+const returnedOidc = {
   issuer: 'https://sso.test',
   clientId: 'stemma',
   additionalScopes: [],
@@ -29,6 +29,7 @@ const requestOf = ({ owner }: ExampleContext, identityProvider: JsonObject) => (
   identityProvider: { name: 'sso', defaultRole, ...identityProvider },
 })
 
+/** The encrypted client secret in the store. */
 const sealedOf = async ({ platform }: ExampleContext, uid: string) => {
   const [row] = await platform.store.query(
     sql`select client_secret from identity_providers where uid = ${uid}`,
@@ -40,7 +41,7 @@ examples('identity providers', {
   async 'a new provider is returned without its secret, which is stored encrypted'(stage) {
     const provider = await stage.succeed(createIdentityProvider, requestOf(stage, { oidc }))
     const { uid, createTime, updateTime, ...rest } = provider
-    assert.deepEqual(rest, { name: 'sso', description: '', defaultRole, oidc: shown })
+    assert.deepEqual(rest, { name: 'sso', description: '', defaultRole, oidc: returnedOidc })
     assert.equal(updateTime, createTime)
     assert.deepEqual(await stage.succeed(getIdentityProvider, { uid: uid as string }), provider)
     const { identityProviders } = await stage.succeed(listIdentityProviders, { name: 'sso' })
@@ -52,12 +53,12 @@ examples('identity providers', {
 
   async 'a provider needs a configuration, and a secret or PKCE'(stage) {
     const { fail, succeed } = stage
-    const { clientSecret: _, ...open } = oidc
+    const { clientSecret: _, ...withoutSecret } = oidc
     const refuse = async (provider: JsonObject) =>
       violations(await fail(createIdentityProvider, requestOf(stage, provider)))
     assert.deepEqual(await refuse({}), ['oidc'])
-    assert.deepEqual(await refuse({ oidc: open }), ['oidc.clientSecret'])
-    await succeed(createIdentityProvider, requestOf(stage, { oidc: { ...open, pkceEnabled: true } }))
+    assert.deepEqual(await refuse({ oidc: withoutSecret }), ['oidc.clientSecret'])
+    await succeed(createIdentityProvider, requestOf(stage, { oidc: { ...withoutSecret, pkceEnabled: true } }))
     assert.deepEqual(await refuse({ oidc: { ...oidc, issuer: 'http://sso.test' } }), ['oidc.issuer'])
     assert.deepEqual(await refuse({ oidc: { ...oidc, clientId: '' } }), ['oidc.clientId'])
     assert.deepEqual(await refuse({ oidc: { ...oidc, additionalScopes: ['two words'] } }), [
@@ -66,7 +67,7 @@ examples('identity providers', {
     assert.deepEqual(await refuse({ oidc, defaultRole: '0'.repeat(40) }), ['defaultRole'])
   },
 
-  async 'a secret is kept until it is replaced or named in the mask to be cleared'(stage) {
+  async 'a secret is kept until it is replaced, or cleared by a mask that names it'(stage) {
     const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
     const before = await sealedOf(stage, uid)
     const update = (change: JsonObject, updateMask?: string) =>
@@ -74,11 +75,11 @@ examples('identity providers', {
         identityProvider: { uid, ...change },
         ...(updateMask ? { updateMask } : {}),
       })
-    const { clientSecret: _, ...open } = oidc
+    const { clientSecret: _, ...withoutSecret } = oidc
     await update({ description: 'new' })
     await update({ oidc: { clientId: 'another' } })
-    await update({ oidc: open }, 'oidc')
-    await update({ name: 'sso', defaultRole, oidc: open }, '*')
+    await update({ oidc: withoutSecret }, 'oidc')
+    await update({ name: 'sso', defaultRole, oidc: withoutSecret }, '*')
     assert.equal(await sealedOf(stage, uid), before)
     const { error } = await update({ oidc: {} }, 'oidc.clientSecret')
     assert.match(error?.message ?? '', /pkce/, 'neither a secret nor PKCE would be left')
@@ -94,7 +95,7 @@ examples('identity providers', {
     const uid = await make(stage, createIdentityProvider, requestOf(stage, { oidc }))
     const rule = (correlationRule: string) => ({ identityProvider: { uid, oidc: { correlationRule } } })
     const same = await succeed(updateIdentityProvider, rule('CORRELATION_RULE_SUB_EQUALS_EXTERNAL_ID'))
-    assert.deepEqual(same.oidc, shown)
+    assert.deepEqual(same.oidc, returnedOidc)
     const error = await fail(updateIdentityProvider, rule('CORRELATION_RULE_OID_EQUALS_EXTERNAL_ID'))
     assert.deepEqual(violations(error), ['oidc.correlationRule'])
   },

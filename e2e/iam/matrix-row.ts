@@ -4,6 +4,7 @@ import { builtInRole } from '../../server/policy/built-in-roles.ts'
 import { nameOf } from '../../server/policy/capabilities.ts'
 import type { Scene } from './scene.ts'
 
+/** `here` is the group that the call is about, and `above` is its organization. */
 export const callers = [
   'no token',
   'bad token',
@@ -18,9 +19,9 @@ type PerCaller = readonly [number, number, number, number, number, number, numbe
 
 export type MatrixRow = {
   request(scene: Scene): JsonObject | Promise<JsonObject>
-  /** In the order of the callers; 0 is success. */
+  /** gRPC status codes in the order of `callers`; 0 is success. */
   codes: PerCaller
-  /** How many results a list has for each caller that gets one. */
+  /** Number of results in a list, in the order of `callers`; 0 for callers that get an error. */
   visible?: PerCaller
 }
 
@@ -34,11 +35,11 @@ export const anyToken: PerCaller = [16, 16, 0, 0, 0, 0, 0]
 export function codesFor(capabilities: readonly number[]): PerCaller {
   const [viewer, editor, owner] = ['viewer', 'editor', 'owner'].map((role) =>
     holdsAll(role, capabilities) ? 0 : 7,
-  ) as [number, number, number] // as many as roles
+  ) as [number, number, number] // one code for each role
   return [16, 16, 7, viewer, editor, owner, owner]
 }
 
-/** How many of one resource in the group each caller sees in a list that needs these capabilities. */
+/** For each caller, 1 if a list that needs these capabilities contains the only resource in the group, else 0. */
 export function visibleFor(capabilities: readonly number[]): PerCaller {
   const [, , , viewer, editor, owner] = codesFor(capabilities)
   const count = (code: number) => (code === 0 ? 1 : 0)

@@ -1,4 +1,4 @@
-// Roles: built-in ones for everyone, and those of a group, which cannot exceed what their creator holds.
+// Roles: built-in roles for everyone, and roles of a group, which cannot exceed what their creator holds.
 import assert from 'node:assert/strict'
 import type { JsonObject } from '@bufbuild/protobuf'
 import { RoleBindingsService } from '@stemma/api/gen/platform/iam/v2beta1/role_binding_pb.ts'
@@ -26,7 +26,10 @@ examples('roles', {
     assert.deepEqual(await succeed(getRole, { uid: uid as string }), role)
   },
 
-  async 'built-in roles are listed, without a scope, to everyone who may list roles'({ succeed, owner }) {
+  async 'a list without a filter shows the built-in roles to everyone who may list roles'({
+    succeed,
+    owner,
+  }) {
     await succeed(createRole, { parent: owner.organization, role: { name: 'own', capabilities } })
     const all = await succeed(listRoles, { orderBy: 'name' })
     assert.deepEqual(names(all), [...builtInRoles.map(({ name }) => name), 'own'].sort())

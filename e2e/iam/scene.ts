@@ -43,7 +43,7 @@ export const resourceMessages: ReadonlyMap<string, DescMessage> = new Map(
     .map((message) => [message.name, message]),
 )
 
-/** Resources that `createIn` does not create by a v2beta1 call with its example. */
+/** Functions for resources that cannot be created by a v2beta1 call with the example of the reference. */
 const creators: Record<string, (scene: Scene) => Promise<string>> = {
   Group: async ({ here }) => here,
   GroupAccessRequest: createAccessRequest,
@@ -64,13 +64,13 @@ export async function createIn(scene: Scene, name: string): Promise<string> {
   return body.uid as string
 }
 
-/** Something to create such a resource in: the group itself, or a repo for a tag. */
+/** Returns the uid of a parent for such a resource: the group itself, or a new repo for a tag. */
 export function parentFor(scene: Scene, name: string): Promise<string> {
   const message = resourceMessages.get(name)
   return createIn(scene, message ? (resourceOptions(message).parent.split('.').at(-1) ?? '') : 'Group')
 }
 
-/** The request of a call at a uid, with the body of the reference. */
+/** The request of a call at a uid, with the example of the reference as its body. */
 export async function requestAt(scene: Scene, { method, body, variables }: Operation, uid: string) {
   const sample = body ? await withIdentity(scene, bodyExample(body)) : {}
   const request = (body?.isMessage ? { [method.resource?.jsonName ?? '']: sample } : sample) as JsonObject
@@ -86,7 +86,7 @@ function withValue(object: JsonObject, [first = '', ...rest]: string[], value: s
   return { ...object, [first]: rest.length === 0 ? value : withValue(inner, rest, value) }
 }
 
-/** Replaces the identity in an example of the reference, which does not exist, by a new one. */
+/** Replaces the identity in an example of the reference by a new identity, because the former does not exist. */
 async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue> {
   const isIdentity = (key: string, value: unknown) =>
     /^identity(?:Uid)?$/.test(key) && typeof value === 'string'
@@ -100,7 +100,7 @@ async function withIdentity(scene: Scene, sample: JsonValue): Promise<JsonValue>
   return JSON.parse(JSON.stringify(sample, (key, value) => (isIdentity(key, value) ? uid : value)))
 }
 
-/** Written into the store, since only a verified organization can be asked for access. */
+/** Writes directly into the store, because a call can request access only to a verified organization. */
 async function createAccessRequest({ platform, here }: Scene): Promise<string> {
   const user = await platform.addIdentity('')
   const uid = newChildUid(here, Date.now(), randomBytes)

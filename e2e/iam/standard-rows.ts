@@ -12,7 +12,7 @@ export function standardMethod({ desc }: Method): StandardMethod | undefined {
   const [, verb, rest = ''] = /^(Get|List|Create|Update|Delete)(.*)$/.exec(desc.name) ?? []
   const noun = rest || desc.parent.name.replace(/Service$/, '')
   const resource = [...resourceMessages.keys()].find((name) => noun === name || noun === pluralOf(name))
-  return verb && resource ? { verb: verb as StandardMethod['verb'], resource } : undefined // one of those in the pattern
+  return verb && resource ? { verb: verb as StandardMethod['verb'], resource } : undefined // matched by the pattern
 }
 
 const pluralOf = (name: string) => `${name.replace(/y$/, 'ie')}s`
@@ -30,7 +30,7 @@ function rowOf(operation: Operation, { verb, resource }: StandardMethod): Matrix
   const codes = codesFor(capabilities)
   switch (verb) {
     case 'List': {
-      // v1 filters by `id`.
+      // Lists of v1 filter by `id`, lists of v2beta1 by `uidp.ids`.
       const hasId = desc.input.fields.some(({ name }) => name === 'id')
       return {
         async request(scene) {

@@ -60,12 +60,12 @@ examples('updates of IAM resources', {
 
   async 'one alternative of a oneof replaces the other'(stage) {
     const uid = await makeIdentity(stage)
-    const { subject: _, ...rest } = claimMatch
+    const { subject: _, ...withoutSubject } = claimMatch
     const changed = await update(stage, uid, { claimMatch: { subjectPattern: 'r.*' } })
-    assert.deepEqual(changed.claimMatch, { ...rest, subjectPattern: 'r.*' })
-    const { audience: __, ...without } = changed.claimMatch as JsonObject
+    assert.deepEqual(changed.claimMatch, { ...withoutSubject, subjectPattern: 'r.*' })
+    const { audience: __, ...withoutAudience } = changed.claimMatch as JsonObject
     const cleared = await update(stage, uid, { claimMatch: {} }, 'claimMatch.audience')
-    assert.deepEqual(cleared.claimMatch, without)
+    assert.deepEqual(cleared.claimMatch, withoutAudience)
   },
 
   async 'one relationship replaces another'(stage) {

@@ -20,7 +20,7 @@ import { nameOf } from '../../server/policy/capabilities.ts'
 import type { CallResult, Door } from '../../server/testing/doors.ts'
 import { onEachStore } from '../../server/testing/stores.ts'
 import type { Drawn, World } from './world.ts'
-import { anyPlan, groupOf, isWithin, naming, nth, oneIn, pick, plainResources } from './world.ts'
+import { anyPlan, groupOf, isWithin, nth, oneIn, pick, plainResources, uidGenerator } from './world.ts'
 import type { WorldPlatform } from './world-platform.ts'
 import { startWorldPlatform } from './world-platform.ts'
 
@@ -131,7 +131,7 @@ const holdsAll = (world: World, caller: string, method: DescMethod, uid: string)
 const holdsAnywhere = (world: World, caller: string, method: DescMethod) =>
   world.groups.some((group) => holdsAll(world, caller, method, group))
 
-/** Built-in roles are visible to callers who may list roles anywhere; a person only to themselves. */
+/** Built-in roles are visible to callers who may list roles anywhere. A person is visible only to themselves. */
 function isVisible(world: World, caller: string, method: DescMethod, uid: string): boolean {
   const isAtRoot = groupOf(uid) === ''
   if (isAtRoot && method.parent === RolesService) return holdsAnywhere(world, caller, method)
@@ -139,7 +139,10 @@ function isVisible(world: World, caller: string, method: DescMethod, uid: string
   return holdsAll(world, caller, method, uid)
 }
 
-function isAskedFor(uid: string, { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }: Filter): boolean {
+function matchesFilter(
+  uid: string,
+  { ancestorsOf, descendantsOf, childrenOf, inRoot, ids }: Filter,
+): boolean {
   if (ancestorsOf !== undefined && !(isWithin(ancestorsOf, uid) && uid !== ancestorsOf)) return false
   if (descendantsOf !== undefined && !(isWithin(uid, descendantsOf) && uid !== descendantsOf)) return false
   if (childrenOf !== undefined && groupOf(uid) !== childrenOf) return false
@@ -174,7 +177,9 @@ const anyQuestion = fc.record({
   pageSize: fc.integer({ min: 3, max: 20 }),
   orderBy: fc.constantFrom('', 'uid desc', 'create_time', 'create_time desc'),
   isOverGrpc: oneIn(4),
+  /** Resources of the kind to Get. */
   own: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
+  /** Other uids to Get. */
   others: fc.array(nth, { minLength: 1, maxLength: 3, size: 'max' }),
 })
 
@@ -184,9 +189,9 @@ type Caller = { identity: string; token: string }
 /** A caller with one question for each kind. */
 const anyCaller = fc.record({ identity: nth, questions: fc.tuple(...kinds.map(() => anyQuestion)) })
 
-/** Uids to ask about: mostly groups, and some that do not exist. */
+/** Uids for filters and Gets: mostly of groups, and some that do not exist. */
 function targetsOf(world: World, salt: number): string[] {
-  const { newRoot, newChild } = naming(-1 - salt)
+  const { newRoot, newChild } = uidGenerator(-1 - salt)
   const invented = world.groups.flatMap((group) => [newChild(group), newChild(newChild(group))])
   return [
     ...[...world.groups, ...world.groups, ...world.groups],
@@ -256,7 +261,7 @@ onEachStore('what callers see of a random tree', (engine) => {
     const { uids, totals, faults } = listed
     const expected = kind
       .uids(world)
-      .filter((uid) => isVisible(world, identity, kind.list, uid) && isAskedFor(uid, filter))
+      .filter((uid) => isVisible(world, identity, kind.list, uid) && matchesFilter(uid, filter))
     for (const uid of uids) if (!expected.includes(uid)) faults.push(`shows ${uid}, which it must not`)
     for (const uid of expected) if (!uids.includes(uid)) faults.push(`does not show ${uid}`)
     if (new Set(uids).size < uids.length) faults.push('shows a uid twice')
@@ -289,7 +294,7 @@ onEachStore('what callers see of a random tree', (engine) => {
           const identity = pick([...world.users, ...world.workloads], nthIdentity) ?? ''
           const caller = { identity, token: await setUp.platform.tokenOf(identity) }
           const checksOfCaller = questions.flatMap((question, at) => {
-            const kind = kinds[at] as Kind // a question for each kind
+            const kind = kinds[at] as Kind // there is a question for each kind
             const own = question.own.flatMap((number) => pick(kind.uids(world), number) ?? [])
             const others = question.others.flatMap((number) => pick(targets, number) ?? [])
             return [
@@ -299,11 +304,11 @@ onEachStore('what callers see of a random tree', (engine) => {
           })
           return Promise.all(checksOfCaller)
         })
-        const complaints = (await Promise.all(checks)).flat(2)
-        assert.equal(complaints.length, 0, complaints.join('\n'))
+        const faults = (await Promise.all(checks)).flat(2)
+        assert.equal(faults.length, 0, faults.join('\n'))
       },
     )
-    // Unbiased, because biased values are small ones and there are few runs.
+    // Unbiased, because fast-check otherwise prefers small values, and there are few runs.
     await fc.assert(property, { numRuns: 20, unbiased: true })
   })
 })

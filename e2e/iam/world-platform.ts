@@ -5,7 +5,7 @@ import type { Platform } from '../../server/testing/platform.ts'
 import { startPlatform } from '../../server/testing/platform.ts'
 import type { Engine } from '../../server/testing/stores.ts'
 import type { Plan, World } from './world.ts'
-import { buildWorld, clear, plant } from './world.ts'
+import { buildWorld, clearWorld, writeWorld } from './world.ts'
 
 export type WorldPlatform = {
   platform: Platform
@@ -23,8 +23,8 @@ export async function startWorldPlatform(engine: Engine): Promise<WorldPlatform>
     ...{ platform, rest, grpc },
     async load(plan) {
       const world = buildWorld(plan)
-      await clear(platform.store)
-      await plant(platform.store, world)
+      await clearWorld(platform.store)
+      await writeWorld(platform.store, world)
       return world
     },
     async stop() {

@@ -42,19 +42,19 @@ export type Role = { uid: string; capabilities: ReadonlySet<string> }
 
 export type World = {
   groups: string[]
-  /** Built-in ones first. */
+  /** The built-in roles come first. */
   roles: Role[]
   /** People are in no group. */
   users: string[]
   workloads: string[]
   bindings: { uid: string; identity: string; role: Role; group: string }[]
   providers: { uid: string; role: string }[]
-  /** They have the uids of their groups. */
+  /** Account associations have the uids of their groups. */
   associations: string[]
   invites: { uid: string; role: string }[]
   requests: { uid: string; user: string }[]
   repos: string[]
-  /** In repos. */
+  /** Tags are in repos. */
   tags: string[]
   advisories: string[]
   /** The uids of each plain resource, by its table. */
@@ -67,7 +67,7 @@ const particularKinds: readonly { table: { name: string } }[] = [
   ...[groupInvites, groupAccessRequests, repos, tags, advisories],
 ]
 
-/** All other resources: they are in groups and refer to nothing else, so they are planted from their examples. */
+/** All other resources: they are in groups and refer to nothing else, so they are created from their examples. */
 export const plainResources = resources.filter(
   ({ kind }) => !particularKinds.some(({ table }) => table.name === kind.table.name),
 )
@@ -90,7 +90,7 @@ export const groupOf = (uid: string) => uid.split('/').slice(0, -1).join('/')
 export const anyBinding = (isBuiltIn: fc.Arbitrary<boolean>) =>
   fc.record({ identity: nth, group: nth, role: nth, isBuiltIn })
 
-/** Custom roles consist of these `capabilities`. */
+/** Plans of worlds whose custom roles consist of these `capabilities`. */
 export const anyPlan = (capabilities: readonly string[]) =>
   fc.record({
     salt: fc.nat(),
@@ -127,7 +127,7 @@ export type Drawn<A> = A extends fc.Arbitrary<infer Value> ? Value : never
 
 export type Plan = Drawn<ReturnType<typeof anyPlan>>
 
-/** Small roles can be delegated by many; wide roles create callers who can delegate. */
+/** Many callers can grant a role with few capabilities; the holder of one with many capabilities can grant other roles. */
 const anyCapabilities = (among: readonly string[]) =>
   fc.oneof(
     fc.subarray([...among], { minLength: 1, maxLength: 3 }),
@@ -137,7 +137,7 @@ const anyCapabilities = (among: readonly string[]) =>
 const maxDepth = 5
 
 export function buildWorld(plan: Plan): World {
-  const { newRoot, newChild } = naming(plan.salt)
+  const { newRoot, newChild } = uidGenerator(plan.salt)
   const groupUids: string[] = []
   for (const [at, { isBelowLast, parent }] of plan.groups.entries()) {
     // The first two groups are organizations, so that there is always a foreign one.
@@ -192,20 +192,20 @@ export function buildWorld(plan: Plan): World {
   }
 }
 
-/** Uids that look random and depend only on the plan. */
-export function naming(salt: number) {
+/** Generates uids that look random and depend only on the salt. */
+export function uidGenerator(salt: number) {
   let count = 0
   const next = (length: number) =>
     createHash('sha256').update(`${salt} ${count++}`).digest('hex').slice(0, length)
   return { newRoot: () => next(40), newChild: (parent: string) => `${parent}/${next(16)}` }
 }
 
-function distinct<T>(all: T[], keyOf: (one: T) => string): T[] {
-  return [...new Map(all.map((one) => [keyOf(one), one])).values()]
+function distinct<T>(items: T[], keyOf: (item: T) => string): T[] {
+  return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
 
-/** Writes a world into the store, with different create times in another order than the uids. */
-export function plant(store: Store, world: World): Promise<void> {
+/** Writes a world into the store, with create times whose order differs from that of the uids. */
+export function writeWorld(store: Store, world: World): Promise<void> {
   const inAnHour = Date.now() + 3_600_000
   return store.write(function* () {
     let count = 0
@@ -305,7 +305,7 @@ const provider = (defaultRole: string) =>
   })
 
 /** The tables to clear, in an order that deletes references before the rows they refer to. */
-const planted = [
+const tablesToClear = [
   ...plainResources.map(({ kind }) => kind.table.name),
   ...['tags', 'repos', 'advisories'],
   ...['role_bindings', 'group_access_requests', 'group_invites', 'identity_providers'],
@@ -313,8 +313,8 @@ const planted = [
 ]
 
 /** Deletes everything but built-in roles, so that the next world can use the same uids. */
-export function clear(store: Store): Promise<void> {
+export function clearWorld(store: Store): Promise<void> {
   return store.write(function* () {
-    for (const rows of planted) yield sql`delete from ${raw(rows)}`
+    for (const rows of tablesToClear) yield sql`delete from ${raw(rows)}`
   })
 }

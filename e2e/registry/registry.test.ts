@@ -54,11 +54,11 @@ examples('repos', {
     const changed = await succeed(updateRepo, { repo: { uid: uid as string, description: 'serves well' } })
     assert.deepEqual({ ...changed, updateTime }, { ...repo, description: 'serves well' })
     const cleared = { uid: uid as string, catalogTier: 'CATALOG_TIER_UNSPECIFIED', bundles: [] }
-    const without = await succeed(updateRepo, {
+    const remaining = await succeed(updateRepo, {
       repo: cleared,
       updateMask: 'catalogTier,bundles,description',
     })
-    assert.deepEqual(Object.keys(without).sort(), [
+    assert.deepEqual(Object.keys(remaining).sort(), [
       'activeTags',
       'aliases',
       'createTime',
@@ -199,7 +199,7 @@ examples('repos', {
 })
 
 examples('tags', {
-  async 'a tag names an image, and creating it again moves it'(stage) {
+  async 'a tag refers to an image, and creating the tag again moves it to another image'(stage) {
     const { succeed } = stage
     const repo = await makeRepo(stage)
     const tag = await makeTag(stage, repo, 'latest', 'a')
@@ -229,8 +229,8 @@ examples('tags', {
     const repo = await makeRepo(stage)
     const tag = await makeTag(stage, repo, '1.2', 'a')
     const uid = tag.uid as string
-    const old = await succeed(updateTag, { tag: { uid, deprecated: true } })
-    assert.deepEqual({ ...old, updateTime: tag.updateTime }, { ...tag, deprecated: true })
+    const deprecated = await succeed(updateTag, { tag: { uid, deprecated: true } })
+    assert.deepEqual({ ...deprecated, updateTime: tag.updateTime }, { ...tag, deprecated: true })
     const moved = await succeed(updateTag, { tag: { uid, digest: digest('b') } })
     assert.deepEqual([moved.digest, moved.deprecated], [digest('b'), true])
     const { items } = await succeed(listTagHistory, { parentId: uid })
@@ -298,7 +298,7 @@ examples('tags', {
       )
   },
 
-  async 'a tag can be created only in a repo, and the repo outlives it'(stage) {
+  async 'a tag can be created only in a repo, and deleting the tag keeps the repo'(stage) {
     const { succeed, fail, owner } = stage
     const repo = await makeRepo(stage)
     const { uid } = await makeTag(stage, repo, 'latest')

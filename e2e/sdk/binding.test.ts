@@ -115,13 +115,13 @@ function anyMessage(
     fields.map((field) => [field.jsonName, anyValue(field, segmentsOf, prefix + field.name)]),
   )
   const requiredKeys = fields
-    .filter(({ name }) => requiredNames.includes(name) || isNeeded(prefix + name, segmentsOf))
+    .filter(({ name }) => requiredNames.includes(name) || hasPathVariable(prefix + name, segmentsOf))
     .map(({ jsonName }) => jsonName)
   return fc.record(values, { requiredKeys }) as fc.Arbitrary<JsonObject>
 }
 
 /** Whether the field is a path variable or contains one. */
-const isNeeded = (path: string, segmentsOf: SegmentsOf) =>
+const hasPathVariable = (path: string, segmentsOf: SegmentsOf) =>
   [path, `${path}.uid`].some((variable) => segmentsOf(variable) !== undefined)
 
 function anyValue(field: DescField, segmentsOf: SegmentsOf, path: string): fc.Arbitrary<JsonValue> {

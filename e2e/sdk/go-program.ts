@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { pause } from '../server/stemmad.ts'
 
 const source = join(import.meta.dirname, 'go')
-/** Generous, so that a slow machine does not reach them. */
+/** Long enough for slow machines. */
 const timeoutMs = { build: 300_000, run: 300_000 }
 
 export type ExitResult = { code: number | string; stdout: string; stderr: string }
 
 export type Running = {
-  /** Resolves as soon as standard output matches, and rejects if the program ends before. */
+  /** Resolves as soon as standard output matches, and rejects if the program ends before that. */
   stdoutMatch(pattern: RegExp): Promise<RegExpExecArray>
   ended: Promise<ExitResult>
 }

@@ -90,8 +90,11 @@ onEachStore('the SDK with JSON', (engine) => {
     const request = { uidp: { childrenOf: home }, orderBy: 'name', pageSize: 2 }
     const all = await Array.fromAsync(list(groups.listGroups, request), ({ name }) => name)
     assert.deepEqual(all, names)
-    const late = await Array.fromAsync(list(groups.listGroups, { ...request, skip: 3 }), ({ name }) => name)
-    assert.deepEqual(late, names.slice(3))
+    const afterSkip = await Array.fromAsync(
+      list(groups.listGroups, { ...request, skip: 3 }),
+      ({ name }) => name,
+    )
+    assert.deepEqual(afterSkip, names.slice(3))
     const { totalCount } = await groups.listGroups(request)
     assert.equal(totalCount, '7')
   })
@@ -111,8 +114,8 @@ onEachStore('the SDK with JSON', (engine) => {
   test('throws typed errors, and supports timeouts, signals and entity tags', async () => {
     const wrong = groups.createGroup({ parent, group: { name: 'No Capitals' } })
     await assert.rejects(wrong, isError(Code.INVALID_ARGUMENT, 'name'))
-    const nobody = createClient(GroupsService, { baseUrl: platform.url })
-    await assert.rejects(nobody.getGroup({ uid: parent }), isError(Code.UNAUTHENTICATED))
+    const anonymous = createClient(GroupsService, { baseUrl: platform.url })
+    await assert.rejects(anonymous.getGroup({ uid: parent }), isError(Code.UNAUTHENTICATED))
     await assert.rejects(groups.getGroup({}), isError(Code.INVALID_ARGUMENT, 'uid'))
     const signal = AbortSignal.abort(new Error('never'))
     await assert.rejects(groups.getGroup({ uid: parent }, { signal }), /never/)
@@ -138,19 +141,22 @@ onEachStore('the SDK with JSON', (engine) => {
     )
     const roleBinding = { identityUid: identity.uid, roleUid: viewer?.uid }
     await createClient(RoleBindingsService, options).createRoleBinding({ parent, roleBinding })
-    const at = { baseUrl: platform.url }
+    const connection = { baseUrl: platform.url }
     const subject = () => issuer.sign({ aud: platform.config.authUrl })
-    const token = exchangeTokenSource({ issuer: at, subject, identity: identity.uid })
-    assert.equal((await createClient(GroupsService, { ...at, token }).getGroup({ uid: parent })).uid, parent)
+    const token = exchangeTokenSource({ issuer: connection, subject, identity: identity.uid })
+    assert.equal(
+      (await createClient(GroupsService, { ...connection, token }).getGroup({ uid: parent })).uid,
+      parent,
+    )
 
     const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
     const newTokens: string[] = []
     const source = refreshTokenSource({
-      issuer: at,
+      issuer: connection,
       refreshToken,
       onRefreshToken: (next) => newTokens.push(next),
     })
-    const client = createClient(GroupsService, { ...at, token: source })
+    const client = createClient(GroupsService, { ...connection, token: source })
     await Promise.all(Array.from({ length: 5 }, () => client.getGroup({ uid: parent })))
     assert.equal(newTokens.length, 1)
   })

@@ -50,7 +50,7 @@ onEachStore('the published Go SDK', (engine) => {
     assert.equal((await fetch(page.url)).status, 200, page.text)
   }
 
-  test('signs in, and creates, reads, updates and deletes every kind', { skip }, async () => {
+  test('signs in, and creates, reads, updates and deletes every kind of resource', { skip }, async () => {
     assert.ok(program)
     const group = await make(GroupsService.method.createGroup, { group: { name: 'clients' } })
     const claimMatch = { issuer: issuer.issuer, subject: 'robot' }

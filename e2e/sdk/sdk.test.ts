@@ -65,8 +65,11 @@ onEachStore('the SDK', (engine) => {
     const request = { uidp: { childrenOf: home }, orderBy: 'name desc', pageSize: 2 }
     const all = await Array.fromAsync(list(groups.listGroups, request), ({ name }) => name)
     assert.deepEqual(all, names.toReversed())
-    const late = await Array.fromAsync(list(groups.listGroups, { ...request, skip: 3 }), ({ name }) => name)
-    assert.deepEqual(late, names.toReversed().slice(3))
+    const afterSkip = await Array.fromAsync(
+      list(groups.listGroups, { ...request, skip: 3 }),
+      ({ name }) => name,
+    )
+    assert.deepEqual(afterSkip, names.toReversed().slice(3))
 
     let requests = 0
     const counting: typeof fetch = (...args) => {
@@ -97,14 +100,14 @@ onEachStore('the SDK', (engine) => {
       ['RESOURCE_NOT_EMPTY'],
     )
 
-    const nobody = createClient(GroupsService, { baseUrl: platform.url })
-    assert.equal((await failure(nobody.getGroup({ uid: parent }))).code, Code.UNAUTHENTICATED)
+    const anonymous = createClient(GroupsService, { baseUrl: platform.url })
+    assert.equal((await failure(anonymous.getGroup({ uid: parent }))).code, Code.UNAUTHENTICATED)
     assert.equal((await failure(groups.getGroup({ uid: 'f'.repeat(40) }))).code, Code.PERMISSION_DENIED)
-    // An empty uid must not become a list.
+    // A Get with an empty uid must not become a list request.
     assert.deepEqual((await failure(groups.getGroup({}))).fieldViolations[0]?.field, 'uid')
   })
 
-  test('guards an update by the entity tag of a read', async () => {
+  test('can make an update conditional on the entity tag of a read', async () => {
     const { uid } = await groups.createGroup({ parent, group: { name: 'tagged' } })
     let tag = ''
     const onHeaders = (headers: Headers) => {
@@ -160,15 +163,15 @@ onEachStore('the SDK', (engine) => {
         tokenReads += 1
         return issuer.sign({ aud: platform.config.authUrl })
       }
-      const at = { baseUrl: platform.url }
-      const token = exchangeTokenSource({ issuer: at, subject, identity: identity.uid })
+      const connection = { baseUrl: platform.url }
+      const token = exchangeTokenSource({ issuer: connection, subject, identity: identity.uid })
       const robot = createClient(GroupsService, { baseUrl: platform.url, token })
       await Promise.all(Array.from({ length: 5 }, () => robot.getGroup({ uid: parent })))
       await robot.getGroup({ uid: parent })
       assert.equal(tokenReads, 1)
 
       const stranger = exchangeTokenSource({
-        issuer: at,
+        issuer: connection,
         subject: await issuer.sign({ sub: 'x' }),
         identity: identity.uid,
       })
@@ -176,7 +179,7 @@ onEachStore('the SDK', (engine) => {
       assert.equal((await failure(strangeClient.getGroup({ uid: parent }))).code, Code.PERMISSION_DENIED)
     })
 
-    test('by a refresh token of the exchange, and returns the next one', async () => {
+    test('by a refresh token of the exchange, and reports the new refresh token', async () => {
       const refreshToken = await issueRefreshToken(platform, platform.owner.identity)
       await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken })
     })
@@ -188,7 +191,7 @@ onEachStore('the SDK', (engine) => {
       await assertRefreshes({ issuer: { baseUrl: platform.url }, refreshToken, clientId: 'stemma' })
     })
 
-    /** Five concurrent calls use the refresh token once. */
+    /** Checks that five concurrent calls use the refresh token only once. */
     async function assertRefreshes(options: Parameters<typeof refreshTokenSource>[0]): Promise<void> {
       const newTokens: string[] = []
       const token = refreshTokenSource({ ...options, onRefreshToken: (next) => newTokens.push(next) })

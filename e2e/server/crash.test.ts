@@ -24,8 +24,9 @@ const main = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 
 type Owner = { organization: { uid: string }; token: string }
 
-/** The acknowledged state of one writer, and its request without a response. */
+/** The groups that the server has acknowledged to one writer, and the writer's request that has no response yet. */
 type Ledger = {
+  /** The names of its groups, by uid. */
   names: Map<string, string>
   pending: { action: 'create' | 'update' | 'delete'; uid?: string; name: string } | undefined
 }
@@ -73,18 +74,18 @@ onEachStore('a server that is killed', (engine) => {
       const { server, door } = await start()
       context.after(() => server.kill('SIGKILL'))
       await compareWithStore(ledgers)
-      let answers = 0
+      let answerCount = 0
       const answersBeforeKill = ledgers.length + Math.random() * 150
       const writing = ledgers.map((ledger, at) =>
         writeUntilKilled(door, owner, ledger, `${round}-${at}`, () => {
-          answers++
+          answerCount++
         }),
       )
       const writersEnded = Promise.all(writing).finally(() => {
-        answers = Number.POSITIVE_INFINITY
+        answerCount = Number.POSITIVE_INFINITY
       })
       writersEnded.catch(() => {})
-      while (answers < answersBeforeKill) await pause(Math.random() * 10)
+      while (answerCount < answersBeforeKill) await pause(Math.random() * 10)
       const exited = once(server, 'exit')
       server.kill('SIGKILL')
       await Promise.all([exited, writersEnded])
@@ -112,8 +113,8 @@ onEachStore('a server that is killed', (engine) => {
       })
       const stored = new Map(rows as [string, string][])
       for (const ledger of ledgers) settlePending(ledger, stored)
-      const known = new Map(ledgers.flatMap(({ names }) => [...names]))
-      assert.deepEqual(new Map([...stored].sort()), new Map([...known].sort()))
+      const acknowledged = new Map(ledgers.flatMap(({ names }) => [...names]))
+      assert.deepEqual(new Map([...stored].sort()), new Map([...acknowledged].sort()))
       assert.deepEqual(await checkTally(store, talliedKinds, false), [])
     } finally {
       await store.close()
