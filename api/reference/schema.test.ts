@@ -52,7 +52,7 @@ describe('the schema of a message', () => {
     assert.equal(schemaOf(IdentityProvider_OIDCSchema, 'response').properties.clientSecret, undefined)
   })
 
-  test('refers to other messages for the same purpose', () => {
+  test('refers to the schemas that other messages have for the same purpose', () => {
     const { properties } = schemaOf(IdentityProviderSchema, 'create')
     assert.equal(properties.oidc?.$ref, '#/components/schemas/iam.v2beta1.IdentityProvider.OIDC.Create')
   })

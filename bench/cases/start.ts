@@ -17,11 +17,11 @@ const launcher = join(import.meta.dirname, '../../server/bin/stemmad.mjs')
 export async function benchStart(): Promise<Line[]> {
   const onEmptyStore = await timeStarts(() => temporarySettings())
   const temporary = await temporarySettings()
-  const onFilledStore = await timeStarts(async () => ({ ...temporary, remove: async () => {} }))
+  const onExistingStore = await timeStarts(async () => ({ ...temporary, remove: async () => {} }))
   await temporary.remove()
   return [
     timeLine('Start to ready, empty store', onEmptyStore),
-    timeLine('Start to ready', onFilledStore),
+    timeLine('Start to ready, existing store', onExistingStore),
     ...(await benchMemory()),
   ]
 }

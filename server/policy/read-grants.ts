@@ -41,8 +41,8 @@ type IdentityAndGrants = [createTime: number, grants: string | null]
 function selectIdentity({ identity, signIn }: Caller): Sql {
   const statement = sql`select create_time from identities where uid = ${identity}`
   if (!signIn) return statement
-  const { person, second, id } = signIn
-  return sql`${statement} and ${conditionFor(identity, person)(person, second, id)}`
+  const { person, second: signInSecond, id } = signIn
+  return sql`${statement} and ${conditionFor(identity, person)(person, signInSecond, id)}`
 }
 
 const conditionFor = (identity: string, person: string): SignInCondition =>
@@ -52,24 +52,24 @@ const conditionFor = (identity: string, person: string): SignInCondition =>
 function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
   if (!signIn)
     return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
-  const { person, second, id } = signIn
+  const { person, second: signInSecond, id } = signIn
   const condition = conditionFor(identity, person)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, identity, person, second, id])
-    : prepared(allValidGrants, [condition], [identity, person, second, id])
+    ? prepared(validGrantsIn, [condition], [...groups, identity, person, signInSecond, id])
+    : prepared(allValidGrants, [condition], [identity, person, signInSecond, id])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
   sql`select i.create_time, ${aggregatedGrants(undefined)} from identities i where i.uid = ${identity}`
 
-/** The values have the order of their placeholders in the SQL, so that no call has to reorder them. */
+/** The values are in the order in which the SQL uses them; otherwise `prepared` would reorder them for every call. */
 function grantsIn(values: Placeholders<[...string[], string]>): Sql {
   const [groups, [identity]] = [values.slice(0, -1), values.slice(-1) as Placeholders<[string]>]
   return sql`select i.create_time, ${aggregatedGrants(groups)} from identities i where i.uid = ${identity}`
 }
 
 /** The values of a SignInCondition. */
-type SignInValues = [person: string, second: number, id: string]
+type SignInValues = [person: string, signInSecond: number, id: string]
 
 const allValidGrants = (
   [identity, ...signIn]: Placeholders<[string, ...SignInValues]>,
@@ -124,9 +124,9 @@ export function grantsWithRow(
   form: Form,
 ): Sql {
   if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
-  const { person, second, id } = signIn
+  const { person, second: signInSecond, id } = signIn
   const condition = conditionFor(identity, person)
-  return prepared(validGrantsAndRow, [table, form, condition], [...groups, uid, identity, person, second, id])
+  return prepared(validGrantsAndRow, [table, form, condition], [...groups, uid, identity, person, signInSecond, id])
 }
 
 function validGrantsAndRow(

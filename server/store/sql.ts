@@ -13,7 +13,8 @@ export type { Placeholder, Row, Sql, Value } from './statement/statement.ts'
 
 /** sql`select a from t where b = ${value}`; other Sql can be nested. */
 export function sql(strings: TemplateStringsArray, ...parts: (Value | Placeholder | Sql)[]): Sql {
-  // Without nested SQL the array of strings is the template: it is the same array at every call.
+  // Without nested SQL, the array of strings is the template: it is the same array each time this place in the source
+  // runs.
   if (!parts.some(isSql)) return fill(strings, parts as Value[])
   const values: Value[] = []
   const fragments = parts.map((part) => {
@@ -59,7 +60,7 @@ export function tuple(values: readonly (Value | Placeholder)[]): Sql {
   return fill(tupleTemplate(values.length), values)
 }
 
-/** Cached for every length: there are few, see `among`. */
+/** One cached template for each length. There are few lengths, because `among` rounds up to a power of two. */
 function tupleTemplate(length: number): Template {
   const node = nodeOf(length)
   node.template ??= Object.freeze(['(', ...Array<string>(length - 1).fill(', '), ')'])

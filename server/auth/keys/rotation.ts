@@ -19,7 +19,8 @@ export async function rotateKeys(deps: KeyDependencies, isRevoked: boolean): Pro
   const newKeys = await Promise.all(keyPurposes.map((purpose) => makeKey(deps, purpose)))
   const time = now()
   await store.write(function* () {
-    // Several copies may rotate at the same time; the lock makes them do so one after the other.
+    // Several copies may rotate at the same time; the lock makes them do so one after the other. PostgreSQL runs only the
+    // lock, because `--` hides the rest of the line. SQLite runs only `select 1`.
     yield raw('/*pg lock table keys in exclusive mode -- */ select 1')
     for (const key of newKeys) {
       const { purpose } = key

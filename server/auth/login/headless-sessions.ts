@@ -13,7 +13,7 @@ const kind = 'HeadlessSession'
 const lifetimeSeconds = 10 * 60
 const nonceSize = 12
 
-/** Encrypts a token for the holder of the private key that belongs to `code`. */
+/** Encrypts a token for the program whose public key is `code`. */
 export function encryptForCode(code: string, token: string, random: RandomBytes): HeadlessSession {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const key = sharedSecret(code, privateKey)

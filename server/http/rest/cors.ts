@@ -1,4 +1,5 @@
-// Which web pages may call the API. Tokens are sent in a header and never in cookies, so credentials are not allowed.
+// Which web pages may call the API. Tokens are sent in a header and never in cookies, so
+// `access-control-allow-credentials` is not sent.
 
 /** Published clients send the headers from `cgclientid` on: client id, request id and trace context. */
 const requestHeaders = [

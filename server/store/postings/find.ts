@@ -103,7 +103,7 @@ function* readNumbers(
   hashes: readonly number[],
   candidates: ReadonlySet<number> | undefined,
 ): Work<Set<number> | undefined> {
-  const rows = yield* all(sql`select ${raw(index.numbers)} from ${raw(index.table)}
+  const rows = yield* all(sql`select ${raw(index.numbersColumn)} from ${raw(index.table)}
     where term in ${among(hashes)} and segment > ${totalSegment} limit ${packLimit}`)
   if (rows.length === packLimit) return undefined
   const matches = new Set<number>()

@@ -42,7 +42,7 @@ describe('stored numbers', () => {
   })
 })
 
-const index = { table: 'advisory_postings', numbers: 'advisories' }
+const index = { table: 'advisory_postings', numbersColumn: 'advisories' }
 
 onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
   let store: Store
@@ -70,7 +70,7 @@ onEach(['SQLite', 'PostgreSQL'], 'a search index', (testStore) => {
     store.query(sql`select segment, count from advisory_postings where term = ${term} order by segment`)
   const range = (count: number, from = 0) => Array.from({ length: count }, (_, at) => from + at)
 
-  test('keeps a rare term of a whole block in one pack', async () => {
+  test('keeps all postings of a rare term in a block in one pack', async () => {
     const [term, segment] = [newTerm(), newSegment()]
     for (const at of range(8)) await add(segment + at * 32, range(14, at * 100), [term])
     assert.deepEqual(await rowsOf(term), [[segment, 112]])

@@ -23,7 +23,7 @@ import { blockOf, packsPerSegment, segmentsPerBlock, totalSegment } from './numb
 import { pack, unpack } from './pack.ts'
 
 /** The names of an index's table and of its column with packed numbers. Other columns: `term`, `segment`, `count`. */
-export type PostingIndex = { table: string; numbers: string }
+export type PostingIndex = { table: string; numbersColumn: string }
 
 /** A document with the hashes of its terms. */
 export type IndexedDocument = { number: number; hashes: Iterable<number> }
@@ -66,8 +66,8 @@ function rowsOf(term: number, segment: number, numbers: readonly number[]): Valu
 }
 
 /** Inserts packs and totals, or appends to those that exist. */
-function appendRows({ table, numbers }: PostingIndex, rows: readonly (readonly Value[])[]): Sql {
-  const column = raw(numbers)
+function appendRows({ table, numbersColumn }: PostingIndex, rows: readonly (readonly Value[])[]): Sql {
+  const column = raw(numbersColumn)
   return bulkInsert(
     sql`insert into ${raw(table)} as p (term, segment, count, ${column})`,
     rows,
@@ -90,7 +90,7 @@ export function* changePostings(
   if (terms.length === 0) return
   // Locks the packs, in an order that is the same for all transactions.
   const block = blockOf(segment)
-  const rows = yield* all(sql`select term, segment, ${raw(index.numbers)} from ${raw(index.table)}
+  const rows = yield* all(sql`select term, segment, ${raw(index.numbersColumn)} from ${raw(index.table)}
     where term in ${among(terms)} and segment >= ${block} and segment < ${segment + packsPerSegment}
     and (segment = ${block} or segment >= ${segment}) order by term, segment /*pg for update */`)
   for (const [term, packSegment, bytes] of rows as [number, number, Uint8Array][])
@@ -100,7 +100,7 @@ export function* changePostings(
 
 /** Removes a number once, because two documents may have the same number. */
 function* removePosting(
-  { table, numbers: column }: PostingIndex,
+  { table, numbersColumn: column }: PostingIndex,
   term: number,
   segment: number,
   numbers: Float64Array,

@@ -38,7 +38,7 @@ async function discover(upstream: Upstream, provider: KnownProvider): Promise<oi
     timeout: timeoutSeconds,
     ...(isTrusted && { execute: [oidc.allowInsecureRequests] }),
   })
-  // Compared byte by byte, as in tokens; openid-client ignores some differences.
+  // The issuer is compared byte by byte, as that of a token is; openid-client ignores some differences.
   if (configuration.serverMetadata().issuer !== issuer)
     throw new Error('the discovery document names another issuer')
   // Id tokens are trusted for their signature, not because they came over TLS from the token endpoint.

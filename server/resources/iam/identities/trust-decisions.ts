@@ -15,7 +15,7 @@ const maxCostOnLoop = 20_000
  * The maximum cost of matching in threads for one call: less than half a second. An ordinary pattern costs about 5,000.
  */
 const maxCostInThreads = 3_000_000
-/** How often a call may roll back its transaction to ask a thread. Each round decides one more level of trust. */
+/** How often a call may roll back its transaction to ask a thread. Each round decides one more link in chains of trust. */
 const maxRounds = 8
 
 type Question = { identity: Identity; subject: string }
@@ -38,8 +38,8 @@ export type TrustDecisions = {
 export type TrustDependencies = { authUrl: string; patterns: Patterns; checks: Pick<Checks, 'trust'> }
 
 /**
- * Runs a transaction until all its questions are decided. A question that is too expensive to decide is answered with
- * trust, which is the safe answer.
+ * Runs a transaction until all its questions are decided. If a question is too expensive to decide, the identity is
+ * assumed to trust the subject. This is safe: the caller then needs more capabilities, never fewer.
  */
 export async function withTrustDecisions<T>(
   deps: TrustDependencies,
@@ -95,7 +95,7 @@ function openDecisions(
         undecided.push({ identity, subject })
         return true
       }
-      // Tries every subject, even after one is trusted, so that one round decides the whole level.
+      // Tries every subject, even after one is trusted, so that one round decides this link of all chains.
       const found = identities.filter(
         (identity) => subjects.filter((s) => isTrusting(identity, s)).length > 0,
       )

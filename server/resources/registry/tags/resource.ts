@@ -57,6 +57,9 @@ export const tagsResource = defineResource({
   methods: tagsMethods,
 })
 
+/** The column with the types of a tag, as bits (table.ts). */
+const typesColumn = raw('sort')
+
 /** A list that is filtered by name contains tags of every type. */
 function filtersOf(request: ListTagsRequest): Sql[] {
   const { name, digest, updatedSince, includeReferrers, includeDates, includeEpochs } = request
@@ -70,6 +73,6 @@ function filtersOf(request: ListTagsRequest): Sql[] {
     ...equalTo(raw('name'), name),
     ...equalTo(raw('digest'), digest),
     ...(updatedSince ? [sql`update_time > ${timestampMs(updatedSince)}`] : []),
-    ...(name === '' && !includesAll ? [sql`sort in ${among(types)}`] : []),
+    ...(name === '' && !includesAll ? [sql`${typesColumn} in ${among(types)}`] : []),
   ]
 }

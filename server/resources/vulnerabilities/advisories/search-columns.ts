@@ -9,7 +9,10 @@ import { joinLines, splitLines, termsOf, textsOf } from './terms.ts'
 
 export type SearchColumns = ExtraValues<typeof advisories.extraColumns>
 
-/** `segment` is the segment of the index that the advisory is added to; by default, a new one for this advisory alone. */
+/**
+ * `origin` is the source package of the artifact. `segment` is the segment of the index that the advisory is added to; by
+ * default, a new one for this advisory alone.
+ */
 export function searchColumnsOf(
   advisory: Advisory,
   origin: string,

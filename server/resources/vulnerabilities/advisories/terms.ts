@@ -4,7 +4,7 @@ import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/
 import type { PostingIndex } from '../../../store/postings/postings.ts'
 import { latestApproved, typeOf } from '../event-type.ts'
 
-export const advisoryIndex: PostingIndex = { table: 'advisory_postings', numbers: 'advisories' }
+export const advisoryIndex: PostingIndex = { table: 'advisory_postings', numbersColumn: 'advisories' }
 
 /**
  * The prefix of the terms of each field. Prefixes are stored, so they must not change; `q` is reserved for trigrams
