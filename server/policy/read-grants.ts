@@ -126,7 +126,11 @@ export function grantsWithRow(
   if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
   const { person, second: signInSecond, id } = signIn
   const condition = conditionFor(identity, person)
-  return prepared(validGrantsAndRow, [table, form, condition], [...groups, uid, identity, person, signInSecond, id])
+  return prepared(
+    validGrantsAndRow,
+    [table, form, condition],
+    [...groups, uid, identity, person, signInSecond, id],
+  )
 }
 
 function validGrantsAndRow(
