@@ -10,6 +10,7 @@ export type ResourceOptions = {
   parent: string
   separator: string
   nameField: string
+  /** Whether the resource has the uid of its parent, which then has at most one such resource. */
   hasUidOfParent: boolean
 }
 

@@ -846,7 +846,7 @@ export const comments: Readonly<Record<string, string>> = {
   "platform.iam.v2beta1.BatchCreateRoleBindingsResponse": "Response of `RoleBindingsService.BatchCreateRoleBindings`.",
   "platform.iam.v2beta1.BatchCreateRoleBindingsResponse.role_bindings": "The role bindings, in the order of the requests.",
   "platform.oidc.SecurityTokenService": "Exchanges tokens of other issuers for access tokens of this server. The token to exchange is the bearer token of the call. The parameters are sent in the query, in a form or as JSON.",
-  "platform.oidc.SecurityTokenService.Exchange": "Exchanges a token that matches an identity for an access token of that identity, valid for at most one hour. Without `identity`, the identity is the person with the issuer and subject of the token.",
+  "platform.oidc.SecurityTokenService.Exchange": "Exchanges a token that matches an identity for an access token of that identity, valid for at most one hour. If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.",
   "platform.oidc.SecurityTokenService.ExchangeRefreshToken": "Exchanges a refresh token for a new pair of tokens. A refresh token can be used once: a second use ends the sign-in with all of its tokens.",
   "platform.oidc.ExchangeRequest": "Request of `SecurityTokenService.Exchange`.",
   "platform.oidc.ExchangeRequest.aud": "Audience of the access token. Default: the base URL of this server.",

@@ -38,11 +38,11 @@ examples('identities of v1', {
       [{ servicePrincipal: 'COSIGNED' }, { servicePrincipal: 'SERVICE_PRINCIPAL_COSIGNED' }],
       [{ awsIdentity: { awsAccount: '123456789012', arnPattern: 'arn:.*', userId: 'AROAX' } }, {}],
     ]
-    for (const [relationship, other] of relationships) {
+    for (const [relationship, expectedInV2] of relationships) {
       const [[name, value]] = Object.entries(relationship) as [[string, JsonObject]]
       const { id, ...created } = await create(stage, { name: 'robot', ...relationship })
       const stored = await read(stage, id)
-      const inV2 = other[name] ?? stored[name === 'static' ? 'staticKeys' : name]
+      const inV2 = expectedInV2[name] ?? stored[name === 'static' ? 'staticKeys' : name]
       if (typeof value !== 'object') {
         assert.deepEqual([created[name], stored[name]], [value, inV2])
         continue

@@ -42,12 +42,12 @@ export type TestDoorOptions = {
   lingerMs?: number
   /** How long a gRPC call may take. */
   maxCallMs?: number
-  /** The clock of the gRPC door, and of slow readers. */
+  /** The clock of the gRPC door and of the check for slow readers. */
   now?(): number
   maxConnections?: ConnectionLimits
   trustedProxies?: string[]
   /** Maximum bytes of unsent small replies over gRPC. */
-  maxUnsentReplies?: number
+  maxUnsentReplyBytes?: number
   /** Checks the token of a large or compressed request over gRPC. */
   authenticate?(): MaybePromise<{ identity: string }>
   /** Runs after the request is read and before the reply is sent. */
@@ -82,7 +82,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     now = Date.now,
     maxConnections = { perNetwork: 1000, total: 1000 },
     trustedProxies = [],
-    maxUnsentReplies,
+    maxUnsentReplyBytes,
     authenticate = () => ({ identity: 'tester' }),
     act,
     documents = noDocuments,
@@ -105,7 +105,7 @@ export async function openTestDoor(options: TestDoorOptions = {}): Promise<TestD
     ...shared,
     vendorPrefixes: ['vendor.'],
     now,
-    ...(maxUnsentReplies !== undefined && { maxUnsentReplies }),
+    ...(maxUnsentReplyBytes !== undefined && { maxUnsentReplyBytes }),
     ...(maxCallMs !== undefined && { maxDuration: () => maxCallMs }),
     ...(timeoutsMs.idle !== undefined && { streamIdleMs: timeoutsMs.idle }),
   })

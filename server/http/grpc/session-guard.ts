@@ -5,7 +5,7 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2'
 import { constants } from 'node:http2'
 import type { StatusError } from '../../aip/errors.ts'
 import { tooLarge } from '../../aip/errors.ts'
-import { maxHeaderBytes, maxUnsentReplyBytes } from '../listen/limits.ts'
+import { maxUnsentReplyBytes as defaultMaxUnsentReplyBytes, maxHeaderBytes } from '../listen/limits.ts'
 import type { GuardedStream, SessionUsage } from './session-usage.ts'
 import { headerSize, newUsage } from './session-usage.ts'
 import { closeLargest } from './unread-replies.ts'
@@ -18,7 +18,7 @@ export type SessionGuardOptions = {
   /** How long a connection may be without a call, in milliseconds. */
   connectionIdleMs?: number
   /** Maximum bytes of unsent small replies of all connections. Beyond it, the connections with the most are closed. */
-  maxUnsentReplies?: number
+  maxUnsentReplyBytes?: number
   now(): number
 }
 
@@ -49,7 +49,7 @@ export function openSessionGuard({
   onAbuse,
   isProxy,
   connectionIdleMs = maxConnectionIdleMs,
-  maxUnsentReplies = maxUnsentReplyBytes,
+  maxUnsentReplyBytes = defaultMaxUnsentReplyBytes,
   now,
 }: SessionGuardOptions): SessionGuard {
   const usages = new Map<Http2Session, SessionUsage>()
@@ -81,7 +81,7 @@ export function openSessionGuard({
       unsent += usage.unsentBytes
       if (usage.openStreams === 0 && time - usage.usedAt >= connectionIdleMs) usage.session.close()
     }
-    if (unsent > maxUnsentReplies) closeLargest(usages.values(), maxUnsentReplies)
+    if (unsent > maxUnsentReplyBytes) closeLargest(usages.values(), maxUnsentReplyBytes)
   }
 
   const interval = setInterval(check, checkIntervalMs).unref()

@@ -328,7 +328,7 @@ export const TokenPairSchema: GenMessage<TokenPair, {jsonType: TokenPairJson}> =
 export const SecurityTokenService: GenService<{
   /**
    * Exchanges a token that matches an identity for an access token of that identity, valid for at most one hour.
-   * Without `identity`, the identity is the person with the issuer and subject of the token.
+   * If `identity` is empty, the access token is for the person whose issuer and subject are those of the token.
    *
    * @generated from rpc platform.oidc.SecurityTokenService.Exchange
    */

@@ -38,7 +38,7 @@ import { roleBindings } from '../role-bindings/table.ts'
 import { checkPatterns } from './check-patterns.ts'
 import { requireValidRelationship, setExpiry } from './relationship.ts'
 import { identities } from './table.ts'
-import { requireNewIdentity, requireTakeover } from './takeover.ts'
+import { requireMayCreate, requireMayTakeOver } from './takeover.ts'
 import { withTrustDecisions } from './trust-decisions.ts'
 
 function identitiesMethods(deps: Dependencies) {
@@ -78,7 +78,7 @@ function identitiesMethods(deps: Dependencies) {
             draft.lastSeenTime = timestampFromMs(time)
             setExpiry(draft, time)
             requireValidRelationship(draft, { issuerRule, patternFaultOf: checked.faultOf, now: time })
-            yield* requireNewIdentity({ authUrl, decisions }, grants, uid)
+            yield* requireMayCreate({ authUrl, decisions }, grants, uid)
           },
         }),
       )
@@ -96,7 +96,7 @@ function identitiesMethods(deps: Dependencies) {
               patternFaultOf: checked.faultOf,
               now: time,
             })
-            yield* requireTakeover({ authUrl, decisions }, grants, call.demand.scope)
+            yield* requireMayTakeOver({ authUrl, decisions }, grants, call.demand.scope)
           },
         }),
       )

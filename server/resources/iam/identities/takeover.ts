@@ -16,11 +16,14 @@ export type TakeoverDependencies = { authUrl: string; decisions: TrustDecisions 
 
 /** The maximum number of identities to which trust is followed. */
 const maxIdentities = 50
-/** The maximum number of identities with patterns that are read. Their patterns are matched with each uid. */
+/**
+ * The maximum number of identities with patterns that are read. Each of their
+ * patterns is matched with every uid that the search reaches.
+ */
 const maxPatterns = 100
 
 /** Requires that the caller may act as an identity whose recognition they change. */
-export function* requireTakeover(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
+export function* requireMayTakeOver(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
   const trusting = yield* findTrusting(deps, uid, candidatesFor(deps, root))
   if (!trusting) return yield* requireOwner(grants, root)
@@ -28,10 +31,11 @@ export function* requireTakeover(deps: TakeoverDependencies, grants: Grants, uid
 }
 
 /**
- * Requires that the caller may act as the identities whose patterns match a new identity. Patterns of other
- * organizations are left out: they trust everybody who may create identities here.
+ * Requires that the caller may act as the identities whose patterns match a new identity. Patterns in other
+ * organizations are not matched with the new identity itself: such an organization has chosen to trust everybody who
+ * may create identities here.
  */
-export function* requireNewIdentity(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
+export function* requireMayCreate(deps: TakeoverDependencies, grants: Grants, uid: string): Work<void> {
   const root = rootOf(uid)
   const [inOrganization, ...others] = candidatesFor(deps, root)
   const trusting = yield* findTrusting(deps, uid, [inOrganization], others)
@@ -41,8 +45,9 @@ export function* requireNewIdentity(deps: TakeoverDependencies, grants: Grants, 
 
 /**
  * Finds the identities that can be assumed with tokens of an identity, directly or through other identities. Undefined
- * if there are too many. The conditions select identities whose patterns may match: those of `first` are matched from
- * the start, those of `later` only with identities that were found in the first step.
+ * if there are too many. The conditions select identities whose patterns may match. Identities that `first`
+ * selects are matched with `uid` and with every identity that is found; those that `later` selects only with the
+ * identities that are found.
  */
 function* findTrusting(
   deps: TakeoverDependencies,

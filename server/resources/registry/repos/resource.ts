@@ -28,7 +28,7 @@ import { repos } from './table.ts'
 
 const conflict = ({ name }: Repo) => `the group has a repo named ${JSON.stringify(name)} already`
 
-/** Creates and updates set the readme too, if `readme` is given. */
+/** If `readme` is given, `createRepo` and `updateRepo` also store it. */
 export function reposMethods(deps: Dependencies, readme?: string) {
   const { store } = deps
 
