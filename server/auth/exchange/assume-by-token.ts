@@ -23,8 +23,7 @@ export async function assumeByToken(
   const { authUrl, store, matcher, now } = deps
   const unverified = readUnverified(token)
   const isSignedByUs = unverified.iss === authUrl
-  const subjectUid = isSignedByUs ? unverified.sub : userUid(unverified.iss, unverified.sub)
-  const identity = await loadIdentity(store, requested || subjectUid)
+  const identity = await loadIdentity(store, requested || uidOfSubject(unverified, isSignedByUs))
   // Every identity may exchange its own token for one with narrower limits.
   const isSelf = isSignedByUs && unverified.sub === identity.uid
   // Checked before any request is sent, so that a stranger's token cannot make us call a host of their choice.
@@ -43,6 +42,9 @@ export async function assumeByToken(
     expires: isSignedByUs ? Math.min(inAnHour, Number(claims.exp ?? 0)) : inAnHour,
   }
 }
+
+const uidOfSubject = ({ iss, sub }: Claims, isSignedByUs: boolean): string =>
+  isSignedByUs ? sub : userUid(iss, sub)
 
 async function verify(
   { authUrl, verifyOwn, issuerKeys, staticKeys, now }: AssumeDependencies,
