@@ -1,4 +1,4 @@
-// Accounts that were made with an invite. Nobody has verified their e-mail addresses, so several accounts may claim the
+// Accounts that were made with an invite. Their e-mail addresses are not verified, so several accounts may claim the
 // same address. If addresses were unique, anyone with an invite could find out whether an address has an account, or
 // reserve it. An account is therefore found by its address and its password together.
 import { createHmac } from 'node:crypto'

@@ -43,7 +43,7 @@ function fieldErrorOf(email: string, password: string): FieldError | undefined {
   return fault === undefined ? undefined : { field: 'new-password', message: `The password ${fault}.` }
 }
 
-/** Nobody has verified the address, so the new account cannot accept an invite that is limited to an address. */
+/** The address of a new account is not verified, so the account cannot accept an invite that is limited to an address. */
 function* createAccount(deps: SignInDependencies, email: string, passwordHash: string): Work<Guest> {
   const identity = yield* claimAddress(deps, { issuer: deps.authUrl, email, passwordHash })
   return { identity, email: undefined }
