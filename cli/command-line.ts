@@ -21,7 +21,9 @@ export const commonOptions = {
 } as const
 
 /** Flags that depend on the kind of command: `--all` for lists, `--yes` for deletes, `--file` for calls with a body. */
-export function kindOptions(command: Pick<Command, 'kind' | 'verb' | 'method'>): ParseArgsOptionsConfig {
+export function optionsOfCommandKind(
+  command: Pick<Command, 'kind' | 'verb' | 'method'>,
+): ParseArgsOptionsConfig {
   if (command.kind === 'list') return { all: toggle }
   if (command.kind === 'delete') return { yes: { ...toggle, short: 'y' } }
   const { desc, bindings } = command.method
@@ -58,7 +60,7 @@ export const isToggle = ({ field }: Flag): boolean =>
 export function parseCommandLine(command: Command, args: string[]): CommandLine {
   const flags = flagsOf(command)
   // A field takes precedence over a common flag of the same name: `identities lookup --issuer`.
-  const options: ParseArgsOptionsConfig = { ...commonOptions, ...kindOptions(command) }
+  const options: ParseArgsOptionsConfig = { ...commonOptions, ...optionsOfCommandKind(command) }
   for (const flag of flags) {
     const option = isToggle(flag) ? toggle : { ...text, multiple: true }
     for (const name of namesOf(flag)) options[name] = option

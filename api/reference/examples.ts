@@ -25,8 +25,9 @@ export function exampleOf(desc: DescMessage, purpose: Purpose, fields = fieldsOf
 const hasExample = (field: DescField) => rulesOf(field).example !== ''
 
 /**
- * A request shows the fields that have an example or are required. A response shows all fields. If at least one of them
- * has an example, it shows only the fields with an example and the fields that are always present.
+ * A request shows the fields that have an example or are required. If at least one field of a response has an
+ * example, the response shows the fields with an example and those that are always present. Otherwise it shows all
+ * fields.
  */
 function isShown(field: DescField, purpose: Purpose, hasExamples: boolean): boolean {
   if (purpose !== 'response') return (hasExample(field) || isRequired(field)) && !rulesOf(field).operatorOnly

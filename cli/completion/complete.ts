@@ -1,6 +1,6 @@
 // Finds the words that can complete the last word of a command line.
 import { commentOf } from '@stemma/api/reference/comments.ts'
-import { commonOptions, isToggle, kindOptions } from '../command-line.ts'
+import { commonOptions, isToggle, optionsOfCommandKind } from '../command-line.ts'
 import type { ContextFlags } from '../context.ts'
 import type { Command } from '../contract/commands.ts'
 import { findCommand, findResource, resources } from '../contract/commands.ts'
@@ -79,7 +79,7 @@ function flagNames(command: Command): Candidate[] {
     word: `--${name}`,
     description: firstClause(commentOf(field)),
   }))
-  const others = Object.keys({ ...kindOptions(command), ...commonOptions })
+  const others = Object.keys({ ...optionsOfCommandKind(command), ...commonOptions })
   return [...fields, ...plain(others.map((name) => `--${name}`))]
 }
 

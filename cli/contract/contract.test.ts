@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import { isOutputOnly } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
-import { commonOptions, kindOptions, parseCommandLine } from '../command-line.ts'
+import { commonOptions, optionsOfCommandKind, parseCommandLine } from '../command-line.ts'
 import { examplesOf, treeExamples } from '../help/examples.ts'
 import { helpOf } from '../help/help.ts'
 import { columnsOf } from '../output/columns.ts'
@@ -64,7 +64,7 @@ describe('every command', () => {
     test(`${name} has unique flags`, () => {
       const names = flags.flatMap((flag) => [flag.name, ...(flag.alias === undefined ? [] : [flag.alias])])
       assert.equal(new Set(names).size, names.length)
-      const taken = names.filter((flag) => flag in commonOptions || flag in kindOptions(command))
+      const taken = names.filter((flag) => flag in commonOptions || flag in optionsOfCommandKind(command))
       assert.deepEqual(taken, name === 'identities lookup' ? ['issuer'] : [])
     })
 

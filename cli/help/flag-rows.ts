@@ -3,7 +3,7 @@ import type { DescField } from '@bufbuild/protobuf'
 import { ScalarType } from '@bufbuild/protobuf'
 import { isRequired } from '@stemma/api/method.ts'
 import { commentOf } from '@stemma/api/reference/comments.ts'
-import { isToggle, kindOptions } from '../command-line.ts'
+import { isToggle, optionsOfCommandKind } from '../command-line.ts'
 import type { Command } from '../contract/commands.ts'
 import { enumNames, maxListedNames } from '../contract/enum-names.ts'
 import type { Flag } from '../contract/request-flags.ts'
@@ -24,7 +24,7 @@ export const commonFlagRows: Row[] = [
   ['--debug', 'Print each request, and all details of an error.'],
 ]
 
-const kindFlagRows: Record<string, Row> = {
+const rowsByFlag: Record<string, Row> = {
   all: ['--all', 'List all pages. Each page is printed when it arrives.'],
   yes: ['-y, --yes', 'Delete without asking for confirmation.'],
   file: [
@@ -37,8 +37,8 @@ export function flagRows(command: Command): Row[] {
   const fields = flagsOf(command).map(
     (flag): Row => [`--${flag.name} ${placeholder(flag)}`.trimEnd(), description(command, flag)],
   )
-  const others = Object.keys(kindOptions(command)).flatMap((name) => {
-    const row = kindFlagRows[name]
+  const others = Object.keys(optionsOfCommandKind(command)).flatMap((name) => {
+    const row = rowsByFlag[name]
     return row ? [row] : []
   })
   return [...fields, ...others]

@@ -16,5 +16,5 @@ export type Invocation = {
 }
 
 /** Progress is visible on a terminal unless the results are printed there, too. */
-export const progressBesideOutput = ({ screen, runtime: { stderr, now } }: Invocation): Progress =>
+export const progressUnlessOnScreen = ({ screen, runtime: { stderr, now } }: Invocation): Progress =>
   createProgress(!screen.isTerminal && stderr.isTTY === true, stderr, now)

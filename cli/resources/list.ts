@@ -9,7 +9,7 @@ import { createPrinter } from '../output/printer.ts'
 import type { Progress } from '../output/progress.ts'
 import { report } from '../runtime.ts'
 import type { Invocation } from './invocation.ts'
-import { progressBesideOutput } from './invocation.ts'
+import { progressUnlessOnScreen } from './invocation.ts'
 import { readRequest } from './read-request.ts'
 
 export type Page = { rows: JsonObject[]; nextPageToken: string; totalCount: number }
@@ -24,7 +24,7 @@ export async function runList(invocation: Invocation): Promise<void> {
   const reportEmpty = () => report(runtime, `No ${spaced(command.resource)}.`)
   if (line.options.all) {
     const pages = listPages(connection, command, request)
-    const count = await printPages(pages, printer, progressBesideOutput(invocation))
+    const count = await printPages(pages, printer, progressUnlessOnScreen(invocation))
     if (count === 0) reportEmpty()
     return
   }

@@ -74,7 +74,7 @@ function requiredPartOf(example: JsonValue, schema: Schema): JsonValue {
 }
 
 describe('the OpenAPI document', () => {
-  test('says that at most one field of a oneof may be set, or exactly one', () => {
+  test('says for each oneof whether at most one or exactly one of its fields must be set', () => {
     const claimMatch = { issuer: 'https://a.test', subject: 'b' }
     const identity = { name: 'a', claimMatch }
     assert.ok(isValid('iam.v2beta1.Identity.Create', identity))

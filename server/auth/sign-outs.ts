@@ -86,7 +86,7 @@ export function* signInSecond(identity: string, now: number): Work<number> {
  */
 export async function signInNow(store: Store, identity: string, now: number): Promise<SignIn | undefined> {
   if (parentOf(identity) !== '') return undefined
-  return { person: identity, second: await store.read(() => signInSecond(identity, now)), id: '' }
+  return { person: identity, signedInAt: await store.read(() => signInSecond(identity, now)), id: '' }
 }
 
 const secondOf = (time: number) => Math.floor(time / 1000)

@@ -13,7 +13,7 @@ import {
   setPassword,
   vouchFor,
 } from '../auth/login/accounts.ts'
-import { claimantsOf, hashClaim } from '../auth/login/claimed-accounts.ts'
+import { claimantsOf, hashForUnverifiedAddress } from '../auth/login/claimed-accounts.ts'
 import type { ExpiringStates } from '../auth/login/expiring-states.ts'
 import { openExpiringStates } from '../auth/login/expiring-states.ts'
 import { openPasswords, passwordFault } from '../auth/login/passwords.ts'
@@ -90,7 +90,7 @@ const actions: Record<string, Action> = {
 
 async function add(deps: UserDependencies, email: string, password: string | undefined): Promise<Result> {
   const { store, authUrl, now, random } = deps
-  const hash = await hashOf(deps, { email, isClaim: false }, password)
+  const hash = await hashOf(deps, { email, isUnverified: false }, password)
   return store.write(function* () {
     const account = yield* findAccount(email)
     const people = peopleOf({ access: operatorAccess, now, random })
@@ -146,14 +146,16 @@ function* changePassword(deps: UserDependencies, identity: string, hash: string 
 /** The hash of a password; undefined if there is no password. */
 async function hashOf(
   { secret, random }: UserDependencies,
-  { email, isClaim }: LoginAddress,
+  { email, isUnverified }: LoginAddress,
   password: string | undefined,
 ): Promise<string | undefined> {
   if (password === undefined) return undefined
   const fault = passwordFault(password, email)
   if (fault) throw new UsageError(`the password ${fault}`)
   const passwords = openPasswords(random)
-  return isClaim ? hashClaim({ passwords, secret }, email, password) : passwords.hash(password)
+  return isUnverified
+    ? hashForUnverifiedAddress({ passwords, secret }, email, password)
+    : passwords.hash(password)
 }
 
 const maxListedClaimants = 10

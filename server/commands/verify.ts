@@ -25,7 +25,7 @@ const flagTypes = { kind: { type: 'string' }, undo: { type: 'boolean' } } as con
 export const verify: Command = {
   usage: 'verify ORGANIZATION_UID DOMAIN [--kind KIND] [--undo]',
   summary: 'Marks an organization as the owner of the domain it is named after.',
-  details: `DOMAIN must be the current name of the organization, because its owners can change the name until it is verified.
+  details: `DOMAIN must be equal to the name of the organization. Its owners can change the name until it is verified, so DOMAIN makes sure that the domain you have checked is the one that is verified.
 --kind also sets the kind of the organization: ${Object.keys(kinds).join(', ')}. --undo removes the mark; DOMAIN is then optional.`,
   async run(args, context) {
     const { config, flags, positionals } = readConfig(context.env, args, flagTypes)

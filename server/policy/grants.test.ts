@@ -211,7 +211,7 @@ onEachStore('reading grants', (engine) => {
     const { organization } = platform.owner
     for (const identity of [person, viewer.identity]) {
       const callers = ['one', 'other'].map((id): Caller => {
-        const signIn = { person, second, id: `${id} of ${identity}` }
+        const signIn = { person, signedInAt: second, id: `${id} of ${identity}` }
         return { ...callerOf(identity), signIn }
       }) as [Caller, Caller]
       const [ended, other] = callers
@@ -228,10 +228,10 @@ onEachStore('reading grants', (engine) => {
         assert.equal((await reader(other)).list.length, 1)
       }
     }
-    const later = { person, second: second + 2, id: '' }
+    const later = { person, signedInAt: second + 2, id: '' }
     await platform.store.write(() => signOutEverywhere(person, (second + 1) * 1000))
     for (const identity of [person, viewer.identity]) {
-      const signIn = { person, second: second + 1, id: '' }
+      const signIn = { person, signedInAt: second + 1, id: '' }
       await assert.rejects(read({ ...callerOf(identity), signIn }), isUnauthenticated)
       assert.equal((await read({ ...callerOf(identity), signIn: later })).list.length, 1)
     }

@@ -41,8 +41,8 @@ type IdentityAndGrants = [createTime: number, grants: string | null]
 function selectIdentity({ identity, signIn }: Caller): Sql {
   const statement = sql`select create_time from identities where uid = ${identity}`
   if (!signIn) return statement
-  const { person, second: signInSecond, id } = signIn
-  return sql`${statement} and ${conditionFor(identity, person)(person, signInSecond, id)}`
+  const { person, signedInAt, id } = signIn
+  return sql`${statement} and ${conditionFor(identity, person)(person, signedInAt, id)}`
 }
 
 const conditionFor = (identity: string, person: string): SignInCondition =>
@@ -52,11 +52,11 @@ const conditionFor = (identity: string, person: string): SignInCondition =>
 function selectGrants({ identity, signIn }: Caller, groups: readonly string[] | undefined): Sql {
   if (!signIn)
     return groups ? prepared(grantsIn, [], [...groups, identity]) : prepared(allGrants, [], [identity])
-  const { person, second: signInSecond, id } = signIn
+  const { person, signedInAt, id } = signIn
   const condition = conditionFor(identity, person)
   return groups
-    ? prepared(validGrantsIn, [condition], [...groups, identity, person, signInSecond, id])
-    : prepared(allValidGrants, [condition], [identity, person, signInSecond, id])
+    ? prepared(validGrantsIn, [condition], [...groups, identity, person, signedInAt, id])
+    : prepared(allValidGrants, [condition], [identity, person, signedInAt, id])
 }
 
 const allGrants = ([identity]: Placeholders<[string]>) =>
@@ -69,7 +69,7 @@ function grantsIn(values: Placeholders<[...string[], string]>): Sql {
 }
 
 /** The values of a SignInCondition. */
-type SignInValues = [person: string, signInSecond: number, id: string]
+type SignInValues = [person: string, signedInAt: number, id: string]
 
 const allValidGrants = (
   [identity, ...signIn]: Placeholders<[string, ...SignInValues]>,
@@ -124,12 +124,12 @@ export function grantsWithRow(
   form: Form,
 ): Sql {
   if (!signIn) return prepared(grantsAndRow, [table, form], [...groups, uid, identity])
-  const { person, second: signInSecond, id } = signIn
+  const { person, signedInAt, id } = signIn
   const condition = conditionFor(identity, person)
   return prepared(
     validGrantsAndRow,
     [table, form, condition],
-    [...groups, uid, identity, person, signInSecond, id],
+    [...groups, uid, identity, person, signedInAt, id],
   )
 }
 

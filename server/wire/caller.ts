@@ -14,7 +14,7 @@ export type SignIn = {
   /** The uid of the identity that signed in. */
   person: string
   /** When the person signed in, in seconds since 1970. Later than each sign-out everywhere that came before. */
-  second: number
+  signedInAt: number
   /** The family of its refresh tokens, or its grant; empty if this sign-in cannot be ended alone. */
   id: string
 }

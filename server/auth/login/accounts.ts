@@ -28,13 +28,13 @@ export function* findAccount(email: string): Work<Account | undefined> {
   return { identity: row[0] as string, password: row[1] as string, isVouched: row[2] === 1 }
 }
 
-/** The address that an identity signs in with. `isClaim`: nobody has verified the address (claimed-accounts.ts). */
-export type LoginAddress = { email: string; isClaim: boolean }
+/** The address that an identity signs in with. `isUnverified`: nobody has verified the address (claimed-accounts.ts). */
+export type LoginAddress = { email: string; isUnverified: boolean }
 
 export function* loginAddressOf(identity: string): Work<LoginAddress | undefined> {
   const row = yield* first(sql`select email, 0 from accounts where identity = ${identity}
     union all select email, 1 from claimed_accounts where identity = ${identity}`)
-  return row && { email: row[0] as string, isClaim: row[1] === 1 }
+  return row && { email: row[0] as string, isUnverified: row[1] === 1 }
 }
 
 /**
@@ -55,7 +55,7 @@ export function* vouchFor(people: People, issuer: string, address: string, now: 
 
 /**
  * Also signs the person out everywhere, so that sessions with the old password end. If the account only claims its
- * address, `passwordHash` must be made by `hashClaim`.
+ * address, `passwordHash` must be made by `hashForUnverifiedAddress`.
  */
 export function* setPassword(identity: string, passwordHash: string, now: number): Work<void> {
   yield sql`update accounts set password = ${passwordHash} where identity = ${identity}`

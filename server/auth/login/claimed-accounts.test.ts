@@ -5,7 +5,7 @@ import { peopleOf } from '../../authentication.ts'
 import { operatorAccess } from '../../policy/system-access.ts'
 import { startPlatform } from '../../testing/platform.ts'
 import { onEachStore } from '../../testing/stores.ts'
-import { claimAddress, findClaim, hashClaim, possibleClaimHashes } from './claimed-accounts.ts'
+import { claimAddress, findClaim, hashForUnverifiedAddress, possibleClaimHashes } from './claimed-accounts.ts'
 import { openPasswords } from './passwords.ts'
 
 const [email, password] = ['ada@example.com', 'several easy words']
@@ -21,7 +21,7 @@ onEachStore('an account that claims its address', (engine) => {
       const before = { passwords: openPasswords(randomBytes, earlierCost), secret }
       const claim = {
         ...{ issuer: platform.config.authUrl, email },
-        passwordHash: await hashClaim(before, email, password),
+        passwordHash: await hashForUnverifiedAddress(before, email, password),
       }
       const identity = await store.write(() => claimAddress({ people, random: randomBytes }, claim))
       const after = { passwords: openPasswords(randomBytes, newCost, [earlierCost]), secret }
@@ -29,7 +29,7 @@ onEachStore('an account that claims its address', (engine) => {
         const hashes = await possibleClaimHashes(after, email, typed)
         assert.equal(
           hashes[0],
-          await hashClaim(after, email, typed),
+          await hashForUnverifiedAddress(after, email, typed),
           'the first hash is the one that a new account gets',
         )
         return store.read(() => findClaim(email, hashes))

@@ -15,8 +15,11 @@ import type { People } from './people.ts'
 type HashDependencies = { passwords: Passwords; secret: Secret }
 
 /** The hash by which an account is found. */
-export const hashClaim = (deps: HashDependencies, email: string, password: string): Promise<string> =>
-  deps.passwords.hash(password, saltOf(deps, email))
+export const hashForUnverifiedAddress = (
+  deps: HashDependencies,
+  email: string,
+  password: string,
+): Promise<string> => deps.passwords.hash(password, saltOf(deps, email))
 
 /** The hashes that an account may have: the first has the current cost, the others the costs of earlier versions. */
 export const possibleClaimHashes = (deps: HashDependencies, email: string, password: string) =>

@@ -8,7 +8,7 @@ export type DeviceCodeDependencies = {
   provider(): Provider
   throttles: SignInThrottles
   /** The requests that contained a wrong code. The pages of the device flow add them. */
-  wrongCodes: WeakSet<IncomingMessage>
+  requestsWithWrongCode: WeakSet<IncomingMessage>
 }
 
 /**
@@ -16,7 +16,7 @@ export type DeviceCodeDependencies = {
  * for one account from one network are the lowest, so an attacker in another network does not lock the person out.
  */
 export async function enterDeviceCode(
-  { provider, throttles, wrongCodes }: DeviceCodeDependencies,
+  { provider, throttles, requestsWithWrongCode }: DeviceCodeDependencies,
   request: IncomingMessage,
   response: ServerResponse,
   address: string,
@@ -26,5 +26,5 @@ export async function enterDeviceCode(
   const { accountId } = await provider().Session.get(context)
   const succeed = attemptAll(attemptsOf(throttles, accountId, address))
   await provider().callback()(request, response)
-  if (!wrongCodes.has(request)) succeed()
+  if (!requestsWithWrongCode.has(request)) succeed()
 }

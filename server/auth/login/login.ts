@@ -26,7 +26,7 @@ import { openUpstream } from './upstream/upstream.ts'
 type PageDependencies = RouteDependencies & ForwardDependencies
 
 type CreatedHere =
-  | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'wrongCodes')
+  | ('provider' | 'upstream' | 'passwords' | 'throttles' | 'requestsWithWrongCode')
   | ('sealer' | 'onSignIn' | 'onSetUp' | 'onRefusal')
 
 export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
@@ -35,7 +35,10 @@ export type LoginDependencies = Omit<PageDependencies, CreatedHere> &
     passwordCost?: PasswordCost | undefined
     /** Writes an event to the log. */
     log(event: Record<string, unknown>, message: string): void
-    /** The same for an event that anyone can cause. If a network causes many, the log only counts the rest. */
+    /**
+     * Like `log`, for events that anyone can cause. After many events from one network, the log contains only the number
+     * of further ones.
+     */
     logRefusal: LogRefusal
     /** Called if the client closes or breaks its connection during a request. */
     onDisconnect(error: Error): void
@@ -70,9 +73,10 @@ function currentOf(pages: AsyncLocalStorage<PageRequest>): PageRequest {
 
 function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRequest): PageDependencies {
   const { secret, log, logRefusal } = deps
-  const wrongCodes = new WeakSet<IncomingMessage>()
-  const devicePages = devicePagesOf((request) => wrongCodes.add(request))
-  // Anyone can begin a sign-in, so what browsers carry is encrypted with a key of its own.
+  const requestsWithWrongCode = new WeakSet<IncomingMessage>()
+  const devicePages = devicePagesOf((request) => requestsWithWrongCode.add(request))
+  // Encrypts the state of sign-ins, which browsers keep in cookies. Anyone can get such cookies, so they have a key of
+  // their own.
   const sealer = secret.sealerFor('sign-ins under way')
   const sealedStates = openSealedStates({ ...deps, sealer, currentPage })
   const cookieKeys = [secret.derive('cookies').toString('base64url')]
@@ -83,7 +87,7 @@ function openPageDependencies(deps: LoginDependencies, currentPage: () => PageRe
     upstream: openUpstream({ ...deps, sealer }),
     passwords: openPasswords(deps.random, deps.passwordCost),
     throttles: openSignInThrottles(deps.now),
-    wrongCodes,
+    requestsWithWrongCode,
     onSignIn: (event) =>
       event.reason === undefined ? log(event, 'signed in') : logRefusal(event, 'sign-in failed'),
     onSetUp: (event) => log(event, event.organization === undefined ? 'password chosen' : 'server set up'),

@@ -13,10 +13,10 @@ import { decodeToken, encodeToken, newTokenId, newTokenSecret } from './token-fo
 
 export type RefreshTokens = {
   /**
-   * Starts a family. Its access tokens name the returned sign-in, whose id is that of the family. `second` is the time
-   * of the sign-in, in seconds since 1970.
+   * Starts a family. Its access tokens name the returned sign-in, whose id is that of the family. `signedInAt` is
+   * in seconds since 1970.
    */
-  start(identity: string, second: number): SignIn
+  start(identity: string, signedInAt: number): SignIn
   /** Issues the first token of a family. */
   issue(signIn: SignIn, audience: string): Promise<IssuedToken>
   use(
@@ -38,9 +38,9 @@ const refused = (cause: string) =>
 
 export function openRefreshTokens(deps: RefreshDependencies): RefreshTokens {
   return {
-    start: (identity, second) => ({ person: identity, second, id: newTokenId(deps.random) }),
-    issue: ({ person, second, id }, audience) => {
-      const claims = { identity: person, audience, expires: second * 1000 + lifetime }
+    start: (identity, signedInAt) => ({ person: identity, signedInAt, id: newTokenId(deps.random) }),
+    issue: ({ person, signedInAt, id }, audience) => {
+      const claims = { identity: person, audience, expires: signedInAt * 1000 + lifetime }
       return deps.store.write(() => insertToken(deps, claims, id, id))
     },
     use: (token, audiences, limits) => use(deps, token, audiences, limits),
@@ -96,15 +96,15 @@ function* replace(
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
   const { family, identity, expires, isUsed, signOutSecond } = stored
-  const second = (expires - lifetime) / 1000
-  if (isUsed || expires <= deps.now() || second <= signOutSecond) {
+  const signedInAt = (expires - lifetime) / 1000
+  if (isUsed || expires <= deps.now() || signedInAt <= signOutSecond) {
     yield* endFamily(family, deps.now())
     return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }
   const audience = chooseAudience(deps, audiences, stored.audience)
   yield* markUsed(content.id)
   return {
-    signIn: { person: identity, second, id: family },
+    signIn: { person: identity, signedInAt, id: family },
     audience,
     refresh: yield* insertToken(deps, { identity, audience, expires }, family),
   }

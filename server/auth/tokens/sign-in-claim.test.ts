@@ -9,13 +9,13 @@ const workload = `${person}/${'b'.repeat(16)}`
 describe('the sign-in of a token', () => {
   test('is read as it was written', () => {
     for (const id of ['', 'family']) {
-      const signIn = { person, second: 7, id }
+      const signIn = { person, signedInAt: 7, id }
       assert.deepEqual(signInOf({ sub: workload, iat: 9, ...signInClaim(signIn) }), signIn)
     }
   })
 
   test('without the claim begins when the token of a person is issued, and is undefined for a workload', () => {
-    assert.deepEqual(signInOf({ sub: person, iat: 9 }), { person, second: 9, id: '' })
+    assert.deepEqual(signInOf({ sub: person, iat: 9 }), { person, signedInAt: 9, id: '' })
     assert.equal(signInOf({ sub: workload, iat: 9 }), undefined)
   })
 

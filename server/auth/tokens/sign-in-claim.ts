@@ -4,8 +4,8 @@ import { parentOf } from '../../aip/uid.ts'
 import type { SignIn } from '../../wire/caller.ts'
 import { invalidToken } from './invalid-token.ts'
 
-export const signInClaim = ({ person, second, id }: SignIn) => ({
-  sign_in: { sub: person, time: second, ...(id !== '' && { id }) },
+export const signInClaim = ({ person, signedInAt, id }: SignIn) => ({
+  sign_in: { sub: person, time: signedInAt, ...(id !== '' && { id }) },
 })
 
 /**
@@ -13,9 +13,9 @@ export const signInClaim = ({ person, second, id }: SignIn) => ({
  * Undefined for the token of a workload without the claim.
  */
 export function signInOf({ sub = '', iat = 0, sign_in: claim }: JWTPayload): SignIn | undefined {
-  if (claim === undefined) return parentOf(sub) === '' ? { person: sub, second: iat, id: '' } : undefined
+  if (claim === undefined) return parentOf(sub) === '' ? { person: sub, signedInAt: iat, id: '' } : undefined
   const { sub: person, time, id = '' } = (claim ?? {}) as Record<string, unknown>
   if (typeof person !== 'string' || typeof time !== 'number' || typeof id !== 'string')
     throw invalidToken('the claim sign_in of the token is not valid')
-  return { person, second: time, id }
+  return { person, signedInAt: time, id }
 }

@@ -41,7 +41,7 @@ export function openVerifyOwn({ store, keys, authUrl, audiences, now }: VerifyOw
     }).catch(throwUnverifiable)
     const signIn = signInOf(payload)
     const signInCondition = signIn
-      ? hasPersonAndIsNotEnded(signIn.person, signIn.second, signIn.id)
+      ? hasPersonAndIsNotEnded(signIn.person, signIn.signedInAt, signIn.id)
       : raw('1 = 1')
     const [row] = await store.query(
       sql`select create_time from identities where uid = ${payload.sub ?? ''} and ${signInCondition}`,

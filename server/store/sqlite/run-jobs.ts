@@ -13,7 +13,7 @@ export type Job = {
   deadline: number
   settle: (outcome: Outcome) => void
   /** Whether the work also writes in other ways than by yielding statements. */
-  isScript: boolean
+  writesDirectly: boolean
 }
 
 export type Outcome = { value: unknown } | { error: unknown }
@@ -91,8 +91,8 @@ function runInTime(
 }
 
 /** Most jobs that fail do so before they write, because the caller lacks access. Undefined if the job fails later. */
-function runWithoutSavepoint(writer: Connection, { work, isScript }: Job): Outcome | undefined {
-  let hasWritten = isScript
+function runWithoutSavepoint(writer: Connection, { work, writesDirectly }: Job): Outcome | undefined {
+  let hasWritten = writesDirectly
   const onWrite = () => {
     hasWritten = true
   }

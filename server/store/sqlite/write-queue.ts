@@ -13,8 +13,8 @@ const queueLimit = 10_000
 export const lockRetryMs = 5
 
 export type WriteQueue = {
-  /** `isScript`: whether the work also writes in other ways than by yielding statements. */
-  write<T>(work: () => Work<T>, deadline?: number, isScript?: boolean): Promise<T>
+  /** `writesDirectly`: whether the work also writes on the connection itself, as migrations do. */
+  write<T>(work: () => Work<T>, deadline?: number, writesDirectly?: boolean): Promise<T>
   /** Accepts no more writes, and resolves when the waiting writes are done. */
   close(): Promise<void>
 }
@@ -78,12 +78,12 @@ export function openWriteQueue({ writer, clock, lockTimeoutMs, beforeWrite }: Wr
   }
 
   return {
-    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY, isScript = false): Promise<T> {
+    write<T>(work: () => Work<T>, deadline = Number.POSITIVE_INFINITY, writesDirectly = false): Promise<T> {
       if (isClosed || waiting.length >= queueLimit) return Promise.reject(new StoreError('unavailable'))
       return new Promise((resolve, reject) => {
         const settle = (outcome: Outcome) =>
           'error' in outcome ? reject(outcome.error) : resolve(outcome.value as T) // the value of this work
-        waiting.push({ work, deadline, settle, isScript })
+        waiting.push({ work, deadline, settle, writesDirectly })
         schedule()
       })
     },

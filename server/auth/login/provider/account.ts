@@ -21,10 +21,10 @@ export const accountConfiguration = ({
     const { accountId: person, grantId = '' } = token
     const { AuthorizationCode, DeviceCode, RefreshToken } = entities
     // If the time of the sign-in is unknown, it is 0: any sign-out everywhere of the person then ends the token.
-    const second = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
+    const signedInAt = (AuthorizationCode ?? DeviceCode ?? RefreshToken)?.authTime ?? 0
     const email = (await findPerson(person))?.email
     return {
-      ...signInClaim({ person, second, id: signInIdOf(grantId) }),
+      ...signInClaim({ person, signedInAt, id: signInIdOf(grantId) }),
       ...(email && { email, email_verified: true }),
     }
   },

@@ -51,8 +51,9 @@ async function redeemCode(
   await code.consume().catch(() => {
     throw expiredSignIn()
   })
-  // If the time of the sign-in is unknown, it is 0: any sign-out everywhere of the person then ends the token.
-  return { person: code.accountId, second: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') }
+  // If the time of the sign-in is unknown, 0 is used. The token is then not valid if the person has ever
+  // signed out everywhere.
+  return { person: code.accountId, signedInAt: code.authTime ?? 0, id: signInIdOf(code.grantId ?? '') }
 }
 
 /** In seconds; short, because the program only exchanges the token for another. */

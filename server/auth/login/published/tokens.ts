@@ -15,7 +15,7 @@ export async function issueTokens(
   codeSignIn: SignIn,
 ): Promise<{ token: string; refreshToken: string | undefined }> {
   const { store, exchange, refreshTokens, authUrl, baseUrl } = deps
-  const { person: identity, second } = codeSignIn
+  const { person: identity, signedInAt } = codeSignIn
   const groups = await Promise.all(scopes.map((scope) => findGroup(store, scope, identity)))
   const limits = requestedLimits({ scopes: groups, cap: [] }, () => true)
   // A refresh token has no limits, and is issued only for the person's own identity.
@@ -23,7 +23,7 @@ export async function issueTokens(
   const hasRefreshToken = isRefreshed && isOwn && groups.length === 0
   // An access token that is issued with a refresh token stays valid when the browser's session ends. Revoking the
   // refresh token ends it.
-  const signIn = hasRefreshToken ? refreshTokens.start(identity, second) : codeSignIn
+  const signIn = hasRefreshToken ? refreshTokens.start(identity, signedInAt) : codeSignIn
   const ownToken = await mintToken(deps, { identity, audience: authUrl, signIn })
   const { token } = await exchange(ownToken, { identity: requested, audiences, limits })
   if (!hasRefreshToken) return { token, refreshToken: undefined }

@@ -2,7 +2,7 @@
 import { choosePasswordPage, readyPage } from '../../../pages/set-up.ts'
 import type { LoginAddress } from '../accounts.ts'
 import { loginAddressOf, passwordLink, setPassword } from '../accounts.ts'
-import { hashClaim } from '../claimed-accounts.ts'
+import { hashForUnverifiedAddress } from '../claimed-accounts.ts'
 import type { PageRequest, PageResponse } from '../page-request.ts'
 import { passwordFault } from '../passwords.ts'
 import { paths, prefixOf } from '../paths.ts'
@@ -24,13 +24,15 @@ export async function choosePassword(deps: SetUpDependencies, request: PageReque
   const { store, states, passwords, now } = deps
   const form = await request.form()
   const [code, password] = [form.get('code') ?? '', form.get('password') ?? '']
-  const { identity, email, isClaim } = await requirePerson(deps, code)
+  const { identity, email, isUnverified } = await requirePerson(deps, code)
   const fault = passwordFault(password, email)
   if (fault) {
     const message = `The password ${fault}.`
     return { page: choosePasswordPage({ action: actionOf(deps), code, email, message }), status: 400 }
   }
-  const passwordHash = await (isClaim ? hashClaim(deps, email, password) : passwords.hash(password))
+  const passwordHash = await (isUnverified
+    ? hashForUnverifiedAddress(deps, email, password)
+    : passwords.hash(password))
   await store.write(function* () {
     if (!(yield* states.use(passwordLink, code))) throw usedLink(advice)
     yield* setPassword(identity, passwordHash, now())

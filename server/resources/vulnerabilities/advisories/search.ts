@@ -24,7 +24,7 @@ import { advisoryIndex, foldCase, joinLines, termOf } from './terms.ts'
 const maxCandidates = 2000
 /** With at most this many candidates, testing each is cheaper than another look-up (bench/cases/advisories.ts). */
 const fewCandidates = 100
-/** Each row is tested with each value. With more values than this, reading more candidates is cheaper than a scan. */
+/** A scan tests each row with each value, so many values make it expensive. With more values than this, a scan is chosen only above `maxCandidatesOfManyValues`. */
 const manyValues = 30
 /** The maximum number of candidates for requests with more than `manyValues` values. */
 const maxCandidatesOfManyValues = 10_000
