@@ -39,14 +39,14 @@ export type Kind<D extends DescMessage, X extends ExtraColumns = ExtraColumns> =
 
 /** Hides parts of a row from callers who may see the rest of it. */
 export type Redaction = {
-  /** Whether a row that these grants allow the caller to see may contain something to hide. */
+  /** Whether some of the rows that a caller with these grants can read may have parts to hide from this caller. */
   isNeeded(grants: Grants): boolean
   apply(grants: Grants, row: Uint8Array): Uint8Array
 }
 
 /**
- * Columns whose values the stored resource does not contain, such as the digest of a secret, with their SQL type.
- * They are passed by name when a resource is created, and keep their values in an update that does not name them.
+ * SQL types of columns whose values the stored resource does not contain, such as the digest of a secret. A new
+ * resource needs a value for each column; an update changes only the columns that it names.
  */
 export type ExtraColumns = { readonly [column: string]: keyof ColumnTypes }
 
@@ -103,7 +103,7 @@ export function kindOf<D extends DescMessage, const X extends ExtraColumns = NoE
   }
 }
 
-/** The redaction of rows for a caller; undefined if nothing is hidden from them, so that rows are sent as stored. */
+/** The redaction for a caller with these grants. Undefined if nothing is hidden: the rows are then sent as stored. */
 export const redactionFor = ({ redaction }: Kind<DescMessage>, grants: Grants): Redaction | undefined =>
   redaction?.isNeeded(grants) ? redaction : undefined
 
@@ -173,7 +173,7 @@ export function withoutInput<D extends DescMessage>(
   return stored
 }
 
-/** `seen` ends the search in a message that contains itself. */
+/** `seen` ends the recursion if a message contains itself. */
 function containsInput(desc: DescMessage, seen = new Set<DescMessage>()): boolean {
   if (seen.has(desc)) return false
   seen.add(desc)

@@ -44,7 +44,7 @@ export type ListOptions = {
   alsoVisible?(grants: Grants, granted: readonly Region[]): Region[]
 }
 
-/** Conditions that every match fulfils. `uids`, if set, contains all matches and maybe others. */
+/** A resource matches if it fulfils all `filters`. `uids`, if set, contains all matches and maybe other resources. */
 export type SearchResult = { filters: Sql[]; uids?: string[] }
 
 export const listResources = (
@@ -80,7 +80,8 @@ function* readList(
   const rows = redaction
     ? (page.rows as Uint8Array[]).map((row) => redaction.apply(grants, row)) // the form is bytes
     : page.rows
-  return listReply(kind, method.desc.output, rows, otherFields as MessageInitShape<DescMessage>) // in every list response
+  // Every list response has these fields.
+  return listReply(kind, method.desc.output, rows, otherFields as MessageInitShape<DescMessage>)
 }
 
 /** The regions and conditions of the resources that a list contains. */

@@ -34,11 +34,12 @@ export function* readReply(
   if (!row) throw notFound(kind.desc.typeName, uid)
   const [rendered, updateTime] = row
   const content = rendered ?? (yield* readBytes(kind.table, [uid])).get(uid)
-  const shown = redaction ? redaction.apply(grants, content as Uint8Array) : (content as Rendered) // the form is bytes
+  // A redaction reads bytes.
+  const shown = redaction ? redaction.apply(grants, content as Uint8Array) : (content as Rendered)
   return rowReply(kind, shown, updateTime as number)
 }
 
-/** An empty body, and over gRPC an empty message (docs/specification.md, Resources). */
+/** Over REST an empty body, over gRPC an empty message (docs/specification.md, Resources). */
 export const emptyReply: Reply = { json: () => asJson(''), bytes: () => new Uint8Array() }
 
 /** A list response. Its first field contains the resources as they are stored. */
@@ -53,10 +54,13 @@ export function listReply<D extends DescMessage>(
   if (!collection) throw new Error(`${response.typeName} has no fields`)
   return {
     json() {
-      const empty = writeJson(response, message)
+      const withoutRows = writeJson(response, message) // begins with an empty collection
       const start = `{${JSON.stringify(collection.jsonName)}:[`
       const { text, size } = joined(kind, rows)
-      return { text: start + text + empty.slice(start.length), size: size + Buffer.byteLength(empty) }
+      return {
+        text: start + text + withoutRows.slice(start.length),
+        size: size + Buffer.byteLength(withoutRows),
+      }
     },
     bytes() {
       const writer = new BinaryWriter()

@@ -4,13 +4,13 @@ import { invalidField } from '../aip/errors.ts'
 
 /**
  * The maximum size of the JSON of a resource, in bytes. Lists end a page at 4 MiB (server/store/list/large-rows.ts), so
- * every resource fits into a page. A body over REST is at most as large; a message over gRPC can be larger, and its
- * JSON can be six times as long as the message.
+ * every resource fits into a page. The body of a REST request has the same limit, but a gRPC request can be larger, and
+ * the JSON of a resource can be six times as long as its message.
  */
 export const maxResourceBytes = 1024 * 1024
 
 export function requireStorable(desc: DescMessage, json: string): void {
-  // A UTF-16 unit has at most three bytes in UTF-8.
+  // A UTF-16 code unit has at most three bytes in UTF-8, so short JSON need not be measured.
   if (json.length * 3 <= maxResourceBytes) return
   const bytes = Buffer.byteLength(json)
   if (bytes > maxResourceBytes)

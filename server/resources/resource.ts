@@ -1,4 +1,4 @@
-// How services are declared: server/resource-list.ts lists those with a kind, server/services.ts the others.
+// How services are declared. server/resource-list.ts lists the services with a kind, server/services.ts all others.
 import type { DescMessage, DescService } from '@bufbuild/protobuf'
 import type { Handler, StreamHandler } from '../rpc/call.ts'
 import type { Store } from '../store/db.ts'
@@ -23,7 +23,7 @@ type Stored<D extends DescMessage> = {
   onStart?(store: Store, access: WriteAccess): Promise<void>
 }
 
-/** Any service, its methods by name. */
+/** Any service. Its methods are known only by name. */
 export type AnyService<Deps = Dependencies> = {
   service: DescService
   methods(deps: Deps): Readonly<Record<string, Handler | StreamHandler>>

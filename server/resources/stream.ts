@@ -14,7 +14,7 @@ import type { Kind } from './kind.ts'
 import type { ListOptions, ListRequest, SearchResult } from './list.ts'
 import { selectionOf } from './list.ts'
 
-/** A page is in memory until the client has read it. Larger pages are hardly faster to read. */
+/** In resources. A page is in memory until the client has read it, and larger pages are hardly faster to read. */
 const pageSize = 100
 
 /**

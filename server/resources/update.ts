@@ -36,7 +36,7 @@ export type UpdateContext<D extends DescMessage, X extends ExtraColumns> = {
   /** The resource after the update. The hook may change it further. */
   merged: MessageShape<D>
   grants: Grants
-  /** Becomes the resource's update time, if it changes. */
+  /** The new update time, if the update changes the resource. */
   time: number
 }
 
@@ -68,14 +68,14 @@ export function updateResource<D extends DescMessage, X extends ExtraColumns>(
     const mask = maskOf(kind.desc, sent, call.request.updateMask)
     const merged = merge(kind, uid, current, sent, mask)
     const time = nextUpdateTime(now(), updateTime)
-    const changed = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
-    // Compared after all checks of values (docs/specification.md, Authentication): a caller who reads the resource
-    // again would still have to correct a wrong value.
+    const changedColumns = yield* resultOf(beforeUpdate?.({ current, columns, mask, merged, grants, time }))
+    // The entity tag is compared after all checks of values (docs/specification.md, Authentication). Reading the
+    // resource again would not correct a wrong value, so the caller is told of wrong values first.
     requireMatch(call.ifMatch, updateTime)
     const updated = withoutInput(kind, merged)
-    if (!equals(kind.desc, current, updated) || !isSame(columns, changed ?? {})) {
+    if (!equals(kind.desc, current, updated) || !isSame(columns, changedColumns ?? {})) {
       stamp(updated as Resource, time)
-      const change = { uid, updateTime: time, columns: changed ?? {} }
+      const change = { uid, updateTime: time, columns: changedColumns ?? {} }
       yield* withConflict(replaceResource(grants, kind, updated, change), conflict?.(merged))
     }
     return yield* readReply(kind, uid, call.form, grants)
@@ -101,7 +101,7 @@ function stamp(resource: Resource, updateTime: number): void {
   if (resource.updateTime) resource.updateTime = timestampFromMs(updateTime)
 }
 
-/** A broken unique constraint becomes an error for the caller. */
+/** A violated unique constraint becomes an error for the caller. */
 function* withConflict(write: Work<void>, conflict: string | undefined): Work<void> {
   try {
     yield* write

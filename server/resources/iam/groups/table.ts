@@ -8,7 +8,7 @@ import {
 import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
 
-const inBinding = messageField(RoleBindingSchema, 'group')
+const bindingField = messageField(RoleBindingSchema, 'group')
 const bindingGroup = ({ uid, name, description }: Group) =>
   create(RoleBindingGroupSchema, { uid, name, description })
 
@@ -17,8 +17,8 @@ export const groups = kindOf(GroupSchema, 'groups', {
   columns: {
     /** The domain of the e-mail addresses in a verified organization. */
     domain: ({ verified, name }) => (verified ? name : null),
-    binding_json: (group) => fieldAsJson(inBinding, bindingGroup(group)),
-    binding_bytes: (group) => fieldAsBytes(inBinding, bindingGroup(group)),
+    binding_json: (group) => fieldAsJson(bindingField, bindingGroup(group)),
+    binding_bytes: (group) => fieldAsBytes(bindingField, bindingGroup(group)),
   },
   shownAs: [RoleBindingGroupSchema],
 })

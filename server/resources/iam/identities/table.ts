@@ -9,7 +9,7 @@ import { rootOf, userUid } from '../../../aip/uid.ts'
 import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
 
-const inBinding = messageField(RoleBindingSchema, 'identity')
+const bindingField = messageField(RoleBindingSchema, 'identity')
 
 const bindingIdentity = (identity: Identity) => {
   const { uid, name, description, email } = identity
@@ -71,8 +71,8 @@ export const identities = kindOf(IdentitySchema, 'identities', {
   columns: {
     relationship_type: ({ relationship }) =>
       relationship.case ? relationshipTypes[relationship.case] : RelationshipType.UNSPECIFIED,
-    binding_json: (identity) => fieldAsJson(inBinding, bindingIdentity(identity)),
-    binding_bytes: (identity) => fieldAsBytes(inBinding, bindingIdentity(identity)),
+    binding_json: (identity) => fieldAsJson(bindingField, bindingIdentity(identity)),
+    binding_bytes: (identity) => fieldAsBytes(bindingField, bindingIdentity(identity)),
     /** A hash of the issuer and subject of its tokens; empty if either is not fixed. */
     known_by(identity) {
       const { issuer, subject } = issuerAndSubjectOf(identity)

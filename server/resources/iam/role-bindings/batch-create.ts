@@ -45,7 +45,7 @@ export function* batchCreate(
   return listReply(roleBindings, BatchCreateRoleBindingsResponseSchema, rows, {})
 }
 
-/** The parent and role of the batch are the defaults of its requests, which must not name others. */
+/** The parent of the batch applies to all requests, and so does its role, if set. Requests must not name others. */
 function draftsOf({ parent, requests, roleUid }: BatchCreateRoleBindingsRequest): RoleBinding[] {
   if (requests.length === 0) throw invalidField('requests', 'must contain at least one request')
   return requests.map((request, index) => {
@@ -67,11 +67,12 @@ function* readAll(uids: string[], form: 'json' | 'bytes', grants: Grants): Work<
   const redaction = redactionFor(roleBindings, grants)
   if (redaction) {
     const stored = yield* readBytes(table, uids)
-    return uids.map((uid) => redaction.apply(grants, stored.get(uid) as Uint8Array)) // created in this transaction
+    // Every row exists, because this transaction has created it.
+    return uids.map((uid) => redaction.apply(grants, stored.get(uid) as Uint8Array))
   }
   const rows = yield sql`select uid, ${table.rendered(roleBindings.forms[form])} from ${raw(table.name)}
     where uid in ${among(uids)}`
-  const rendered = new Map(rows as [string, Rendered | null][])
+  const rendered = new Map(rows as [string, Rendered | null][]) // null: the JSON has another shape
   const bytes = yield* readBytes(
     table,
     uids.filter((uid) => rendered.get(uid) === null),

@@ -1,5 +1,5 @@
-// A role binding shows the identity that it binds: names, addresses and subjects of people. A caller sees these only
-// where they may list identities; elsewhere the binding contains the uid alone.
+// A role binding contains details of its identity, such as the name and e-mail address of a person. Callers see these
+// details for their own identity, and in groups where they may list identities; otherwise they see only the uid.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import {
@@ -21,7 +21,7 @@ const bindingBits = [
 ].map(bitOf)
 
 export const identityRedaction: Redaction = {
-  /** All built-in roles that contain `role_bindings.list` also contain `identity.list`, so this is rare. */
+  /** All built-in roles that contain `role_bindings.list` also contain `identity.list`, so this is rarely true. */
   isNeeded: ({ list }) =>
     list.some(({ bits }) => !bits.has(listIdentities) && bindingBits.some((bit) => bits.has(bit))),
 

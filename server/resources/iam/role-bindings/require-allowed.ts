@@ -8,20 +8,20 @@ import { requireBindable, requireDelegable } from '../delegation.ts'
 export const bindingConflict = 'the identity has this role in this group already'
 
 /**
- * Requires that the caller may make this binding, and returns its columns. `prefix` is the path of the binding in the
- * request; `boundBefore` is the identity that the binding has before an update.
+ * Requires that the caller may create this binding, or change a binding to it. Returns the extra columns of its row.
+ * `prefix` is the path of the binding in the request; `identityBefore` is the identity of the binding before an update.
  */
 export function* requireAllowed(
   grants: Grants,
   group: string,
   binding: RoleBinding,
-  { prefix = '', boundBefore = '' } = {},
+  { prefix = '', identityBefore = '' } = {},
 ): Work<{ identity: string; role: string }> {
   const { identityUid = '', roleUid = '' } = binding
   if (identityUid === '') throw invalidField(`${prefix}identity_uid`, 'is required')
   if (roleUid === '') throw invalidField(`${prefix}role_uid`, 'is required')
   yield* requireDelegable(grants, group, roleUid, `${prefix}role_uid`)
   yield* requireBindable(grants, group, identityUid, `${prefix}identity_uid`)
-  if (identityUid !== boundBefore) yield* requireBelowBindingLimit(identityUid)
+  if (identityUid !== identityBefore) yield* requireBelowBindingLimit(identityUid)
   return { identity: identityUid, role: roleUid }
 }

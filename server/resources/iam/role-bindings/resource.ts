@@ -51,7 +51,7 @@ function roleBindingsMethods(deps: Dependencies) {
           if (!isInMask('role_uid')) merged.roleUid = role
           if (merged.identityUid === identity && merged.roleUid === role) return {}
           return yield* requireAllowed(grants, parentOf(call.demand.scope), merged, {
-            boundBefore: identity,
+            identityBefore: identity,
           })
         },
       }),

@@ -7,15 +7,16 @@ import { roles } from '../roles/table.ts'
 import { identityRedaction } from './redaction.ts'
 
 const name = 'role_bindings'
-const storedField = { json: 'binding_json', bytes: 'binding_bytes' }
+/** The columns of identities, groups and roles that contain the rendered field of a role binding. */
+const renderedField = { json: 'binding_json', bytes: 'binding_bytes' }
 
 export const roleBindings = kindOf(RoleBindingSchema, name, {
-  /** Uids in columns, because the INPUT_ONLY fields `identity_uid` and `role_uid` are not stored in the message. */
+  /** The uids of the identity and the role. The stored message does not contain them: their fields are INPUT_ONLY. */
   extraColumns: { identity: 'text', role: 'text' },
   rendered: hydrated(name, [
-    { from: identities, by: 'identity', ...storedField },
-    { from: groups, by: 'parent', ...storedField },
-    { from: roles, by: 'role', ...storedField },
+    { from: identities, by: 'identity', ...renderedField },
+    { from: groups, by: 'parent', ...renderedField },
+    { from: roles, by: 'role', ...renderedField },
   ]),
   redaction: identityRedaction,
 })

@@ -1,4 +1,5 @@
-// Roles: built-in roles, which are in no group and can be used in all, and custom roles, each of which is in a group.
+// Roles are built in or custom. Built-in roles are in no group and can be bound in every group; a custom role is in a
+// group.
 import type {
   CreateRoleRequest,
   ListRolesRequest,
@@ -35,7 +36,7 @@ const conflict = ({ name }: Role) => `the group has a role named ${JSON.stringif
 function rolesMethods(deps: Dependencies) {
   const { store } = deps
 
-  /** A caller who may list roles in any group may read the built-in ones. */
+  /** A caller who may list roles in at least one group may read the built-in roles. */
   function getBuiltIn(call: Call): MaybePromise<Reply> {
     const { demand, form } = call
     return store.read(function* () {
@@ -92,7 +93,7 @@ export const rolesResource = defineResource({
   onStart: seedRoles,
 })
 
-/** Waits for transactions that rely on a binding of the role, and blocks new ones until the role has changed. */
+/** Waits for transactions that rely on a binding of the role, and makes later ones wait for this transaction. */
 const lockBindings = (role: string) =>
   sql`select uid from role_bindings where role = ${role} /*pg for no key update */`
 

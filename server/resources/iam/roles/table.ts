@@ -13,8 +13,8 @@ import { encodeBits } from '../../../policy/bits.ts'
 import { fieldAsBytes, fieldAsJson, messageField } from '../../hydration.ts'
 import { kindOf } from '../../kind.ts'
 
-const inBinding = messageField(RoleBindingSchema, 'role')
-const inInvite = messageField(GroupInviteSchema, 'role')
+const bindingField = messageField(RoleBindingSchema, 'role')
+const inviteField = messageField(GroupInviteSchema, 'role')
 
 const bindingRole = ({ uid, name, description }: Role) =>
   create(RoleBindingRoleSchema, { uid, name, description })
@@ -24,10 +24,10 @@ const inviteRole = ({ uid, name, description, capabilities }: Role) =>
 export const roles = kindOf(RoleSchema, 'roles', {
   columns: {
     bits: ({ capabilities }) => encodeBits(capabilities),
-    binding_json: (role) => fieldAsJson(inBinding, bindingRole(role)),
-    binding_bytes: (role) => fieldAsBytes(inBinding, bindingRole(role)),
-    invite_json: (role) => fieldAsJson(inInvite, inviteRole(role)),
-    invite_bytes: (role) => fieldAsBytes(inInvite, inviteRole(role)),
+    binding_json: (role) => fieldAsJson(bindingField, bindingRole(role)),
+    binding_bytes: (role) => fieldAsBytes(bindingField, bindingRole(role)),
+    invite_json: (role) => fieldAsJson(inviteField, inviteRole(role)),
+    invite_bytes: (role) => fieldAsBytes(inviteField, inviteRole(role)),
   },
   shownAs: [RoleBindingRoleSchema, GroupInviteRoleSchema],
 })

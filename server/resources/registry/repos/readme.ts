@@ -50,7 +50,10 @@ const unrestricted: IOptions = {
 }
 
 const maxDepth = 100
-/** The sanitizer takes 1 s for this many characters. A Markdown table of 64 KB without cells becomes 0.7 million. */
+/**
+ * In characters. The sanitizer takes 1 s for this many. The limit is needed because a Markdown table of 64 KB without
+ * cells becomes 0.7 million characters of HTML.
+ */
 const maxHtmlLength = 512 * 1024
 /** Elements without content, which have no end tag. */
 const voidElements = new Set(['br', 'hr', 'img', 'wbr', 'source', 'input'])

@@ -75,7 +75,7 @@ export const reposResource = defineResource({
   methods: reposMethods,
 })
 
-/** Optional fields without a value are left out of replies. */
+/** Deletes optional fields without a value, so that replies leave them out. Throws if the catalogue tier is unknown. */
 function removeUnset(repo: Repo): void {
   if (repo.description === '') delete repo.description
   if (repo.catalogTier === undefined) return

@@ -14,7 +14,7 @@ import type { WriteContext } from '../../dependencies.ts'
 import { lockResource, nextUpdateTime, replaceResource } from '../../stored-resource.ts'
 import { tags } from './table.ts'
 
-/** Creates the tag, or moves the one with the same name. Returns its uid. */
+/** Creates the tag or, if the repo has a tag of this name, moves it. Returns the uid of the tag. */
 export function* createOrMove(context: WriteContext, repo: string, draft: Tag): Work<string> {
   const row = yield* first(sql`select uid from tags where parent = ${repo} and name = ${draft.name}`)
   if (row) return yield* move(context, row[0] as string, draft)

@@ -83,7 +83,7 @@ export function repoMethods(deps: V1Dependencies) {
 
 const isConflict = (error: unknown) => error instanceof StatusError && error.code === Code.ALREADY_EXISTS
 
-/** The repo of that name in the parent, if the caller may see it. */
+/** The repo with this name in the parent, if the caller may see it. */
 async function findRepo(callV2: CallV2, call: Call<CreateRepoRequest>, name: string) {
   const request = { uidp: { childrenOf: call.request.parentId }, name, pageSize: 1 }
   return (await callV2(call, v2.listRepos, request)).message.repos[0]

@@ -1,4 +1,4 @@
-// The digests that a tag has had. v2 has no such call.
+// Lists the digests that a tag has had. v2 has no call for this.
 import { create } from '@bufbuild/protobuf'
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt'
 import type { TagHistoryFilter } from '@stemma/api/gen/platform/registry/registry_pb.ts'

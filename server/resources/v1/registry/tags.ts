@@ -65,7 +65,7 @@ export function tagMethods(deps: V1Dependencies) {
   }
 }
 
-/** The tag of that name in the repo, if the caller may see it. */
+/** The tag with this name in the repo, if the caller may see it. */
 async function findTag(callV2: CallV2, call: Call<CreateTagRequest>, name: string): Promise<Tag | undefined> {
   const { repoId } = call.request
   if (!isUid(repoId) || name === '') return undefined

@@ -4,7 +4,10 @@ import type { Work } from '../../../store/work.ts'
 import type { FieldRename } from '../error-fields.ts'
 import { renameViolations } from '../error-fields.ts'
 
-/** The start of the path to an event in a v2 advisory. Such v1 requests have one event, so their paths have no index. */
+/**
+ * The start of the path to an event in a v2 advisory. A v1 request that writes an event contains no other events, so
+ * its paths have no index.
+ */
 const eventPath = /^events\[\d+\]\./
 
 /** For each call: the start of a field path in v2 errors, and its replacement for the v1 request. */

@@ -1,4 +1,5 @@
-// Anyone who may write advisories may propose events; only approvers may approve, reject or change approved ones.
+// Callers who may write advisories may propose events. Only approvers may approve or reject events, or change approved
+// events.
 import { equals } from '@bufbuild/protobuf'
 import { Capability } from '@stemma/api/gen/capabilities/capability_pb.ts'
 import type { AdvisoryEvent } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
@@ -12,8 +13,9 @@ import type { Grants } from '../../../policy/grants.ts'
 import { holds } from '../../../policy/grants.ts'
 
 /**
- * Fills in the author, review state and reviewer of an event that the caller writes, and requires the capability to
- * approve in the call's scope if the write is a review. `before` is the stored event that `event` replaces.
+ * Fills in the author, review state and reviewer of an event that the caller writes. Requires the capability to approve
+ * in `scope` if the caller approves or rejects the event or changes an approved one. `before` is the stored event that
+ * `event` replaces.
  */
 export function applyReviewRules(
   grants: Grants,

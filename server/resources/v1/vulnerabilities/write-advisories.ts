@@ -38,9 +38,9 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
   update: (call: Call<V1Advisory>) =>
     admittedWrite(store, call, function* (grants) {
       const { request, ifMatch } = call
-      let updateTime = 0
+      let updateTimeBefore = 0
       const revise = (advisory: Advisory) => {
-        updateTime = updateTimeOf(advisory)
+        updateTimeBefore = updateTimeOf(advisory)
         if (request.advisoryId !== '' && request.advisoryId !== advisory.advisoryId)
           throw invalidField('advisory_id', 'cannot be changed')
         replaceFields(advisory, request)
@@ -48,9 +48,8 @@ export const writeMethods = ({ store, advisoryWrites }: V1Dependencies) => ({
       }
       const revision = advisoryWrites.revise(grants, request.id, revise)
       const revised = yield* withV1ErrorFields(pathStart.update, revision)
-      // Compared after all checks of values. If the advisory has changed since the caller read it, the error rolls the
-      // revision back.
-      requireMatch(ifMatch, updateTime)
+      // The entity tag is compared after all checks of values. If it does not match, the error rolls the revision back.
+      requireMatch(ifMatch, updateTimeBefore)
       return advisoryReply(revised)
     }),
 

@@ -19,11 +19,17 @@ import { reviseAdvisory, withdrawAdvisory } from './write.ts'
 export type Outcome = 'new' | 'changed' | 'same' | 'withdrawn'
 
 /** A record that was imported before. */
-type Imported = { uid: string; digest: string; isListed: boolean }
+type Imported = {
+  uid: string
+  digest: string
+  /** False if the advisory was withdrawn. */
+  isListed: boolean
+}
 
 /**
- * Settings of SQLite for an import. Every batch changes pages all over the indexes, so a page cache of 32 MiB keeps
- * them in memory, and a checkpoint after 50,000 pages (200 MB) of WAL writes a page once for many changes.
+ * Settings of SQLite for an import; on PostgreSQL, the statements are `select 1`. Every batch changes pages all over
+ * the indexes. A cache of 32 MiB keeps these pages in memory. With a checkpoint only after 50,000 pages (200 MB) of
+ * WAL, a page is written once for many changes.
  */
 export function* tuneStoreForImport(): Work<void> {
   yield raw('/*pg select 1 -- */ pragma cache_size = -32768')
@@ -31,8 +37,8 @@ export function* tuneStoreForImport(): Work<void> {
 }
 
 /**
- * Returns the outcome of each item, in the same order. No two items may have the same source. New advisories are
- * added to this segment of the search index.
+ * Returns the outcome of each item, in the same order. No two items may have the same source. `segment` is the
+ * segment of the search index that new advisories are added to.
  */
 export function* importBatch(
   access: WriteAccess,
@@ -62,35 +68,39 @@ export function* importBatch(
 const valuesPerStatement = 512
 
 function* findImported(items: readonly ImportRows[]): Work<Map<string, Imported>> {
-  const found = new Map<string, Imported>()
+  const imported = new Map<string, Imported>()
   for (let start = 0; start < items.length; start += valuesPerStatement) {
     const hashes = items.slice(start, start + valuesPerStatement).map(({ sourceHash }) => sourceHash)
     const rows = yield sql`select s.source, s.advisory, s.digest, a.uid from advisory_sources s
       left join advisories a on a.uid = s.advisory where s.hash in ${among(hashes)}`
     for (const [source, uid, digest, listedUid] of rows as [string, string, string, string | null][])
-      found.set(source, { uid, digest, isListed: listedUid !== null })
+      imported.set(source, { uid, digest, isListed: listedUid !== null })
   }
-  return found
+  return imported
 }
 
 /**
- * Replaces advisory ids that are taken, because ids are unique on a server. Another organization may have the id of a
- * record, and even an id that is generated here, because everybody can compute generated ids.
+ * Replaces advisory ids that are taken, because ids are unique on a server. Another organization may have taken the id
+ * of a record, or even a generated id, because everybody can compute generated ids.
  */
 function* withFreeIds(group: string, items: readonly ImportRows[]): Work<ImportRows[]> {
   const ids = items.map(advisoryIdOf)
   const used = new Set<string>()
+  // `add` leaves the size unchanged if the set already contains the id.
   const repeated = new Set(ids.filter((id) => used.size === used.add(id).size))
   const taken = yield* findTaken(ids)
   const isFree = (item: ImportRows) => !taken.has(advisoryIdOf(item)) && !repeated.has(advisoryIdOf(item))
   const result = items.filter(isFree)
   let unresolved = items.filter((item) => !isFree(item))
-  // Twice as many ids each time, so that somebody who has taken many of them causes few statements.
+  // Tries the candidates 1, then 2 and 3, then 4 to 7 and so on, so that somebody who has taken many of them causes few
+  // statements.
   for (let count = 1; unresolved.length > 0; count *= 2) {
     const candidates = new Map(unresolved.map((item) => [item, otherIds(group, item, count, count)]))
-    const takenOthers = yield* findTaken([...candidates.values()].flat())
+    const takenCandidates = yield* findTaken([...candidates.values()].flat())
     unresolved = unresolved.filter((item) => {
-      const id = candidates.get(item)?.find((each) => !takenOthers.has(each) && !used.has(each))
+      const id = candidates
+        .get(item)
+        ?.find((candidate) => !takenCandidates.has(candidate) && !used.has(candidate))
       if (id === undefined) return true
       used.add(id)
       result.push(withOtherId(group, item, id))
@@ -166,7 +176,7 @@ function* change(access: WriteAccess, item: ImportRows, { uid, isListed }: Impor
   return 'changed'
 }
 
-/** Replaces the events of the record's author; events that people have added stay. */
+/** Takes the aliases, the severities and the author's events from the record. Events of other authors stay. */
 function merge(advisory: Advisory, { author, aliases, severities, events }: Advisory): void {
   const otherEvents = advisory.events.filter((event) => event.author !== author)
   const newEvents = events.map((event) => ({ ...event, uid: '' }))

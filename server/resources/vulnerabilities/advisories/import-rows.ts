@@ -20,7 +20,7 @@ export type ImportItem = {
   format: string
   record: string
   draft: Advisory
-  /** The source package of the artifact if it has another name; otherwise empty. */
+  /** The source package of the artifact, or '' if it has the same name or is not known. */
   origin: string
   createTime: number
   updateTime: number
@@ -37,7 +37,7 @@ export type ImportRows = Pick<
   /** Differs if the record has changed since the last import. */
   digest: string
   entry: Entry
-  /** Whether the record contains the advisory id. Otherwise one was created. */
+  /** Whether the advisory id is from the record. Otherwise it was generated. */
   hasOwnId: boolean
   /** The hashes of its terms in the search index. */
   hashes: number[]
@@ -69,7 +69,7 @@ export function importRowsOf(group: string, { draft, createTime, ...item }: Impo
   }
 }
 
-/** The same advisory with another id, because its own is taken. An id of the record becomes an alias. */
+/** The same advisory with another id, because its id is taken. If that id is from the record, it becomes an alias. */
 export function withOtherId(group: string, rows: ImportRows, advisoryId: string): ImportRows {
   const draft = messageOf(advisories, rows.entry.proto)
   if (rows.hasOwnId) draft.aliases = [...new Set([draft.advisoryId, ...draft.aliases])]

@@ -8,7 +8,7 @@ import type { Call } from '../../../rpc/call.ts'
 import type { ListOptions } from '../../list.ts'
 import { search } from './search.ts'
 
-/** A list that applies the filters of the request with the search index. */
+/** Options of a list that applies the filters of the request with the search index. */
 export const searchListing = ({ request }: Call<ListAdvisoriesRequest>): ListOptions => ({
   *search(organizations) {
     requireKnownEnums(request)

@@ -20,7 +20,7 @@ export const advisories = kindOf(AdvisorySchema, 'advisories', {
     artifact_name: 'artifact_name',
     artifactName: 'artifact_name',
   },
-  // Imports write many advisories to one group: fewer indexes make them faster.
+  // Imports write many advisories to one group, and are faster with fewer indexes.
   isIndexedByParent: false,
 })
 

@@ -9,7 +9,8 @@ import { invalidArgument, invalidField } from '../../../aip/errors.ts'
 import { violationsOf } from '../../../aip/validate.ts'
 
 /**
- * The maximum size of the binary message. Its JSON is larger, and has the limit of every resource (resource-size.ts).
+ * The maximum size of the binary message, in bytes. Its JSON is larger, and has the limit of every resource
+ * (resource-size.ts).
  */
 const maxBytes = 512 * 1024
 
@@ -24,16 +25,16 @@ export function requireValid(advisory: Advisory): void {
   const [violation, ...others] = violationsOf(AdvisorySchema, advisory)
   if (violation) throw invalidArgument(violation, ...others)
   requireLegacyId(advisory)
-  const broken = singleLineFields.find((field) => controlCharacter.test(advisory[field] ?? ''))
-  if (broken)
+  const faultyField = singleLineFields.find((field) => controlCharacter.test(advisory[field] ?? ''))
+  if (faultyField)
     throw invalidField(
-      AdvisorySchema.field[broken].name,
+      AdvisorySchema.field[faultyField].name,
       'must not contain line breaks or control characters',
     )
   for (const [index, event] of advisory.events.entries()) requireValidEvent(event, `events[${index}]`)
 }
 
-/** The field is OUTPUT_ONLY in v2, so the rules of the contract skip it; v1 and imports set it. */
+/** The field is OUTPUT_ONLY in v2, so `violationsOf` skips it, but v1 and imports set it. */
 function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
   const { maxLength } = rulesOf(AdvisorySchema.field.legacyAdvisoryId)
   if (legacyAdvisoryId.length > maxLength)
@@ -41,8 +42,9 @@ function requireLegacyId({ legacyAdvisoryId = '' }: Advisory): void {
 }
 
 function requireValidEvent(event: AdvisoryEvent, path: string): void {
-  const broken = (['author', 'reviewer'] as const).find((field) => controlCharacter.test(event[field]))
-  if (broken) throw invalidField(`${path}.${broken}`, 'must not contain line breaks or control characters')
+  const faultyField = (['author', 'reviewer'] as const).find((field) => controlCharacter.test(event[field]))
+  if (faultyField)
+    throw invalidField(`${path}.${faultyField}`, 'must not contain line breaks or control characters')
   const { type, reviewState } = event
   if (!type.case) throw invalidField(`${path}.type`, 'is required')
   if (!ReviewStateSchema.value[reviewState])

@@ -1,4 +1,4 @@
-// CVSS vectors: the only kind of severity that both advisories and OSV records have.
+// CVSS vectors: the only type of severity that exists in advisories as well as in OSV records.
 import type { Severity } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import { Severity_Type as Type } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 

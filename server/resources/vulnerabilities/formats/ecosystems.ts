@@ -2,7 +2,7 @@
 
 type Ecosystem = { osv: string; purl: string; type: string }
 
-/** Every ecosystem of OSV 1.7.5 with the start of its purls, or '' if it has none. */
+/** Every ecosystem of OSV 1.7.5 with the start of its purls, or '' if it has no purls. */
 const purlStarts = {
   AlmaLinux: 'rpm/almalinux',
   Alpaquita: 'apk/alpaquita',
@@ -56,7 +56,10 @@ const purlStarts = {
 
 const ecosystems = Object.entries(purlStarts).map(([osv, purl]) => ({ osv, purl, type: typeOf(osv, purl) }))
 
-/** The artifact type: the purl type or, for distributions, which share purl types, the OSV name. Go is `go`, not `golang`. */
+/**
+ * The artifact type is the purl type, except for ecosystems without purls, for distributions (several share a purl type
+ * such as `apk`) and for Go, where it is the OSV name in lower case.
+ */
 function typeOf(osv: string, purl: string): string {
   return purl === '' || purl.includes('/') || osv === 'Go' ? osv.toLowerCase() : purl
 }
@@ -75,13 +78,13 @@ export function typeOfEcosystem(ecosystem: string): string {
 /** `start` is the purl up to the package name, e.g. `apk/alpine`. */
 export const typeOfPurl = (start: string) => byPurl.get(start)?.type
 
-/** Other spellings of types in advisories. OSV lists `apk` packages without a distribution as Chainguard. */
+/** Other spellings of artifact types in advisories. `apk` names no distribution and is treated as Chainguard. */
 const typeAliases = new Map([
   ['apk', 'chainguard'],
   ['golang', 'go'],
 ])
 
-/** Undefined for types that OSV does not have, such as images. */
+/** The ecosystem of an artifact type. Undefined if OSV has none for it, as for images. */
 export function ecosystemOf(type: string): Ecosystem | undefined {
   const lower = type.toLowerCase()
   return byType.get(typeAliases.get(lower) ?? lower)

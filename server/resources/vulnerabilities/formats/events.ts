@@ -20,7 +20,7 @@ export const approvedEvent = (author: string, time: number, type: EventType): Ad
     type,
   })
 
-/** One object for all imported detections: most records have one, and the details of an event are never modified. */
+/** One object that all imported detections use, since most records have one. The details of an event never change. */
 export const manualDetection: EventType = {
   case: 'detection',
   value: create(AdvisoryEvent_DetectionSchema, { type: { case: 'manual', value: {} } }),

@@ -1,6 +1,6 @@
 import type { Advisory } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 
-/** An advisory that was read from a record of another database. A record has one for each affected package. */
+/** An advisory read from a record of another database. A record becomes one advisory for each affected package. */
 export type ImportedAdvisory = {
   /** The format, the record and the package, e.g. `osv:GHSA-xxxx:npm/left-pad`. It is the same in every import. */
   source: string

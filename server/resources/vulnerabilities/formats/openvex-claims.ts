@@ -1,4 +1,5 @@
-// Splits the statements of an OpenVEX document by product: a statement has any number of products, a claim has one.
+// Splits the statements of an OpenVEX document into claims. A statement has any number of products and components; a
+// claim has one product and at most one component.
 import { AdvisoryEvent_FalsePositiveDetermination_Type as FalsePositive } from '@stemma/api/gen/platform/vulnerabilities/v2beta1/advisory_pb.ts'
 import type { EventType } from './events.ts'
 import type { Fields } from './json-fields.ts'
@@ -22,7 +23,7 @@ export type Claim = {
   eventType: EventType
   time: number
   updateTime: number
-  /** The statement without its other products. */
+  /** The statement without its other products and components. */
   statement: object
 }
 
@@ -53,7 +54,7 @@ function claimsIn(statement: Fields, path: string, documentTime: number): Claim[
   }))
 }
 
-/** Returns the type of the event for a version of the product. */
+/** Returns a function from the version of the product to the type of the event. */
 function readStatus(statement: Fields, path: string): (version: string) => EventType {
   const status = statuses.find((name) => name === statement.status)
   if (!status) throw new RecordError(`${path}status must be one of ${statuses.join(', ')}`)
@@ -65,7 +66,7 @@ function readStatus(statement: Fields, path: string): (version: string) => Event
   return (version) => eventTypeOf(status, version, note, reason)
 }
 
-/** The fields with an explanation, the preferred one first. */
+/** The fields of a statement that can explain its status, the preferred field first. */
 const noteKeys: Record<Status, string[]> = {
   under_investigation: [],
   affected: ['action_statement', 'status_notes'],

@@ -1,4 +1,4 @@
-// Converts account associations between v1, where the group is the key, and v2, where the uid is.
+// Converts account associations between v1, where the field `group` identifies them, and v2, where `uid` does.
 import { create } from '@bufbuild/protobuf'
 import type { AccountAssociations } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
 import { AccountAssociationsSchema } from '@stemma/api/gen/platform/iam/account_associations_pb.ts'
@@ -11,7 +11,7 @@ export const associationFromV1 = (association: AccountAssociations, uid = ''): A
 export const associationToV1 = (association: AccountAssociation): AccountAssociations =>
   create(AccountAssociationsSchema, { group: association.uid, ...sharedFields(association) })
 
-/** All fields but the key, which have the same names in both versions. */
+/** All fields except `group` and `uid`. They have the same names in both versions. */
 function sharedFields(association: AccountAssociations | AccountAssociation) {
   const { name, description, amazon, google, chainguard, azure, github } = association
   return {

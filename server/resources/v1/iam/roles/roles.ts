@@ -33,15 +33,15 @@ function methods(deps: V1Dependencies) {
     create(call: Call<CreateRoleRequest>) {
       const { parentId, role } = call.request
       const reply = callV2(call, v2.createRole, { parent: parentId, ...(role && { role: roleFromV1(role) }) })
-      const withNames = nameUnknownCapability(role, renameErrorFields(names, reply))
-      return convertReply(withNames, V1RoleSchema, roleToV1)
+      const withUnknownName = nameUnknownCapability(role, renameErrorFields(names, reply))
+      return convertReply(withUnknownName, V1RoleSchema, roleToV1)
     },
 
     update(call: Call<V1Role>) {
       const role = { uid: call.request.id, ...roleFromV1(call.request) }
       const reply = callV2(call, v2.updateRole, { role, updateMask: { paths: ['*'] } })
-      const withNames = nameUnknownCapability(call.request, renameErrorFields(names, reply))
-      return convertReply(withNames, V1RoleSchema, roleToV1)
+      const withUnknownName = nameUnknownCapability(call.request, renameErrorFields(names, reply))
+      return convertReply(withUnknownName, V1RoleSchema, roleToV1)
     },
 
     list(call: Call<RoleFilter>) {
@@ -62,10 +62,10 @@ function methods(deps: V1Dependencies) {
   }
 }
 
-/** Callers choose the name, so an error repeats only its beginning. */
+/** In characters. A caller can send a name of any length, so an error quotes only its beginning. */
 const maxQuotedLength = 100
 
-/** Puts the unknown name into the error: v2 received a number in its place and cannot report the name. */
+/** Puts the name of an unknown capability into the error: v2 received only a number and cannot report the name. */
 async function nameUnknownCapability<T>(role: V1Role | undefined, reply: Promise<T>): Promise<T> {
   try {
     return await reply
