@@ -37,17 +37,12 @@ class LazyReflection {
 }
 
 /** `skip` is a field that is checked elsewhere, such as the resource of an update, which is checked after the merge. */
-export function violationsOf(
-  desc: DescMessage,
-  message: Message,
-  skip?: DescField,
-  prefix = '',
-): FieldViolation[] {
+export function violationsOf(desc: DescMessage, message: Message, skip?: DescField): FieldViolation[] {
   const violations: FieldViolation[] = []
   const report: Report = (violation) => {
     if (violations.length < maxViolations) violations.push(violation)
   }
-  checkFields(new LazyReflection(desc, message), prefix, report, skip)
+  checkFields(new LazyReflection(desc, message), '', report, skip)
   return violations
 }
 
