@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 export type TestGroups = {
   /** The files to pass to `node --test`: unit tests as they are, and one file for each group of end-to-end tests. */
   files: string[]
+  /** Deletes the files of the groups. */
   remove(): void
 }
 

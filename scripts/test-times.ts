@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import type { TestEvent } from 'node:test/reporters'
 import { folderOfTests } from './test-processes.ts'
 
-const shownFolders = 12
+const maxShownFolders = 12
 
 export default async function* timesByFolder(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const secondsByFolder = new Map<string, number>()
@@ -13,8 +13,8 @@ export default async function* timesByFolder(events: AsyncIterable<TestEvent>): 
     const folder = folderOfTests(relative(process.cwd(), event.data.file))
     secondsByFolder.set(folder, (secondsByFolder.get(folder) ?? 0) + event.data.duration_ms / 1000)
   }
-  const slowest = [...secondsByFolder].sort(([, a], [, b]) => b - a).slice(0, shownFolders)
+  const slowest = [...secondsByFolder].sort(([, a], [, b]) => b - a).slice(0, maxShownFolders)
   if (slowest.length < 2) return
-  yield 'Slowest folders, in seconds of all their files together:\n'
+  yield 'Slowest folders, with the seconds that all their test files took together:\n'
   for (const [folder, seconds] of slowest) yield `${seconds.toFixed(0).padStart(6)}  ${folder}\n`
 }

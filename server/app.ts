@@ -192,7 +192,7 @@ function doorOptionsOf(config: Config, log: Log, refusals: RefusalLog) {
   }
 }
 
-/** Waits for running calls, then aborts what is left, then closes all connections. */
+/** Waits for running calls, aborts those that still run after the timeout, then closes all connections. */
 async function closeDoors(doors: Doors, drainTimeoutMs: number, abort: () => Promise<void>): Promise<void> {
   const drained = doors.drain()
   await Promise.race([drained, pause(drainTimeoutMs)])

@@ -1,4 +1,4 @@
-// The codes of google.rpc.Code, each with its name, the prefix of our messages, and its HTTP status.
+// The codes of google.rpc.Code, each with its name, the prefix of its error messages, and its HTTP status.
 import { Code } from '@stemma/api/gen/google/rpc/code_pb.ts'
 
 export { Code }

@@ -26,15 +26,15 @@ import { toCamel } from './field-path.ts'
 const domain = 'iam.stemma.test'
 
 describe('a code', () => {
-  const published = CodeSchema.values as readonly { number: Code; name: string }[]
+  const publishedCodes = CodeSchema.values as readonly { number: Code; name: string }[]
 
   test('has the name that it has in google.rpc.Code', () => {
-    for (const { number, name } of published) assert.equal(codeName(number), name)
+    for (const { number, name } of publishedCodes) assert.equal(codeName(number), name)
     assert.equal(codeName(99 as Code), 'UNKNOWN')
   })
 
   test('has the HTTP status of the public mapping', () => {
-    const statuses = published.map(({ number }) => [number, httpStatus(number)])
+    const statuses = publishedCodes.map(({ number }) => [number, httpStatus(number)])
     assert.deepEqual(Object.fromEntries(statuses), {
       ...{ 0: 200, 1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429 },
       ...{ 9: 400, 10: 409, 11: 400, 12: 501, 13: 500, 14: 503, 15: 500, 16: 401 },
@@ -44,7 +44,7 @@ describe('a code', () => {
   test('has a prefix for messages', () => {
     assert.equal(codePrefix(Code.INVALID_ARGUMENT), 'Invalid argument')
     assert.equal(codePrefix(Code.FAILED_PRECONDITION), 'Precondition failed')
-    for (const { number } of published.slice(1)) assert.match(codePrefix(number), /^[A-Z][a-z ]+$/)
+    for (const { number } of publishedCodes.slice(1)) assert.match(codePrefix(number), /^[A-Z][a-z ]+$/)
   })
 })
 
@@ -140,7 +140,7 @@ describe('a status', () => {
     })
   })
 
-  test('of a denied call names the missing permission and the resource, but not whether the resource exists', () => {
+  test('of a denied call names permission and resource, but does not say whether the resource exists', () => {
     const { message, details } = statusOf(permissionDenied('groups.list', 'aa'), domain)
     assert.equal(message, 'Permission denied: groups.list denied on resource aa (or it might not exist)')
     assert.deepEqual(details[0]?.fields.metadata, { permission: 'groups.list', resource: 'aa' })

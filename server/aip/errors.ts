@@ -38,8 +38,8 @@ export class StatusError extends Error {
 }
 
 /**
- * Marks an error that is made once and thrown for many requests, because nothing in it depends on the request. Doors keep
- * its rendered form. A stack trace and a rendering for each request would be most of the cost of a refusal.
+ * Marks an error that is made once and thrown for many requests, because nothing in it depends on the request. Doors
+ * render it once and cache the result. Making a stack trace and rendering are most of the cost of a refusal.
  */
 export const constant = (error: StatusError): StatusError => Object.assign(error, { isConstant: true })
 

@@ -1,4 +1,4 @@
-// Entity tags (RFC 9110), made from the update time of a resource, which every change of the resource increases.
+// Entity tags (RFC 9110). The tag of a resource is its update time, which increases with every change.
 import { aborted } from './errors.ts'
 
 export const etagOf = (updateTime: number) => `"${updateTime}"`

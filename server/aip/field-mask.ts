@@ -22,15 +22,15 @@ export function parseMask(desc: DescMessage, paths: readonly string[]): DescFiel
     if (!fields)
       throw invalidField(
         'update_mask',
-        `must contain fields of the resource; ${describe(path)} is not one of them`,
+        `must contain fields of the resource; ${quoted(path)} is not one of them`,
       )
     return fields
   })
 }
 
-const describe = (path: string) => JSON.stringify(path.slice(0, 100).toWellFormed())
+const quoted = (path: string) => JSON.stringify(path.slice(0, 100).toWellFormed())
 
-/** The mask of an update that has none: the paths of all fields that are set. */
+/** The mask for an update request without a mask: the paths of all fields that the message sets. */
 export function populatedPaths(message: ReflectMessage): DescField[][] {
   return message.fields
     .filter((field) => message.isSet(field))
@@ -47,7 +47,7 @@ export type Merge = {
   operatorFields: DescField[]
 }
 
-/** The resource with the masked fields of `patch`. Neither message is changed. */
+/** Returns a copy of `current` in which the fields of the mask have the values of `patch`. Modifies no argument. */
 export function applyMask(desc: DescMessage, current: Message, patch: Message, mask: DescField[][]): Merge {
   const merged = clone(desc, current)
   const after = reflect(desc, merged)

@@ -23,7 +23,7 @@ describe('a path', () => {
     assert.equal(resolvePath(ListGroupsRequestSchema, 'uidp.ids.0'), undefined)
   })
 
-  test('is undefined if a segment is not a field', () => {
+  test('resolves to undefined if a segment is not a field', () => {
     const paths = ['', '.', 'claim_match.', '.claim_match', 'claim_match..issuer', 'nothing', 'name.first']
     for (const path of [...paths, 'constructor', '__proto__', 'claim_match.__proto__', 'ClaimMatch']) {
       assert.equal(namesOf(path), undefined, path)
@@ -32,7 +32,7 @@ describe('a path', () => {
 })
 
 describe('the JSON spelling of a path', () => {
-  test('is the JSON name of every field of the contract', () => {
+  test('is the JSON name of the field if the path is a single field', () => {
     for (const { fields } of [
       GroupSchema,
       IdentitySchema,

@@ -29,6 +29,9 @@ export function resolvePath(desc: DescMessage, path: string): DescField[] | unde
   return fields
 }
 
-/** `claim_match.issuer_pattern` as `claimMatch.issuerPattern`. Indexes and keys in brackets are not converted. */
+/**
+ * Converts a path to JSON spelling: `claim_match.issuer_pattern` becomes `claimMatch.issuerPattern`. Indexes and keys
+ * in brackets are not converted.
+ */
 export const toCamel = (path: string) =>
   path.replace(/\[[^\]]*\]|_([a-z0-9])/g, (all, letter?: string) => letter?.toUpperCase() ?? all)

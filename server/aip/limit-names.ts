@@ -1,5 +1,5 @@
-// Names of parameters that look like a limit of a token. The token exchange ignores unknown parameters, but if the name
-// of a limit is misspelt, it must not issue a token without that limit.
+// Recognises misspelt names of the parameters that limit a token (`scope`, `scopes`, `cap`). The token exchange ignores
+// other unknown parameters, but must not ignore a limit and issue a token without it.
 import { nearestNames } from '@stemma/api/nearest-names.ts'
 
 const limitNames = ['scope', 'scopes', 'capability', 'capabilities']

@@ -26,13 +26,14 @@ const ringOf = (current: PageKey, ...others: PageKey[]): PageKeys => ({
 })
 const keys = ringOf(newKey())
 
-const seal = (from = keys, values: (string | number)[] = cursor) =>
-  sealPageToken(from, query, values, now, randomBytes)
-const open = (token: string, at = now, list = query, ring = keys) => openPageToken(ring, list, token, at)
+const seal = (ring = keys, values: (string | number)[] = cursor) =>
+  sealPageToken(ring, query, values, now, randomBytes)
+const open = (token: string, at = now, usedQuery = query, ring = keys) =>
+  openPageToken(ring, usedQuery, token, at)
 
-function assertRejected(token: string, list = query, ring = keys): void {
+function assertRejected(token: string, usedQuery = query, ring = keys): void {
   assert.throws(
-    () => open(token, now, list, ring),
+    () => open(token, now, usedQuery, ring),
     (error) => {
       assert.ok(error instanceof StatusError, String(error))
       assert.equal(error.http, 400)
@@ -46,12 +47,12 @@ function assertRejected(token: string, list = query, ring = keys): void {
   )
 }
 
-const column = fc.oneof(fc.string({ maxLength: 255 }), fc.integer(), fc.maxSafeInteger())
+const cursorValue = fc.oneof(fc.string({ maxLength: 255 }), fc.integer(), fc.maxSafeInteger())
 
 describe('a page token', () => {
   test('opens to the cursor that it was sealed with', () => {
     fc.assert(
-      fc.property(fc.array(column, { maxLength: 4 }), anyUid(), (values, uid) => {
+      fc.property(fc.array(cursorValue, { maxLength: 4 }), anyUid(), (values, uid) => {
         assert.deepEqual(open(seal(keys, [...values, uid])), [...values, uid])
       }),
       { numRuns: 300 },
@@ -148,7 +149,7 @@ describe('a page token', () => {
     assert.equal(open(token, now + 1000 * day), undefined)
   })
 
-  test('that has expired starts the list again even if its filter has changed', () => {
+  test('that has expired starts the list again, even if the filter of the list has changed', () => {
     assert.equal(open(seal(), now + 4 * day, { ...query, fingerprint: 'something else' }), undefined)
   })
 

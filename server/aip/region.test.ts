@@ -46,7 +46,7 @@ describe('a region', () => {
     smallTree.find((uid) => lineage(uid).length === 3) ?? '',
   )
 
-  test('is a tree, everything below a resource, its children, or one resource', () => {
+  test('is a resource with everything below it, only what is below it, only its children, or only itself', () => {
     const inside = (kind: Region['kind']) =>
       [root, child, grandchild].map((uid) => contains({ kind, uid: root }, uid))
     assert.deepEqual(inside('tree'), [true, true, true])
@@ -63,12 +63,12 @@ describe('a region', () => {
     )
   })
 
-  test('intersected with another contains exactly the uids of both', () => {
+  test('intersected with another contains exactly the uids that are in both', () => {
     fc.assert(
       fc.property(anyRegion, anyRegion, (a, b) => {
-        const both = intersect(a, b)
+        const intersection = intersect(a, b)
         const expected = smallTree.filter((uid) => contains(a, uid) && contains(b, uid))
-        assert.deepEqual(uidsIn(both ? [both] : []), expected)
+        assert.deepEqual(uidsIn(intersection ? [intersection] : []), expected)
       }),
       { numRuns: 2000 },
     )
@@ -112,7 +112,7 @@ describe('a set of regions', () => {
     )
   })
 
-  test('intersected with another contains exactly the uids of both', () => {
+  test('intersected with another contains exactly the uids that are in both', () => {
     fc.assert(
       fc.property(anyRegions, anyRegions, (left, right) => {
         const shared = intersectAll(disjoint(left), disjoint(right))
@@ -140,40 +140,40 @@ describe('a set of regions', () => {
   })
 })
 
-// Nothing here is timed. An intersection that compared every pair of regions would take 20 million steps for each
-// filter below, and the tests would run for minutes.
+// These tests check only results. But if `intersectAll` compared every pair of regions, it would make 20 million
+// comparisons for each filter below, and the tests would run for minutes.
 describe('thousands of grants', () => {
   let counter = 0
-  const distinct = (size: number) => {
+  const distinctBytes = (size: number) => {
     const bytes = Buffer.alloc(size)
     bytes.writeUInt32BE(counter++, size - 4)
     return bytes
   }
-  const organization = newRootUid(distinct)
-  const places = Array.from({ length: 20_000 }, () => newChildUid(organization, 0, distinct))
+  const organization = newRootUid(distinctBytes)
+  const places = Array.from({ length: 20_000 }, () => newChildUid(organization, 0, distinctBytes))
   const visible = disjoint(places.toReversed().map((uid): Region => ({ kind: 'tree', uid })))
 
-  test('are complete and sorted', () => {
+  test('are all in the result of `disjoint`, sorted by uid', () => {
     assert.deepEqual(
       visible.map(({ uid }) => uid),
       places,
     )
   })
 
-  test('are intersected with a thousand ids repeatedly', () => {
-    const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, 0, distinct))
+  test('can be intersected with a thousand ids', () => {
+    const ids = places.filter((_, at) => at % 20 === 0).map((uid) => newChildUid(uid, 0, distinctBytes))
     for (let round = 0; round < 50; round++) {
       assert.equal(intersectAll(visible, disjoint(points(ids))).length, 1000)
     }
   })
 
-  test('are intersected with everything below their organization, its children, and another organization', () => {
+  test('can be intersected with everything below their organization, its children, and another organization', () => {
     assert.equal(intersectAll(visible, [{ kind: 'below', uid: organization }]).length, 20_000)
     assert.deepEqual(intersectAll(visible, [{ kind: 'children', uid: organization }]), points(places))
-    assert.deepEqual(intersectAll(visible, [{ kind: 'tree', uid: newRootUid(distinct) }]), [])
+    assert.deepEqual(intersectAll(visible, [{ kind: 'tree', uid: newRootUid(distinctBytes) }]), [])
   })
 
-  test('are intersected with the grants of another capability', () => {
+  test('can be intersected with the grants of another capability', () => {
     const half = visible.filter((_, at) => at % 2 === 0)
     assert.deepEqual(intersectAll(visible, half), half)
     assert.deepEqual(intersectAll(half, [{ kind: 'tree', uid: organization }]), half)
@@ -182,7 +182,9 @@ describe('thousands of grants', () => {
   test('are not all searched for each id above them', () => {
     const line = lineage(organization + '/0123456789abcdef'.repeat(60))
     const bottom = line.at(-1) ?? ''
-    const deep = disjoint(places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, 0, distinct) })))
+    const deep = disjoint(
+      places.map((): Region => ({ kind: 'tree', uid: newChildUid(bottom, 0, distinctBytes) })),
+    )
     for (let round = 0; round < 50; round++) assert.deepEqual(intersectAll(deep, points(line)), [])
   })
 })

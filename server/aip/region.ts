@@ -45,10 +45,12 @@ function intersectChildren(children: Region, subtree: Region): Region | undefine
 }
 
 /**
- * The intersection of two sets of regions, sorted by uid. `sorted` must be sorted by uid and must not overlap.
+ * The intersection of two sets of regions, sorted by uid. The regions of `sorted` must be sorted by uid and must not
+ * overlap.
  *
- * Two regions intersect only if their uids are equal or one is above the other. So binary search in the sorted set finds
- * them, and the time grows with the sizes of the sets and of the result, not with the product of the sizes.
+ * Two regions intersect only if their uids are equal or one is above the other. So a binary search in `sorted` finds
+ * all regions that intersect a given one. The time grows with the sizes of the sets and of the result, not with the
+ * product of the sizes.
  */
 export function intersectAll(sorted: readonly Region[], others: readonly Region[]): Region[] {
   const shared: Region[] = []
@@ -67,7 +69,10 @@ export function intersectAll(sorted: readonly Region[], others: readonly Region[
 /** Sorts before every uid, and after the empty uid. */
 const beforeAllUids = '0'
 
-/** Intersects `other` with the regions from `firstUid` on, while `isCandidate` holds. */
+/**
+ * Adds to `shared` the intersections of `other` with the regions of `sorted` from `firstUid` on, up to the first region
+ * that is not a candidate.
+ */
 function addIntersections(
   shared: Region[],
   sorted: readonly Region[],
@@ -113,7 +118,7 @@ export function disjoint(regions: readonly Region[]): Region[] {
   return kept
 }
 
-/** The region without its own uid, if that uid is a child of one of these parents. */
+/** Removes the region's own uid from it if that uid is a child of one of these parents. Empty if nothing remains. */
 function withoutChildrenOf(parents: ReadonlySet<string>, region: Region): Region[] {
   const isChild = region.uid !== '' && parents.has(parentOf(region.uid))
   if (!isChild || region.kind === 'below' || region.kind === 'children') return [region]

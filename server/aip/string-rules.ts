@@ -36,6 +36,9 @@ export const checkAnyString = stringCheck(create(FieldRulesSchema))
 /** The pattern of a string in words. */
 export const ruleText = ({ hint, pattern }: FieldRules) => hint || `must match ${JSON.stringify(pattern)}`
 
-/** Characters are code points of one or two UTF-16 units. They are counted only if `length` does not decide. */
+/**
+ * A character is a code point, which has one or two UTF-16 units. Code points are counted only if the number of units
+ * does not decide.
+ */
 const isLongerThan = (value: string, maxLength: number) =>
   value.length > 2 * maxLength || (value.length > maxLength && [...value].length > maxLength)

@@ -49,8 +49,8 @@ describe('a uid', () => {
       fc.property(changed, ([uid, seed, letter]) => {
         const at = seed % uid.length
         const tried = uid.slice(0, at) + letter + uid.slice(at + 1)
-        const isHexForHex = /[0-9a-f]/.test(letter) && uid[at] !== '/'
-        assert.equal(isUid(tried), isHexForHex || letter === uid[at])
+        const isHexReplacedByHex = /[0-9a-f]/.test(letter) && uid[at] !== '/'
+        assert.equal(isUid(tried), isHexReplacedByHex || letter === uid[at])
       }),
     )
   })
@@ -106,7 +106,7 @@ describe('a uid', () => {
     assert.deepEqual(lineage(''), [])
   })
 
-  test('is below exactly the uids of its lineage, and below the empty uid', () => {
+  test('is at or below exactly the uids of its lineage, and below the empty uid', () => {
     fc.assert(
       fc.property(uidInSmallTree, uidInSmallTree, (uid, place) => {
         const line = lineage(uid)

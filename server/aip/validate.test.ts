@@ -207,13 +207,13 @@ describe('a rule', () => {
     ])
   })
 
-  test('applies to an optional value that is set to empty, but not to one that is not set', () => {
+  test('applies to an optional field that is set to an empty string, but not to one that is not set', () => {
     const field = { type: 'string', optional: true, rules: { pattern: 'a+' } }
     assert.equal(violationsFor(field, '').length, 1)
     assert.deepEqual(violationsFor(field, undefined), [])
   })
 
-  test('requires a non-empty list, map, message or number', () => {
+  test('of a required field rejects an empty list or map, a missing message and the number 0', () => {
     const behaviour = FieldBehavior.REQUIRED
     const missing = [{ field: 'field', description: 'is required' }]
     assert.deepEqual(violationsFor({ type: 'string', list: true, behaviour }, []), missing)

@@ -61,7 +61,10 @@ async function verify(
   return verifyForeign(token, iss, keys, now()).catch(throwUnverifiable)
 }
 
-/** The error names the mismatched claim only if issuer and subject match: others must not learn the identity's rules. */
+/**
+ * The error names the mismatched claim only if issuer and subject match. A caller with another issuer or subject must
+ * not learn the rules of the identity.
+ */
 async function requireMatch(
   { matcher }: AssumeDependencies,
   identity: Identity,

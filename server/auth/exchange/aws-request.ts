@@ -17,7 +17,7 @@ const identityHeader = 'chainguard-identity'
 /** The signature must cover these headers: they bind the request to AWS, a time, this server and one identity. */
 const boundHeaders = ['host', 'x-amz-date', audienceHeader, identityHeader]
 /** The whole Authorization header: each parameter exactly once, and a credential for the service `sts`. */
-const authorization =
+const authorizationPattern =
   /^AWS4-HMAC-SHA256 Credential=[A-Z0-9]+\/\d{8}\/us-east-1\/sts\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=[0-9a-f]{64}$/
 const requiredHeaders = ['authorization', ...boundHeaders]
 
@@ -59,7 +59,7 @@ export function awsRequestFault(
   if (headerOf('host') !== awsHost) return 'the request is for another host'
   if (headerOf(identityHeader) !== identity) return 'the request is bound to another identity'
   if (!audiences.includes(headerOf(audienceHeader))) return 'the request is bound to another server'
-  const signed = authorization.exec(headerOf('authorization'))?.[1]?.split(';') ?? []
+  const signed = authorizationPattern.exec(headerOf('authorization'))?.[1]?.split(';') ?? []
   if (!boundHeaders.every((name) => signed.includes(name)))
     return `the signature does not cover all of ${boundHeaders.join(', ')}`
   const age = now - parseTime(headerOf('x-amz-date'))

@@ -15,9 +15,9 @@ import type { AssumeDependencies } from './assumed-identity.ts'
 export type ExchangeDependencies = MintDependencies &
   Omit<AssumeDependencies, 'ownAudiences' | 'matcher' | 'staticKeys'> & {
     baseUrl: string
-    /** Matches costly patterns in a thread. */
+    /** Matches costly patterns in a worker thread. */
     runMatch: RunMatch
-    /** Called with every identity that was assumed. */
+    /** Called with the uid of every identity that was assumed. */
     onSeen(identity: string): void
   }
 

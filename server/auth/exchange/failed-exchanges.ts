@@ -13,7 +13,7 @@ export type ExchangeAttempt = { address: string; bearer: string; identity: strin
 
 type IsRefusal = Parameters<typeof throttled>[3]
 
-/** Runs an exchange, and counts its refusal by network, issuer and identity. */
+/** Runs an exchange, and counts its refusal by network, issuer (or AWS access key) and identity. */
 export async function throttledExchange<T>(
   throttle: Throttle,
   attempt: ExchangeAttempt,
@@ -27,9 +27,9 @@ export async function throttledExchange<T>(
   return throttled(throttle, () => keyOf(attempt, accessKey ?? issuerOf(attempt)), action, isRefusal)
 }
 
-/** A digest, since the parts may be long. */
-const keyOf = ({ address, identity }: ExchangeAttempt, issuer: string) =>
-  digestOf([networkOf(address), issuer, identity].join('\n'))
+/** A digest, since the parts may be long. `source` is the result of `awsKeyOf` or `issuerOf`. */
+const keyOf = ({ address, identity }: ExchangeAttempt, source: string) =>
+  digestOf([networkOf(address), source, identity].join('\n'))
 
 function awsKeyOf({ bearer }: ExchangeAttempt): string | undefined {
   // A JSON Web Token contains dots. A signed AWS request does not, because it is encoded in base64url.

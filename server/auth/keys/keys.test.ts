@@ -25,7 +25,7 @@ onEachStore('keys of the server', (engine) => {
     ...{ store: platform.store, secret: platform.secret, now, random: randomBytes },
   })
 
-  const published = async () => {
+  const fetchKeySet = async () => {
     const document = (await (await fetch(`${platform.url}/.well-known/openid-configuration`)).json()) as {
       issuer: string
       jwks_uri: string
@@ -38,9 +38,9 @@ onEachStore('keys of the server', (engine) => {
   }
 
   test('that sign are published without their private part', async () => {
-    const keys = await published()
-    assert.deepEqual(Object.keys(keys.keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
-    const { payload } = await jwtVerify(platform.owner.token, createLocalJWKSet(keys), { typ: 'at+jwt' })
+    const keySet = await fetchKeySet()
+    assert.deepEqual(Object.keys(keySet.keys[0] ?? {}).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    const { payload } = await jwtVerify(platform.owner.token, createLocalJWKSet(keySet), { typ: 'at+jwt' })
     assert.equal(payload.sub, platform.owner.identity)
   })
 
@@ -72,7 +72,7 @@ onEachStore('keys of the server', (engine) => {
       for (const token of [oldToken, newToken]) assert.ok((await door.call(listGroups, {}, token)).body)
       door.close()
     }
-    assert.equal((await published()).keys.length, 2 * 2)
+    assert.equal((await fetchKeySet()).keys.length, 2 * 2)
   })
 
   test('that are revoked are replaced at once', async () => {

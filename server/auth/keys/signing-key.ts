@@ -13,11 +13,11 @@ export type SigningKey = {
   publicKey: CryptoKey
   publicJwk: JWK
   privateJwk: JWK
-  /** When its successor takes over, in milliseconds; infinite while there is no successor. */
+  /** When its successor replaces it, in milliseconds since 1970; infinite while there is no successor. */
   retireTime: number
 }
 
-/** A new key as it is stored: its private JWK as JSON. */
+/** Makes a new key. `plain` is its private JWK as JSON, not encrypted yet. */
 export async function makeSigningKey(algorithm: string): Promise<{ kid: string; plain: Buffer }> {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const jwk = await exportJWK(privateKey)
@@ -33,7 +33,7 @@ export async function importSigningKey(
   const metadata = { kid, alg: algorithm, use: 'sig' }
   return {
     kid,
-    // importJWK returns something else than a CryptoKey only for a symmetric JWK.
+    // importJWK returns a CryptoKey for every asymmetric JWK.
     privateKey: (await importJWK(jwk, algorithm)) as CryptoKey,
     publicKey: (await importJWK(publicPart, algorithm)) as CryptoKey,
     publicJwk: { ...publicPart, ...metadata },

@@ -1,6 +1,7 @@
 // Local accounts, for servers without an identity provider: people sign in with an e-mail address and a password. The
 // operator vouches for the addresses of these accounts. Accounts that were made with an invite are in
-// claimed-accounts.ts. Earlier versions stored those here too, with `is_vouched = 0`.
+// claimed-accounts.ts. Earlier versions stored accounts of invited people in the table `accounts` too, with
+// `is_vouched = 0`.
 import type { RandomBytes } from '../../crypto/random.ts'
 import { sql } from '../../store/sql.ts'
 import type { Work } from '../../store/work.ts'

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** The list of zxcvbn-ts: the most frequent passwords of published leaks, in lower case, as a JSON array. */
 const listFile = '@zxcvbn-ts/language-common/src/passwords.json'
 
-/** Shorter words of the list, such as `aa`, are ignored. They would match parts of passwords that are hard to guess. */
+/** Shorter words of the list are ignored. Otherwise `8392cat0174` would be common, because `cat` is in the list. */
 const minWordLength = 4
 
 /**
@@ -16,7 +16,7 @@ function openList(): (word: string) => boolean {
   return (word) => word.length >= minWordLength && text.includes(JSON.stringify(word))
 }
 
-/** Alphabet, digits and rows of keyboards. A part of them with at least four characters is a common password. */
+/** Alphabet, digits and rows of keyboards. A part of one of them with at least four characters is a common password. */
 const sequences = [
   ...['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', '0987654321098765432109876543210'],
   ...['qwertyuiopasdfghjklzxcvbnm', 'qwertzuiopasdfghjklyxcvbnm', 'poiuytrewqlkjhgfdsamnbvcxz'],
@@ -38,13 +38,13 @@ export function isCommonPassword(password: string): boolean {
     isListed(word) || (word.length > 3 && sequences.some((sequence) => sequence.includes(word)))
   return variantsOf(password.normalize('NFKC').toLowerCase()).some((variant) => {
     const part = repeatedPart(variant)
-    const isShortPart = part.length <= maxShortPart && part.length < variant.length
-    return isCommon(variant) || isCommon(part) || isShortPart
+    const repeatsShortPart = part.length <= maxShortPartLength && part.length < variant.length
+    return isCommon(variant) || isCommon(part) || repeatsShortPart
   })
 }
 
 /** A password that repeats a part of at most this many characters is always easy to guess. */
-const maxShortPart = 4
+const maxShortPartLength = 4
 
 const variantsOf = (text: string) => [
   ...[text, coreOf(text), withLetters(text)],

@@ -8,8 +8,9 @@ export type CookieNames = {
   resume: string
   /** Recognises the browser that began a sign-in (browser.ts). */
   browser: string
-  /** For sessions without a person, and for unfinished sign-ins. A number follows each name (sealed-states.ts). */
+  /** The session of a visitor who has not signed in. A number follows the name (sealed-states.ts). */
   visit: string
+  /** An unfinished sign-in. A number follows the name (sealed-states.ts). */
   unfinished: string
 }
 
@@ -21,7 +22,7 @@ export function cookieNamesOf(authUrl: string): CookieNames {
     browser: `${hostPrefix}stemma_browser`,
     visit: `${hostPrefix}stemma_visit`,
     // These three are limited to the path of one sign-in, so that a browser can have several sign-ins under way. A
-    // cookie with the prefix `__Host-` cannot be limited to a path. They are of use only with the cookie `browser`.
+    // cookie with the prefix `__Host-` cannot be limited to a path. The three are useless without the cookie `browser`.
     interaction: `${securePrefix}stemma_sign_in`,
     resume: `${securePrefix}stemma_resume`,
     unfinished: `${securePrefix}stemma_unfinished`,

@@ -116,7 +116,7 @@ onEachStore('device codes that nobody has entered', (engine) => {
     assert.deepEqual(
       await put(...addresses),
       ['198.51.100.1'],
-      'it still counts for the network that asked for it',
+      'the code still counts for the network that requested it',
     )
   })
 })

@@ -45,7 +45,7 @@ export function* enforceDeviceCodeLimits(limits: DeviceCodeLimits, stored: strin
     throw refused('devices of your network')
   const total = yield* first(sql`select count(*) from sign_in_states where ${isLive}`)
   if (Number(total?.[0]) < limits.total) return
-  // Finding a code to delete takes some milliseconds, so it is done only for a network that has no code.
+  // Finding a code to delete takes some milliseconds, so it is done only if the client's middle network has no code.
   if (inMiddle > 0 || !(yield* deleteCodeOfLargestNetwork(isLive))) throw refused('devices')
 }
 
@@ -64,8 +64,8 @@ function* deleteCodeOfLargestNetwork(isLive: Sql): Work<boolean> {
 
 /**
  * The network with the most codes, identified by the first digests of its stored form: one digest for a wide network,
- * two for a middle one. Undefined if every network has only one code. If several have the most codes, the one
- * with the newest code.
+ * two for a middle one. Undefined if every network has only one code. If several networks have equally
+ * many codes, it is the one with the newest code.
  */
 function* largestNetwork(condition: Sql, digestCount: number): Work<string | undefined> {
   const length = digestCount * (digestLength + 1) - 1
@@ -79,7 +79,7 @@ function* largestNetwork(condition: Sql, digestCount: number): Work<string | und
 const startOf = (stored: string, digestCount: number) => stored.slice(0, digestCount * (digestLength + 1))
 
 /**
- * Matches the networks that begin with a prefix, which ends with a slash. A range can use the index: `0` is the
- * character that follows `/`.
+ * Matches the stored networks that begin with a prefix, which ends with a slash. The condition is a range, so that it
+ * can use the index. The range ends at `0`, the next character after `/` in ASCII.
  */
 const within = (prefix: string): Sql => sql`network >= ${prefix} and network < ${`${prefix.slice(0, -1)}0`}`

@@ -20,7 +20,7 @@ export type ExpiringState = {
   /** When the state was used, in milliseconds since 1970. A state can be used once. */
   useTime: number | undefined
   /** Time of the identity's last sign-out everywhere, in seconds since 1970 (sign-outs.ts). */
-  signOutSecond: number | undefined
+  signedOutAt: number | undefined
 }
 
 /** Other keys by which a state can be found or deleted. */
@@ -57,7 +57,7 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
   return {
     *put(kind, id, payload, seconds, keys = {}) {
       if (keys.networks) {
-        // A change of an existing code, as when a person enters it, is never refused, and does not change its network.
+        // A change of an existing code, as when a person enters it, is never refused. The code keeps its network.
         if (yield* replacePayload(deps, kind, id, payload)) return
         yield* enforceDeviceCodeLimits(limits, storedNetworksOf(keys.networks), now())
       }
@@ -84,7 +84,7 @@ export function openExpiringStates(deps: StateDependencies): ExpiringStates {
   }
 }
 
-const deletionBatch = 1000
+const deletionBatchSize = 1000
 
 const digestFor = (kind: string, id: string) => digestOf(`${kind}\0${id}`)
 
@@ -118,7 +118,7 @@ function* put(
       network = excluded.network, expire_time = excluded.expire_time`
 }
 
-/** Returns whether the state exists. */
+/** Replaces the payload of a state. Returns false if the state does not exist. */
 function* replacePayload(
   { secret }: StateDependencies,
   kind: string,
@@ -131,13 +131,13 @@ function* replacePayload(
   return rows.length > 0
 }
 
-/** As selected below. */
+/** The columns that `findWhere` selects. */
 type Columns = [
   digest: string,
   sealed: Uint8Array,
   identity: string | null,
   useTime: number | null,
-  signOutSecond: number | null,
+  signedOutAt: number | null,
 ]
 
 function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<ExpiringState | undefined> {
@@ -145,12 +145,12 @@ function* findWhere({ secret, now }: StateDependencies, condition: Sql): Work<Ex
     from sign_in_states s left join sign_outs o on o.identity = s.identity
     where ${condition} and s.expire_time > ${now()}`)
   if (!row) return undefined
-  const [digest, sealed, identity, useTime, signOutSecond] = row as Columns
+  const [digest, sealed, identity, useTime, signedOutAt] = row as Columns
   return {
     payload: JSON.parse(secret.unwrap(purposeOf(digest), sealed).toString()) as Payload,
     identity: identity ?? undefined,
     useTime: useTime ?? undefined,
-    signOutSecond: signOutSecond ?? undefined,
+    signedOutAt: signedOutAt ?? undefined,
   }
 }
 
@@ -159,8 +159,8 @@ export function* deleteExpired(now: number): Work<boolean> {
   let mayBeMore = false
   for (const table of ['sign_in_states', 'refresh_tokens', 'ended_sign_ins']) {
     const rows = yield sql`delete from ${raw(table)} where id in
-      (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatch}) returning id`
-    mayBeMore ||= rows.length === deletionBatch
+      (select id from ${raw(table)} where expire_time < ${now} limit ${deletionBatchSize}) returning id`
+    mayBeMore ||= rows.length === deletionBatchSize
   }
   return mayBeMore
 }

@@ -28,10 +28,11 @@ export const isFormPath = (path: string) => formPaths.includes(path)
 export async function forwardToOidcProvider(deps: ForwardDependencies, page: PageRequest): Promise<void> {
   const { request, response, path, query } = page
   let forwarded = request
-  // A code in a link is renamed to a parameter that oidc-provider ignores. So it only prefills the form, and the person
-  // must submit it.
+  // A link may contain the code in a parameter. Renamed to one that oidc-provider ignores, the code only prefills the
+  // form, and the person must submit it.
   if (path === paths.device) renameParameter(query, 'user_code', 'code')
-  // The state would be kept in cookies. It is returned only by a redirect after the sign-out, which no client has.
+  // oidc-provider would store this parameter in a cookie. It is needed only for a redirect after the sign-out, and no
+  // client has one.
   if (path === paths.logout) query.delete('state')
   if (request.method === 'POST' && isFormPath(path)) {
     const form = await readForm(request)
@@ -41,8 +42,8 @@ export async function forwardToOidcProvider(deps: ForwardDependencies, page: Pag
   }
   setUrl(deps.authUrl, forwarded, page)
   response.setHeader('content-security-policy', contentSecurityPolicy)
-  const isDeviceCode = path === paths.device && request.method === 'POST'
-  await (isDeviceCode
+  const submitsDeviceCode = path === paths.device && request.method === 'POST'
+  await (submitsDeviceCode
     ? enterDeviceCode(deps, forwarded, response, page.address)
     : deps.provider().callback()(forwarded, response))
 }

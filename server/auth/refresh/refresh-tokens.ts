@@ -95,9 +95,9 @@ function* replace(
 ): Work<Successor | string> {
   const stored = yield* findRow(content)
   if (typeof stored === 'string') return stored
-  const { family, identity, expires, isUsed, signOutSecond } = stored
+  const { family, identity, expires, isUsed, signedOutAt } = stored
   const signedInAt = (expires - lifetime) / 1000
-  if (isUsed || expires <= deps.now() || signedInAt <= signOutSecond) {
+  if (isUsed || expires <= deps.now() || signedInAt <= signedOutAt) {
     yield* endFamily(family, deps.now())
     return isUsed ? 'it was used before' : 'it has expired, or its identity was signed out everywhere'
   }

@@ -29,7 +29,7 @@ export type StoredToken = {
   expires: number
   isUsed: boolean
   /** Time of the last “sign out everywhere” (see sign-outs.ts), in seconds since 1970; 0 if there was none. */
-  signOutSecond: number
+  signedOutAt: number
 }
 
 /**
@@ -44,19 +44,19 @@ export function* findRow({ id, secret }: TokenContent): Work<StoredToken | strin
   const row = yield* first(sql`select t.identity, t.audience, t.digest, t.expire_time, t.is_used, o.second
     from refresh_tokens t left join sign_outs o on o.identity = t.identity where t.id = ${id}`)
   if (!row) return 'its family was ended'
-  const [identity, audience, digest, expires, isUsed, signOutSecond] = row as Columns
+  const [identity, audience, digest, expires, isUsed, signedOutAt] = row as Columns
   if (!equalInConstantTime(digest, digestOf(secret))) return 'its secret is wrong'
-  return { family, identity, audience, expires, isUsed: isUsed !== 0, signOutSecond: signOutSecond ?? 0 }
+  return { family, identity, audience, expires, isUsed: isUsed !== 0, signedOutAt: signedOutAt ?? 0 }
 }
 
-/** As selected above. */
+/** The columns that `findRow` selects. */
 type Columns = [
   identity: string,
   audience: string,
   digest: string,
   expires: number,
   isUsed: number,
-  signOutSecond: number | null,
+  signedOutAt: number | null,
 ]
 
 export function* markUsed(id: string): Work<void> {

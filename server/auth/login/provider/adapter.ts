@@ -112,10 +112,10 @@ function* useOnce(states: ExpiringStates, kind: string, id: string): Work<boolea
 /** Undefined if the person was signed out everywhere since this sign-in (sign-outs.ts). */
 function payloadOf(state: ExpiringState | undefined): AdapterPayload | undefined {
   if (!state) return undefined
-  const { useTime, signOutSecond } = state
+  const { useTime, signedOutAt } = state
   const payload = state.payload as AdapterPayload
-  const signInSecond = payload.loginTs ?? payload.authTime ?? loginOf(state.payload)?.ts
-  if (signOutSecond !== undefined && typeof signInSecond === 'number' && signInSecond <= signOutSecond)
+  const signedInAt = payload.loginTs ?? payload.authTime ?? loginOf(state.payload)?.ts
+  if (signedOutAt !== undefined && typeof signedInAt === 'number' && signedInAt <= signedOutAt)
     return undefined
   return { ...payload, ...(useTime !== undefined && { consumed: Math.floor(useTime / 1000) }) }
 }
